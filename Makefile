@@ -1,0 +1,65 @@
+# Every target sets itself up in .venv; nothing but python3 with venv is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := pyproject.toml setup.py src/goldrank/native/_native.cpp
+
+.PHONY: demo test test-all lint format bench docs clean
+
+demo: $(VENV)/.base
+	$(BIN)/goldrank demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/.heavy
+	$(BIN)/python -m pytest -m heavy
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --strict --quiet
+
+$(VENV)/.venv:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip setuptools wheel
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.venv $(SOURCES)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(PIP) --editable '.[test,oracle]'
+	@touch $@
+
+$(VENV)/.heavy: $(VENV)/.test
+	$(PIP) --editable '.[heavy]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.base
+	$(PIP) --editable '.[lint]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.base
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist site docs/reference src/*.egg-info src/goldrank/native/*.so

@@ -1,0 +1,86 @@
+"""The command `goldrank`: finds the subcommand, and turns errors into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+from goldrank.errors import GoldrankError, unknown_name
+
+COMMANDS = {
+    "score": "score runs against gold: any metric, any convention, with intervals",
+    "compare": "compare runs query by query: is the difference real?",
+    "explain": "what a metric means, its formula and variants, and which tool prints which",
+    "list": "list metrics, profiles, conventions or file formats",
+    "demo": "score and compare two small built-in runs",
+}
+
+_USAGE = """\
+goldrank: where did the right answer land?
+
+usage: goldrank COMMAND …        goldrank COMMAND --help        goldrank --version
+
+commands:
+{commands}
+
+examples:
+  goldrank score qrels.txt bm25.run
+  goldrank score qrels.txt *.run -m ndcg@10 -m mrr --format latex
+  goldrank compare qrels.txt bm25.run dense.run -m ndcg@10
+  goldrank explain ndcg@10
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns the exit code (0 done, 1 failed, 2 bad input or usage)."""
+    arguments = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in arguments
+    try:
+        return _dispatch([argument for argument in arguments if argument != "--debug"])
+    except GoldrankError as error:
+        if debug:
+            raise
+        print(f"goldrank: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("goldrank: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone, as `goldrank … | head` does; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        print(
+            f"goldrank: internal error, {type(error).__name__}: {error}; run again with --debug and report it",
+            file=sys.stderr,
+        )
+        return 1
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        lines = "\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items())
+        print(_USAGE.format(commands=lines), end="")
+        return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version", "version"):
+        print(version())
+        return 0
+    name = arguments[0]
+    if name not in COMMANDS:
+        raise unknown_name("command", name, COMMANDS, "goldrank --help")
+    command = import_module(f"goldrank.cli.{name}_command")
+    return int(command.run(command.parser().parse_args(arguments[1:])))
+
+
+def version() -> str:
+    """The version, and whether the compiled part is in use."""
+    from goldrank import __version__, native
+
+    return f"goldrank {__version__} ({'compiled' if native.COMPILED else 'numpy only, no compiled part'})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

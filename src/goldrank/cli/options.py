@@ -1,0 +1,146 @@
+"""Options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from goldrank.errors import InputError, shorten
+from goldrank.hits import Gold, Run
+from goldrank.metrics import CHOICES
+from goldrank.scoring import Bootstrap
+
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+
+
+def new_parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """A parser with the look that all commands share."""
+    return argparse.ArgumentParser(
+        prog=f"goldrank {command}",
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_data(parser: argparse.ArgumentParser, runs: str) -> None:
+    """Gold and runs, and how to read them."""
+    parser.add_argument("gold", metavar="GOLD", help="qrels: TREC, BEIR tsv, csv, JSON(L) or Parquet; - is stdin")
+    parser.add_argument("runs", metavar="RUN", nargs=runs, help="run files in the same formats, .gz/.zst/.xz too")
+    parser.add_argument("--gold-format", metavar="F", help="format of GOLD (default: recognised by content)")
+    parser.add_argument("--run-format", metavar="F", help="format of the runs (default: recognised by content)")
+    parser.add_argument(
+        "--corpus",
+        metavar="N|FILE",
+        help="number of items that could be ranked, or a file with one id a line",
+    )
+
+
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    """Metrics, profile and single conventions."""
+    parser.add_argument(
+        "-m",
+        "--metric",
+        action="append",
+        metavar="METRIC",
+        help="ndcg@10, mrr, map(denominator=hits)@10, ndcg@1,5,10",
+    )
+    parser.add_argument(
+        "--profile", default="standard", metavar="P", help="conventions by name (goldrank list profiles)"
+    )
+    group = parser.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
+    for name, choices in CHOICES.items():
+        group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(choices), default=None)
+    group.add_argument("--depth", type=int, default=None, metavar="N", help="read no ranking further than this")
+
+
+def add_statistics(parser: argparse.ArgumentParser) -> None:
+    """How intervals are made."""
+    group = parser.add_argument_group("intervals")
+    group.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
+    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="kind of bootstrap")
+    group.add_argument("--resamples", type=int, default=10_000, metavar="N", help="bootstrap resamples (default 10000)")
+    group.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default 0)")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Format and destination."""
+    parser.add_argument("--format", choices=FORMATS, default="table", help="output format (default table)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    parser.add_argument("--debug", action="store_true", help="show a traceback on errors")
+
+
+def conventions(args: argparse.Namespace) -> dict[str, Any]:
+    """The single conventions that were given."""
+    names = [*CHOICES, "depth"]
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def bootstrap(args: argparse.Namespace) -> Bootstrap:
+    """How intervals are made, checked."""
+    if not 0 < args.level < 1:
+        raise InputError(f"the level {args.level:g} is not between 0 and 1", remedy="give one such as 0.95")
+    if args.resamples < 100:
+        raise InputError(f"{args.resamples} resamples are too few for an interval", remedy="give 100 or more")
+    if args.seed < 0:
+        raise InputError(f"the seed {args.seed} is negative", remedy="give a whole number from 0 up")
+    return Bootstrap(args.resamples, args.level, args.interval, args.seed)
+
+
+def read_gold(args: argparse.Namespace) -> Gold:
+    """The gold file."""
+    return Gold.read(args.gold, format=args.gold_format)
+
+
+def read_run(args: argparse.Namespace, path: str) -> Run:
+    """One run file."""
+    if path == "-" and args.gold == "-":
+        raise InputError("gold and run cannot both come from standard input", remedy="give one of them as a file")
+    return Run.read(path, format=args.run_format)
+
+
+def read_corpus(args: argparse.Namespace) -> int | frozenset[str] | None:
+    """The corpus as its size or its ids."""
+    given: str | None = args.corpus
+    if given is None:
+        return None
+    if given.isdecimal():
+        return int(given)
+    from goldrank.io.files import read_bytes
+
+    ids = frozenset(line.strip() for line in read_bytes(given).decode().splitlines() if line.strip())
+    if not ids:
+        raise InputError("the corpus file holds no ids", where=given, remedy="write one item id a line")
+    return ids
+
+
+def run_names(paths: Iterable[str]) -> dict[str, str]:
+    """A short, unique name for each run file: its stem, or the path where stems clash."""
+    paths = list(paths)
+    stems = [_stem(path) for path in paths]
+    names = {path if stems.count(stem) > 1 else stem: path for path, stem in zip(paths, stems, strict=True)}
+    if len(names) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise InputError(f"the run {shorten(twice)} is given twice", remedy="name each run once")
+    return names
+
+
+def _stem(path: str) -> str:
+    if path == "-":
+        return "stdin"
+    name = Path(path).name
+    for suffix in (".gz", ".zst", ".xz", ".bz2"):
+        name = name.removesuffix(suffix)
+    return Path(name).stem or name
+
+
+def emit(text: str, args: argparse.Namespace) -> None:
+    """Print *text*, or write it to the output file in one piece."""
+    if args.output is None:
+        print(text)
+        return
+    from goldrank.io.files import write_atomically
+
+    write_atomically(args.output, lambda stream: stream.write((text + "\n").encode()))

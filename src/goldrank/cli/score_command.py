@@ -1,0 +1,145 @@
+"""`goldrank score`: every metric of every run, with its interval and its conventions."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+
+from goldrank.cli import numbers, options, results
+from goldrank.cli.grids import Cell, Grid, render
+from goldrank.hits import Gold, Run
+from goldrank.metrics import parse_all, profile
+from goldrank.reasons import reasons
+from goldrank.scoring import Scores, score
+
+_EXAMPLES = """\
+  goldrank score qrels.txt bm25.run
+  goldrank score qrels.txt bm25.run dense.run.gz -m ndcg@10 -m mrr@10 -m recall@100
+  goldrank score qrels.txt bm25.run -m 'map(denominator=min)@10' --ties expected
+  goldrank score qrels.txt bm25.run --profile trec_eval9 --per-query --format csv
+  goldrank score gold.json wines.run --profiles sdr,standard --corpus 1000
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("score", "Score runs against gold.", _EXAMPLES)
+    options.add_data(made, "+")
+    options.add_metrics(made)
+    made.add_argument("--profiles", metavar="A,B", help="show several profiles side by side and why they differ")
+    made.add_argument("--per-query", action="store_true", help="show the value of every query")
+    made.add_argument("--no-interval", action="store_true", help="skip the bootstrap")
+    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs read at a time")
+    options.add_statistics(made)
+    options.add_output(made)
+    return made
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score and show."""
+    names = options.run_names(args.runs)
+    metrics = None if args.metric is None else parse_all(args.metric)
+    chosen = [profile(name.strip()) for name in (args.profiles or args.profile).split(",")]
+    how, changes = options.bootstrap(args), options.conventions(args)
+    gold, corpus = options.read_gold(args), options.read_corpus(args)
+
+    def score_one(name: str, path: str) -> list[Scores]:
+        read = options.read_run(args, path)
+        return [
+            score(
+                gold,
+                read,
+                chosen[0].metrics if metrics is None else metrics,
+                profile=entry,
+                corpus=corpus,
+                name=name,
+                bootstrap=how,
+                **changes,
+            )
+            for entry in chosen
+        ]
+
+    with ThreadPoolExecutor(max(1, min(args.threads, len(names)))) as pool:
+        by_run = dict(zip(names, pool.map(score_one, names.keys(), names.values()), strict=True))
+    if args.profiles:
+        text = _side_by_side(by_run, gold, {name: options.read_run(args, p) for name, p in names.items()}, corpus, args)
+    else:
+        text = _one_profile([scores[0] for scores in by_run.values()], args)
+    options.emit(text, args)
+    return 0
+
+
+def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
+    intervals = not args.no_interval
+    if args.format == "json":
+        return results.to_json(results.scores_json(all_scores, intervals=intervals, per_query=args.per_query))
+    if args.format == "csv":
+        return results.scores_csv(all_scores, intervals=intervals, per_query=args.per_query)
+    for line in results.counts_lines(all_scores):
+        if args.output is not None:
+            print(f"goldrank: note: {line}", file=sys.stderr)
+    grids = [results.per_query_grid(scores) for scores in all_scores] if args.per_query else []
+    return render([*grids, results.score_grid(all_scores, intervals=intervals)], args.format)
+
+
+def _side_by_side(
+    by_run: dict[str, list[Scores]],
+    gold: Gold,
+    runs: dict[str, Run],
+    corpus: int | Collection[str] | None,
+    args: argparse.Namespace,
+) -> str:
+    intervals = not args.no_interval
+    if args.format == "json":
+        shown = [
+            results.scores_json(
+                [scores[i] for scores in by_run.values()], intervals=intervals, per_query=args.per_query
+            )
+            for i in range(len(next(iter(by_run.values()))))
+        ]
+        return results.to_json(shown)
+    if args.format == "csv":
+        flat = [scores for run_scores in by_run.values() for scores in run_scores]
+        return results.scores_csv(flat, intervals=intervals, per_query=args.per_query)
+    grids = [_profiles_grid(name, scores, gold, runs[name], corpus, intervals) for name, scores in by_run.items()]
+    return render(grids, args.format)
+
+
+def _profiles_grid(
+    name: str,
+    columns: list[Scores],
+    gold: Gold,
+    run: Run,
+    corpus: int | Collection[str] | None,
+    intervals: bool,
+) -> Grid:
+    base, *others = columns
+    rows = []
+    for metric in base:
+        cells = [
+            Cell(
+                numbers.value(scores[metric].metric, scores[metric].mean),
+                numbers.interval(scores[metric].metric, scores[metric].interval) if intervals else "",
+            )
+            for scores in columns
+        ]
+        rows.append([Cell(numbers.heading(base[metric].metric)), *cells])
+        for other in others:
+            found = reasons(gold, run, base[metric].metric, base.profile, other.profile, corpus)
+            moved = abs(other[metric].mean - base[metric].mean) > 0
+            why = "; ".join(map(str, found)) or ("the conventions act only together" if moved else "")
+            if why:
+                rows[-1].append(Cell(f"{other.profile.name}: {why}"))
+        rows[-1] += [Cell("")] * (1 + len(columns) + len(others) - len(rows[-1]))
+    notes = [
+        results.basis_line(base, intervals=intervals),
+        *(results.conventions_line(scores) for scores in columns),
+        *(f"{scores.profile.name}: {scores.profile.notes}" for scores in columns if scores.profile.notes),
+        *dict.fromkeys(line for scores in columns for line in results.counts_lines([scores])),
+        "Reasons: each convention switched alone from the first profile, with what that does to the mean.",
+    ]
+    headings = ["metric", *(scores.profile.name for scores in columns), *("why it differs" for _ in others)]
+    return Grid(headings, rows, title=name, notes=notes)

@@ -1,0 +1,57 @@
+"""What goldrank raises when the user has to act: one sentence with the fault, the place and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GoldrankError(Exception):
+    """Anything goldrank refuses or fails at; the command line prints it in one line and exits with 1."""
+
+    exit_code = 1
+
+
+class InputError(GoldrankError):
+    """Bad input or usage: *what* is wrong, *where* it stands and the *remedy*; the command exits with 2.
+
+    >>> str(InputError("the score 'abc' is not a number", where="bm25.run:7", remedy="write a decimal number"))
+    "bm25.run:7: the score 'abc' is not a number; write a decimal number"
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
+        self.what, self.where, self.remedy = what, where, remedy
+        super().__init__((f"{where}: " if where else "") + what + (f"; {remedy}" if remedy else ""))
+
+
+class MissingExtraError(GoldrankError):
+    """A feature was asked for whose package is not installed; the message says what to install."""
+
+    exit_code = 2
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}, which is not installed; run: pip install 'goldrank[{extra}]'")
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> InputError:
+    """The error for a name that does not exist, with the nearest ones that do.
+
+    >>> str(unknown_name("metric", "ndgc", ["ndcg", "map"], "goldrank list metrics"))
+    "there is no metric 'ndgc'; did you mean 'ndcg'? (goldrank list metrics)"
+    """
+    near = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.6)
+    meant = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else "see the list"
+    return InputError(f"there is no {kind} {shorten(name)}", remedy=f"{meant} ({listing})")
+
+
+def shorten(text: object, limit: int = 60) -> str:
+    """A repr short enough for an error message, whatever the input held.
+
+    >>> shorten("x" * 1000, limit=8)
+    "'xxxxxxxx…'"
+    """
+    if isinstance(text, (str, bytes)) and len(text) > limit:
+        return repr(text[:limit])[:-1] + "…" + repr(text[:1])[-1]
+    return repr(text)

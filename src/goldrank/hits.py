@@ -1,0 +1,355 @@
+"""Gold, Run and Hits: what is right, what was ranked, and where the right items landed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank import native
+from goldrank.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from goldrank.io.columns import Columns, Kind
+
+Precision = Literal["float64", "float32"]
+Path = str | PathLike[str]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Self = TypeVar("Self", bound="_Rows")
+
+
+class _Rows:
+    """Rows of (query, item, number), grouped by query; the part that Gold and Run share."""
+
+    _kind: Kind
+    _columns: Columns | None
+
+    def __init__(
+        self, data: Any, *, query: str | None = None, item: str | None = None, value: str | None = None
+    ) -> None:
+        from goldrank.io.tables import columns_from
+
+        self._columns = columns_from(data, self._kind, query=query, item=item, value=value)
+
+    @classmethod
+    def from_arrays(cls: type[Self], queries: Any, items: Any, values: Any) -> Self:
+        """Three parallel arrays or sequences: query ids, item ids, and grades or scores."""
+        from goldrank.io.tables import columns_from_arrays
+
+        return cls.from_columns(columns_from_arrays(queries, items, values, cls._kind))
+
+    @classmethod
+    def from_columns(cls: type[Self], columns: Columns) -> Self:
+        """Wrap columns that a reader has already grouped and checked."""
+        rows = cls.__new__(cls)
+        rows._columns = columns
+        return rows
+
+    @classmethod
+    def read(cls: type[Self], path: Path, *, format: str | None = None) -> Self:
+        """Read a file in any known format ("-" is standard input), recognised by its content."""
+        from goldrank import io
+
+        return cls.from_columns(io.read(path, cls._kind, format=format))
+
+    def write(self, path: Path, *, format: str | None = None, tag: str = "goldrank") -> None:
+        """Write to *path*; the suffix names the format unless *format* does. Nothing half-written stays."""
+        from goldrank import io
+
+        io.write(self.columns, path, self._kind, format=format, tag=tag)
+
+    @property
+    def columns(self) -> Columns:
+        """The rows as parallel columns."""
+        assert self._columns is not None
+        return self._columns
+
+    @property
+    def queries(self) -> list[str]:
+        """The query ids, in order of first appearance."""
+        return self.columns.queries
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """The rows as a dict of dicts."""
+        return dict(self._by_query())
+
+    def _by_query(self) -> Iterator[tuple[str, dict[str, float]]]:
+        columns = self.columns
+        values, starts = columns.values.tolist(), columns.starts.tolist()
+        for query, start, end in zip(columns.queries, starts[:-1], starts[1:], strict=True):
+            yield query, dict(zip(columns.items[start:end], values[start:end], strict=True))
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queries)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.queries
+
+    def __getitem__(self, query: str) -> dict[str, float]:
+        try:
+            index = self.queries.index(query)
+        except ValueError:
+            raise KeyError(query) from None
+        rows = slice(*self.columns.starts[index : index + 2].tolist())
+        return dict(zip(self.columns.items[rows], self.columns.values[rows].tolist(), strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} queries, {len(self.columns.items)} rows)"
+
+
+class Gold(_Rows):
+    """Per query, the right items with their grades (qrels, labels, positive pairs).
+
+    A grade above 0 is relevant, 0 or less is judged and not relevant.
+
+    >>> gold = Gold({"q1": {"d3": 2, "d7": 0}, "q2": {"d1": 1}})
+    >>> gold["q1"]
+    {'d3': 2.0, 'd7': 0.0}
+    """
+
+    _kind: Kind = "gold"
+
+    def __init__(
+        self, data: Any, *, query: str | None = None, item: str | None = None, grade: str | None = None
+    ) -> None:
+        super().__init__(data, query=query, item=item, value=grade)
+
+
+class Run(_Rows):
+    """Per query, the ranked items with their scores (results, predictions).
+
+    The order is that of the scores, highest first; what happens to equal scores is the tie policy's.
+    A TREC file and a dict are kept as they came and turned into columns only when someone asks for them,
+    because scoring needs just the places of the judged items.
+
+    >>> run = Run({"q1": {"d3": 0.9, "d1": 0.4}})
+    >>> run["q1"]
+    {'d3': 0.9, 'd1': 0.4}
+    """
+
+    _kind: Kind = "run"
+    _trec: tuple[bytes, str] | None = None
+    _mapping: dict[str, dict[str, float]] | None = None
+
+    def __init__(
+        self, data: Any, *, query: str | None = None, item: str | None = None, score: str | None = None
+    ) -> None:
+        if type(data) is dict and data and all(type(ranking) is dict for ranking in data.values()):
+            self._mapping = {query_id: ranking.copy() for query_id, ranking in data.items()}
+            self._columns = None
+        else:
+            super().__init__(data, query=query, item=item, value=score)
+
+    @classmethod
+    def read(cls, path: Path, *, format: str | None = None) -> Run:
+        """Read a file in any known format ("-" is standard input), recognised by its content."""
+        from goldrank import io
+
+        data, name, recognised = io.open_rows(path, "run", format=format)
+        if recognised != "trec":
+            return cls.from_columns(io.parse_rows(data, name, "run", recognised))
+        run = cls.__new__(cls)
+        run._columns, run._trec = None, (data, name)
+        return run
+
+    @property
+    def columns(self) -> Columns:
+        """The rows as parallel columns."""
+        if self._columns is None:
+            if self._trec is not None:
+                from goldrank.io import parse_rows
+
+                self._columns = parse_rows(*self._trec, "run", "trec")
+            else:
+                from goldrank.io.tables import columns_from
+
+                self._columns = columns_from(self._mapping, "run")
+        return self._columns
+
+    def hits(
+        self,
+        gold: Gold,
+        *,
+        precision: Precision = "float64",
+        drop_self: bool = False,
+        corpus: int | Collection[str] | None = None,
+    ) -> Hits:
+        """Where each judged item of *gold* landed in this run.
+
+        Args:
+            gold: the judged items.
+            precision: ``float32`` rounds the scores first, as trec_eval up to 9 does.
+            drop_self: take results whose item id is the query id out of the ranking.
+            corpus: how many items could have been ranked, or their ids; lets gold outside the corpus be told
+                from gold below the cut.
+        """
+        judged = gold.columns
+        counts = np.empty((4, len(judged.items)), np.int64)
+        depth = np.empty(len(judged.queries), np.int64)
+        where = (
+            judged.queries,
+            judged.starts,
+            judged.items,
+            precision == "float32",
+            drop_self,
+            counts,
+            depth,
+        )
+        try:
+            if self._trec is not None:
+                found = native.trec_hits(self._trec[0], *where)
+            else:
+                mapping = self._mapping if self._mapping is not None else self.to_dict()
+                found = native.mapping_hits(mapping, *where)
+        except native.RowFault as fault:
+            from goldrank.io.trec import fault_to_error
+
+            raise fault_to_error(fault, self._trec[1] if self._trec else "the run", "run") from None
+        hits = Hits(
+            queries=judged.queries,
+            starts=judged.starts,
+            items=judged.items,
+            grade=judged.values,
+            above=counts[0],
+            tied=counts[1],
+            tied_docid=counts[2],
+            tied_input=counts[3],
+            depth=depth,
+            precision=precision,
+            ignored_queries=found[0],
+            dropped_self=found[1],
+        )
+        if not found[2] and self._trec is not None:
+            from goldrank.io import no_rows
+
+            raise no_rows(self._trec[1])
+        if judged.queries and found[2] > found[1] and not depth.any():
+            _refuse_disjoint(gold, self)
+        return hits if corpus is None else hits.within(corpus, self_dropped=drop_self)
+
+
+def _refuse_disjoint(gold: Gold, run: Run) -> None:
+    raise InputError(
+        f"no query of the run is in the gold (the run has {shorten(run.queries[0])}, "
+        f"the gold {shorten(gold.queries[0])})",
+        remedy="check that both use the same query ids and that gold and run are not swapped",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Where the gold landed: one row per judged item, grouped by query.
+
+    A row says how many items stand strictly *above* the judged item and how many are *tied* with it;
+    ``above`` is -1 where the item is not in the ranking. Of the tied, ``tied_docid`` come first when ties are
+    broken by descending id, ``tied_input`` when they keep the order of the input. Counts over disjoint parts
+    of a corpus add up.
+    """
+
+    queries: list[str]
+    starts: Ints
+    items: list[str]
+    grade: Floats
+    above: Ints
+    tied: Ints
+    tied_docid: Ints
+    tied_input: Ints
+    depth: Ints
+    """How many items each query's ranking holds; 0 where the run has none."""
+    precision: Precision = "float64"
+    """At which precision scores were compared."""
+    corpus: int | None = None
+    """How many items could have been ranked, where known."""
+    outside: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    """Rows known to be no item of the corpus; empty where nothing is known."""
+    ignored_queries: int = 0
+    """Queries of the run that the gold does not have."""
+    dropped_self: int = 0
+    """Results taken out because their id was the query's."""
+
+    @property
+    def query(self) -> NDArray[np.object_]:
+        """The query id of each row."""
+        return np.array(self.queries, object)[self.query_index]
+
+    @property
+    def item(self) -> NDArray[np.object_]:
+        """The item id of each row."""
+        return np.array(self.items, object)
+
+    @property
+    def query_index(self) -> Ints:
+        """The position in ``queries`` of each row's query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.starts))
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        """Whether each judged item is in the ranking at all."""
+        return self.above >= 0
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether every ranking is known to hold the whole corpus (less the query itself, if dropped)."""
+        if self.corpus is None:
+            return False
+        return bool((self.depth >= self.corpus - (self.dropped_self > 0)).all())
+
+    def within(self, corpus: int | Collection[str], *, self_dropped: bool = False) -> Hits:
+        """The same hits, knowing the corpus: by its size, or by its item ids."""
+        if isinstance(corpus, int):
+            size = corpus
+            full = self.depth >= size - self_dropped
+            outside = ~self.found & full[self.query_index]
+        else:
+            ids = corpus if isinstance(corpus, (set, frozenset, Mapping)) else set(corpus)
+            size = len(ids)
+            outside = np.fromiter((item not in ids for item in self.items), bool, len(self.items))
+        if size < (deepest := int(self.depth.max(initial=0))):
+            raise InputError(
+                f"the corpus is said to hold {size} items, but a ranking holds {deepest}",
+                remedy="give the number of items that could have been ranked",
+            )
+        return replace(self, corpus=size, outside=outside)
+
+    def keep_rows(self, keep: NDArray[np.bool_]) -> Hits:
+        """Only the judged items where *keep* is true; the queries stay, some perhaps without gold."""
+        index = self.query_index
+        counts = np.bincount(index[keep], minlength=len(self.queries))
+        rows = {name: getattr(self, name)[keep] for name in ("grade", "above", "tied", "tied_docid", "tied_input")}
+        return replace(
+            self,
+            starts=np.concatenate(([0], np.cumsum(counts))),
+            items=[item for item, kept in zip(self.items, keep.tolist(), strict=True) if kept],
+            outside=self.outside[keep] if len(self.outside) else self.outside,
+            **rows,
+        )
+
+    def keep_queries(self, keep: NDArray[np.bool_]) -> Hits:
+        """Only the queries where *keep* is true, with their rows."""
+        rows = self.keep_rows(keep[self.query_index])
+        return replace(
+            rows,
+            queries=[query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept],
+            starts=np.concatenate(([0], np.cumsum(np.diff(self.starts)[keep]))),
+            depth=self.depth[keep],
+        )
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        found = int(self.found.sum())
+        return f"Hits({len(self.queries)} queries, {len(self)} judged items, {found} of them ranked)"

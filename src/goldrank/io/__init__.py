@@ -1,0 +1,106 @@
+"""Reads and writes gold and runs, one call each, in whatever format they come."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from goldrank.errors import InputError
+from goldrank.io.columns import Columns, Kind
+from goldrank.io.files import PathLike, display_name, is_parquet, read_bytes, write_atomically
+from goldrank.io.formats import FORMATS, format_for, refuse_unknown
+
+__all__ = ["FORMATS", "Columns", "Kind", "open_rows", "parse_rows", "read", "write"]
+
+
+def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
+    """Read gold or a run from *path* ("-" is standard input), of any format and compression.
+
+    The format is recognised from the content unless *format* names it. Whatever is wrong with the file is an
+    `InputError` with the place and the remedy.
+    """
+    data, name, recognised = open_rows(path, kind, format)
+    return parse_rows(data, name, kind, recognised)
+
+
+def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[bytes, str, str]:
+    """The content of a file, the name it has in messages, and its format; no row is parsed yet."""
+    if format is not None:
+        refuse_unknown(format)
+    name = display_name(path)
+    try:
+        data = read_bytes(path)
+    except MemoryError:
+        raise InputError(
+            "the file does not fit in memory", where=name, remedy="split it, or use a larger machine"
+        ) from None
+    if format is None:
+        from goldrank.io.recognise import recognise
+
+        return data, name, recognise(data, kind, name)
+    if is_parquet(data) and format != "parquet":
+        raise InputError("this is a Parquet file", where=name, remedy="leave the format out or say parquet")
+    return data, name, format
+
+
+def parse_rows(data: bytes, name: str, kind: Kind, format: str) -> Columns:
+    """The rows of a file that was opened."""
+    columns = _load(data, kind, name, format)
+    if not columns.queries:
+        raise no_rows(name)
+    return columns
+
+
+def no_rows(name: str) -> InputError:
+    """The error for a file that reads well and holds nothing."""
+    return InputError("the file holds no rows", where=name, remedy="check that it was written completely")
+
+
+def write(columns: Columns, path: PathLike, kind: Kind, format: str | None = None, tag: str = "goldrank") -> None:
+    """Write *columns* to *path* ("-" is standard output), whole or not at all.
+
+    The suffix tells the format unless *format* names it, and a second suffix (.gz, .zst, .xz, .bz2) the
+    compression. *tag* is the last column of a TREC run.
+    """
+    content = _dump(columns, kind, format_for(path, kind) if format is None else format, tag)
+
+    def fill(out: BinaryIO) -> None:
+        out.write(content)
+
+    write_atomically(path, fill)
+
+
+def _load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
+    if format == "trec":
+        from goldrank.io import trec
+
+        return trec.load(data, kind, name)
+    if format == "parquet":
+        from goldrank.io import parquet
+
+        return parquet.load(data, kind, name)
+    if format in ("json", "jsonl"):
+        from goldrank.io import jsonio
+
+        return (jsonio.load_json if format == "json" else jsonio.load_jsonl)(data, kind, name)
+    from goldrank.io import tabular
+
+    return tabular.load(data, kind, name, format)
+
+
+def _dump(columns: Columns, kind: Kind, format: str, tag: str) -> bytes:
+    refuse_unknown(format)
+    if format == "trec":
+        from goldrank.io import trec
+
+        return trec.dump(columns, kind, tag)
+    if format == "parquet":
+        from goldrank.io import parquet
+
+        return parquet.dump(columns, kind)
+    if format in ("json", "jsonl"):
+        from goldrank.io import jsonio
+
+        return (jsonio.dump_json if format == "json" else jsonio.dump_jsonl)(columns, kind)
+    from goldrank.io import tabular
+
+    return tabular.dump(columns, kind, format)

@@ -1,0 +1,127 @@
+"""Turns raw cells into ids and values, refusing what is neither, with the row it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.columns import Place, non_finite, not_a_number
+
+# float() also takes "1_000", "nan", "infinity" and the digits of every script.
+_DECIMAL = frozenset("0123456789+-.eE \t")
+
+
+def parse_values(tokens: Sequence[str], *, value: str, place: Place) -> NDArray[np.float64]:
+    """The numbers written in *tokens*; the first one that is not a finite decimal number is refused."""
+    try:
+        numbers = np.array(list(map(float, tokens)), np.float64)
+    except ValueError:
+        numbers = None
+    if numbers is None or not _DECIMAL.issuperset("".join(tokens)) or not np.isfinite(numbers).all():
+        for row, token in enumerate(tokens):
+            _refuse_token(token, value, place(row))
+    assert numbers is not None  # a token that float() rejects was refused above
+    return numbers
+
+
+def is_number(token: str) -> bool:
+    """Whether *token* is written like a number, finite or not: what tells a row from a header."""
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_token(token: str, value: str, where: str) -> None:
+    if not is_number(token):
+        raise not_a_number(token, value=value, where=where)
+    if not np.isfinite(float(token)):
+        raise non_finite(token, value=value, where=where)
+    if not _DECIMAL.issuperset(token):
+        raise not_a_number(token, value=value, where=where)
+
+
+def id_strings(cells: Sequence[object], *, role: str, integers: bool, place: Place) -> list[str]:
+    """Ids as strings: text stays, integers become decimal where *integers* allows, all else is refused.
+
+    *role* is the word for messages: "query" or "item".
+    """
+    kinds = set(map(type, cells))
+    if kinds <= {str}:
+        ids: list[str] = list(cells)  # type: ignore[arg-type]
+    elif integers and kinds <= {int}:
+        ids = list(map(str, cells))
+    else:
+        ids = [_id_string(cell, role, integers, place, row) for row, cell in enumerate(cells)]
+    if not all(ids):
+        raise InputError(f"the {role} id is empty", where=place(ids.index("")), remedy=f"give every row a {role} id")
+    _refuse_surrogates(ids, role, place)
+    return ids
+
+
+def _id_string(cell: object, role: str, integers: bool, place: Place, row: int) -> str:
+    if isinstance(cell, str):
+        return str(cell)
+    if integers and isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
+        return str(int(cell))
+    if is_missing(cell):
+        raise InputError(f"the {role} id is missing ({cell})", where=place(row), remedy="drop the row or give it an id")
+    raise InputError(
+        f"the {role} id {shorten(cell)} is of type {type(cell).__name__}, not a string",
+        where=place(row),
+        remedy=f"ids are strings: use str({role})",
+    )
+
+
+def _refuse_surrogates(ids: list[str], role: str, place: Place) -> None:
+    joined = "".join(ids)
+    if joined.isascii():
+        return
+    try:
+        joined.encode()
+    except UnicodeEncodeError:
+        row = next(row for row, text in enumerate(ids) if any("\ud800" <= c <= "\udfff" for c in text))
+        raise InputError(
+            f"the {role} id {ascii(ids[row])[:80]} holds half of a surrogate pair, which is no character",
+            where=place(row),
+            remedy="repair the text of the id; it cannot be written as UTF-8",
+        ) from None
+
+
+def numeric_values(cells: Sequence[object], *, value: str, place: Place) -> NDArray[np.float64]:
+    """Real numbers as float64; booleans, text and missing cells are refused."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+        return cells.astype(np.float64)
+    if not set(map(type, cells)) <= {int, float}:
+        for row, cell in enumerate(cells):
+            _refuse_value(cell, value, place(row))
+    try:
+        return np.array([float(cell) for cell in cells], np.float64)  # type: ignore[arg-type]
+    except OverflowError:
+        row = next(row for row, cell in enumerate(cells) if isinstance(cell, int) and abs(cell) >= 1 << 1023)
+        raise non_finite("of more than 300 digits", value=value, where=place(row)) from None
+
+
+def _refuse_value(cell: object, value: str, where: str) -> None:
+    if isinstance(cell, (int, float, np.integer, np.floating)) and not isinstance(cell, bool):
+        return
+    if is_missing(cell):
+        raise InputError(f"the {value} is missing ({cell})", where=where, remedy=f"drop the row or give it a {value}")
+    raise InputError(
+        f"the {value} {shorten(cell)} is of type {type(cell).__name__}, not a number",
+        where=where,
+        remedy=f"every {value} must be a real number: convert it with int() or float()",
+    )
+
+
+def is_missing(cell: object) -> bool:
+    """Whether *cell* is one of the ways of saying "no value": None, NaN, pandas' NA and NaT."""
+    return (
+        cell is None
+        or (isinstance(cell, (float, np.floating)) and bool(np.isnan(cell)))
+        or type(cell).__name__ in {"NAType", "NaTType"}
+    )

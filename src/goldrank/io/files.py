@@ -1,0 +1,259 @@
+"""Bytes in and out: whole files read whatever their compression, and written completely or not at all."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from goldrank.errors import GoldrankError, InputError
+
+PathLike = str | os.PathLike[str]
+
+COMPRESSIONS = (".gz", ".zst", ".xz", ".bz2")
+_CHUNK = 1 << 22
+
+
+def display_name(path: PathLike) -> str:
+    """How messages call *path*."""
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """The decompressed content of *path* ("-" is standard input), known to be UTF-8 text or Parquet.
+
+    The compression is recognised by the first bytes, not by the name. A byte order mark is taken away.
+    """
+    name = display_name(path)
+    data = _decompress(_raw_bytes(path, name), name)
+    if is_parquet(data):
+        return data
+    data = _without_mark(data, name)
+    if not data:
+        raise InputError("the file is empty", where=name, remedy="check that it was written completely")
+    _refuse_binary(data, name)
+    return data
+
+
+def is_parquet(data: bytes) -> bool:
+    """Whether *data* starts like a Parquet file; a text whose first word starts with PAR1 does not."""
+    return data[:4] == b"PAR1" and data[4:5] < b" " and data[4:5] not in b"\t\n\v\f\r"
+
+
+def _raw_bytes(path: PathLike, name: str) -> bytes:
+    try:
+        if os.fspath(path) == "-":
+            return sys.stdin.buffer.read()
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such file", where=name, remedy=_nearest(Path(path))) from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, not a file", where=name, remedy="name a file inside it") from None
+    except PermissionError:
+        raise InputError("the file may not be read", where=name, remedy="change its permissions") from None
+    except (OSError, ValueError) as error:
+        what = f"the file cannot be read ({_reason(error)})"
+        raise InputError(what, where=name, remedy="check the path and the disk") from None
+
+
+def _nearest(path: Path) -> str:
+    with suppress(OSError):
+        near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
+        if near:
+            return f"did you mean '{path.parent / near[0]}'?"
+    return "check the path"
+
+
+def _decompress(data: bytes, name: str) -> bytes:
+    if data[:2] == b"\x1f\x8b":
+        import gzip
+        import zlib
+
+        return _unpacked(gzip.decompress, (EOFError, OSError, zlib.error), data, name, "gzip")
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        unpack, fault = _zstd_reader(name)
+        return _unpacked(unpack, (EOFError, fault), data, name, "Zstandard")
+    if data[:6] == b"\xfd7zXZ\x00":
+        import lzma
+
+        return _unpacked(lzma.decompress, (EOFError, lzma.LZMAError), data, name, "xz")
+    if data[:3] == b"BZh" and data[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        import bz2
+
+        return _unpacked(bz2.decompress, (OSError, ValueError), data, name, "bzip2")
+    return data
+
+
+def _unpacked(
+    unpack: Callable[[bytes], bytes],
+    faults: tuple[type[Exception], ...],
+    data: bytes,
+    name: str,
+    compression: str,
+) -> bytes:
+    try:
+        return unpack(data)
+    except faults as error:
+        raise InputError(
+            f"the {compression} file is truncated or corrupt ({_reason(error)})",
+            where=name,
+            remedy="copy or download it again",
+        ) from None
+
+
+def _zstd_reader(name: str) -> tuple[Callable[[bytes], bytes], type[Exception]]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.decompress, zstd.ZstdError
+    zstandard = _zstandard(name)
+
+    def unpack(data: bytes) -> bytes:
+        # One frame at a time, because the stream reader of the package takes a truncated frame for complete.
+        parts = []
+        while data:
+            frame = zstandard.ZstdDecompressor().decompressobj()
+            parts.append(frame.decompress(data))
+            if not frame.eof:
+                raise EOFError("the last frame is not complete")
+            data = frame.unused_data
+        return b"".join(parts)
+
+    return unpack, zstandard.ZstdError
+
+
+def _zstandard(name: str) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(
+            "Zstandard files need the package zstandard, which is not installed",
+            where=name,
+            remedy="run: pip install zstandard",
+        ) from None
+    return zstandard
+
+
+def _without_mark(data: bytes, name: str) -> bytes:
+    if data[:3] == b"\xef\xbb\xbf":
+        return data[3:]
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] == b"\x00\x00\xfe\xff":
+        encoding = "UTF-32" if b"\x00\x00" in data[:4] else "UTF-16"
+        raise InputError(f"the text is encoded as {encoding}", where=name, remedy="save it as UTF-8")
+    return data
+
+
+def _refuse_binary(data: bytes, name: str) -> None:
+    at = data.find(b"\0")
+    if at >= 0:
+        raise InputError(
+            f"this is not a text file (a NUL byte at offset {at})",
+            where=f"{name}:{_line(data, at)}",
+            remedy="give a UTF-8 text file or a Parquet file",
+        )
+    if data.isascii():
+        return
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _CHUNK):
+        chunk = data[start : start + _CHUNK]
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(chunk, final=start + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            at = start - pending + error.start
+            raise InputError(
+                f"the text is not valid UTF-8 (byte 0x{data[at]:02x} at offset {at})",
+                where=f"{name}:{_line(data, at)}",
+                remedy="save it as UTF-8",
+            ) from None
+
+
+def _line(data: bytes, at: int) -> int:
+    return data.count(b"\n", 0, at) + 1
+
+
+def write_atomically(path: PathLike, write: Callable[[BinaryIO], object]) -> None:
+    """Let *write* fill a new file beside *path* and move it into place, so that no half of it is ever seen.
+
+    The suffix sets the compression (.gz, .zst, .xz, .bz2); the same content gives the same bytes. "-" is
+    standard output, uncompressed.
+    """
+    name = os.fspath(path)
+    if name == "-":
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        # A link is followed, so that the file behind it changes and the link stays.
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise InputError("this is a folder, not a file", where=name, remedy="name a file inside it")
+        if target.exists() and not target.is_file():
+            with target.open("wb") as out:
+                _write_compressed(out, target.suffix, write, name)
+            return
+        _replace(target, write, name)
+    except FileNotFoundError:
+        raise InputError("the folder does not exist", where=name, remedy="create it first") from None
+    except NotADirectoryError:
+        raise InputError("the path leads through a file", where=name, remedy="name a folder") from None
+    except PermissionError:
+        raise InputError(
+            "the file may not be written here", where=name, remedy="choose another folder or its permissions"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise GoldrankError(f"{name}: the file cannot be written ({_reason(error)}); nothing was kept") from None
+
+
+def _replace(target: Path, write: Callable[[BinaryIO], object], name: str) -> None:
+    temporary = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.tmp")
+    try:
+        with temporary.open("xb") as out:
+            _write_compressed(out, target.suffix, write, name)
+            out.flush()
+            os.fsync(out.fileno())
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_compressed(out: BinaryIO, suffix: str, write: Callable[[BinaryIO], object], name: str) -> None:
+    if suffix not in COMPRESSIONS:
+        write(out)
+        return
+    with _compressor(out, suffix, name) as packed:
+        write(packed)
+
+
+def _compressor(out: BinaryIO, suffix: str, name: str) -> BinaryIO:
+    if suffix == ".gz":
+        import gzip
+
+        # No name and no time in the header: equal content gives equal bytes.
+        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0))
+    if suffix == ".xz":
+        import lzma
+
+        return cast(BinaryIO, lzma.LZMAFile(out, "wb"))
+    if suffix == ".bz2":
+        import bz2
+
+        return cast(BinaryIO, bz2.BZ2File(out, "wb"))
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return cast(BinaryIO, zstd.ZstdFile(out, "wb"))
+    return cast(BinaryIO, _zstandard(name).ZstdCompressor().stream_writer(out, closefd=False))
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

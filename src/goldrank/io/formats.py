@@ -1,0 +1,60 @@
+"""The formats by name, and the format that a file's suffix stands for."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.io.columns import Kind
+from goldrank.io.files import COMPRESSIONS, PathLike, display_name
+
+FORMATS: dict[str, str] = {
+    "trec": "TREC qrels (4 columns) or run (6 columns)",
+    "beir": "TSV with the header query-id, corpus-id, score",
+    "csv": "comma-separated, with a header or just query, item, value",
+    "tsv": "tab-separated, with a header or just query, item, value",
+    "json": "queries mapped to items, or a list of records",
+    "jsonl": "one JSON record per line",
+    "parquet": "a table with query, item and value columns",
+}
+
+# Columns of a TREC line, and which of them (from 0) holds the value.
+TREC_LAYOUT: dict[Kind, tuple[int, int]] = {"gold": (4, 3), "run": (6, 4)}
+
+_FORMAT_OF_SUFFIX = {
+    "": "trec",
+    ".qrels": "trec",
+    ".run": "trec",
+    ".txt": "trec",
+    ".trec": "trec",
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+
+
+def format_for(path: PathLike, kind: Kind) -> str:
+    """The format to write *path* in, from its suffix under that of a compression; a bare name is TREC.
+
+    >>> format_for("gold.tsv.gz", "gold"), format_for("bm25.run", "run")
+    ('beir', 'trec')
+    """
+    name = PurePath(path)
+    suffix = PurePath(name.stem).suffix if name.suffix in COMPRESSIONS else name.suffix
+    format = _FORMAT_OF_SUFFIX.get(suffix.lower())
+    if format is None:
+        raise InputError(
+            f"the suffix {shorten(suffix)} names no format",
+            where=display_name(path),
+            remedy=f"use one of {', '.join(filter(None, _FORMAT_OF_SUFFIX))}, or name the format",
+        )
+    return "beir" if format == "tsv" and kind == "gold" else format
+
+
+def refuse_unknown(format: str) -> None:
+    """Raise for a format name that does not exist, with the nearest ones that do."""
+    if format not in FORMATS:
+        raise unknown_name("format", format, FORMATS, "goldrank list formats")

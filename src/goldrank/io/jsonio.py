@@ -1,0 +1,196 @@
+"""JSON (queries mapped to items, or a list of records) and JSON Lines (one record per line)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.mappings import from_pairs, unfold
+from goldrank.io.names import QUERY, choose, normal, query_column
+from goldrank.io.text import number_text, refuse_empty_queries, row_queries
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
+_COLON = re.compile(r"\s*:")
+_QUERY_NAMES = frozenset(name for names in QUERY for name in names)
+
+
+class _RefusedError(Exception):
+    """The text is JSON as Python reads it, but repeats a key or holds NaN or Infinity."""
+
+
+def load_json(data: bytes, kind: Kind, name: str) -> Columns:
+    """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}`` or a list of records.
+
+    A list of items means grade 1 for each in gold. In a run it is a ranking, best first: of n items the first
+    gets the score n and the last 1, so that the order is kept.
+    """
+    content = _decode(data.decode(), name, first_line=1)
+    if isinstance(content, dict) and _is_record(content):
+        content = [content]
+    if isinstance(content, list):
+        records = enumerate(content, start=1)
+        return _from_records(records, kind, name, lambda number: f"{name}: record {number}")
+    if isinstance(content, dict):
+        return from_pairs(content.items(), kind, name, integers=True)
+    raise InputError(
+        f"the file holds {shorten(content)}, not queries with their items",
+        where=name,
+        remedy=f'write {{"query": {{"item": {VALUE_WORD[kind]}}}}}',
+    )
+
+
+def load_jsonl(data: bytes, kind: Kind, name: str) -> Columns:
+    """Read one record per line: a query with one item and its value, or a query with its *results*."""
+    lines = data.decode().split("\n")
+    records = ((n, _decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
+    return _from_records(records, kind, name, lambda number: f"{name}:{number}")
+
+
+def _is_record(content: dict[str, object]) -> bool:
+    return any(normal(key) in _QUERY_NAMES and isinstance(cell, (str, int)) for key, cell in content.items())
+
+
+def _decode(text: str, name: str, first_line: int) -> object:
+    try:
+        content: object = _DECODER.decode(text)
+        return content
+    except _RefusedError:
+        raise _refusal(text, name, first_line) from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"this is not valid JSON ({error.msg[:1].lower()}{error.msg[1:]} at column {error.colno})",
+            where=f"{name}:{error.lineno + first_line - 1}",
+            remedy="repair the JSON there, or write the file again",
+        ) from None
+    except (RecursionError, ValueError) as error:
+        deep = isinstance(error, RecursionError)
+        raise InputError(
+            "the JSON is nested too deeply" if deep else "the JSON holds a number of thousands of digits",
+            where=f"{name}:{first_line}",
+            remedy='write {"query": {"item": value}}',
+        ) from None
+
+
+def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise _RefusedError
+    return content
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise _RefusedError
+
+
+# One decoder for all lines: making one costs as much as a short line.
+_DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+
+
+def _refusal(text: str, name: str, first_line: int) -> InputError:
+    # The parser does not say where its hooks were called, so the text is walked again for the place.
+    open_objects: list[set[str]] = []
+    for token in _TOKEN.finditer(text):
+        found = token.group()
+        if found == "{":
+            open_objects.append(set())
+        elif found == "}":
+            open_objects.pop()
+        elif found[0] != '"':
+            what, remedy = f"{found} is not a finite number", "write finite decimal numbers"
+            break
+        elif _COLON.match(text, token.end()):
+            key = json.loads(found)
+            if key in open_objects[-1]:
+                what = f"the key {shorten(key)} is listed twice in one object"
+                remedy = "keep one entry per query and item"
+                break
+            open_objects[-1].add(key)
+    line = text.count("\n", 0, token.start()) + first_line
+    return InputError(what, where=f"{name}:{line}", remedy=remedy)
+
+
+def _from_records(
+    records: Iterable[tuple[int, object]], kind: Kind, name: str, place_of: Callable[[int], str]
+) -> Columns:
+    listed: list[object] = []
+    listed_at: list[int] = []
+    row_query: list[int] = []
+    items: list[object] = []
+    values: list[object] = []
+    keys: dict[tuple[str, ...], tuple[str, str, str | None]] = {}
+    for number, record in records:
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{shorten(record)} is not a record",
+                where=place_of(number),
+                remedy=f'write {{"query": …, "item": …, "{VALUE_WORD[kind]}": …}}',
+            )
+        layout = tuple(record)
+        if layout not in keys:
+            keys[layout] = _record_keys(layout, kind, place_of(number))
+        query_key, item_key, value_key = keys[layout]
+        if value_key is None:
+            more_items, more_values = unfold(record[item_key], kind, where=place_of(number))
+            items += more_items
+            values += more_values
+            row_query += [len(listed)] * len(more_items)
+        else:
+            items.append(record[item_key])
+            values.append(record[value_key])
+            row_query.append(len(listed))
+        listed.append(record[query_key])
+        listed_at.append(number)
+
+    def place(row: int) -> str:
+        return place_of(listed_at[row_query[row]])
+
+    queries = id_strings(listed, role="query", integers=True, place=lambda entry: place_of(listed_at[entry]))
+    return group(
+        [queries[entry] for entry in row_query],
+        id_strings(items, role="item", integers=True, place=place),
+        numeric_values(values, value=VALUE_WORD[kind], place=place),
+        value=VALUE_WORD[kind],
+        source=name,
+        place=place,
+        listed=queries,
+    )
+
+
+def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> tuple[str, str, str | None]:
+    """The keys of query, item and value; for a record with *results* the second is theirs, the third None."""
+    results = next((key for key in layout if normal(key) == "results"), None)
+    if results is None:
+        query, item, value = choose(layout, kind, where=where)
+        return layout[query], layout[item], layout[value]
+    return layout[query_column(layout, where=where)], results, None
+
+
+def dump_json(columns: Columns, kind: Kind) -> bytes:
+    """``{"q1": {"d3": 2}}``, one query per line."""
+    encoder = json.JSONEncoder(ensure_ascii=False)
+    values = columns.values.tolist()
+    bounds = columns.starts.tolist()
+    lines = []
+    for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
+        answer = ", ".join(
+            f"{encoder.encode(columns.items[row])}: {number_text(values[row], kind)}" for row in range(start, end)
+        )
+        lines.append(f"  {encoder.encode(query)}: {{{answer}}}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def dump_jsonl(columns: Columns, kind: Kind) -> bytes:
+    """``{"query": "q1", "item": "d3", "grade": 2}``, one row per line."""
+    refuse_empty_queries(columns, "JSON Lines")
+    encoder = json.JSONEncoder(ensure_ascii=False)
+    encoded = {query: encoder.encode(query) for query in columns.queries}
+    word = VALUE_WORD[kind]
+    return "".join(
+        f'{{"query": {encoded[query]}, "item": {encoder.encode(item)}, "{word}": {number_text(value, kind)}}}\n'
+        for query, item, value in zip(row_queries(columns), columns.items, columns.values.tolist(), strict=True)
+    ).encode()

@@ -1,0 +1,113 @@
+"""Queries mapped to their items, as dictionaries, lists or records: what JSON and Python users both write."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain, repeat
+
+import numpy as np
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.names import ITEM, VALUE, listing, normal
+
+
+def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, *, integers: bool) -> Columns:
+    """Columns of (query, answer) pairs, where an answer has any of the shapes that `unfold` knows."""
+    listed: list[object] = []
+    items: list[object] = []
+    values: list[object] = []
+    ends: list[int] = []
+    for query, answer in pairs:
+        more_items, more_values = unfold(answer, kind, where=f"{source}: query {shorten(query)}")
+        listed.append(query)
+        items += more_items
+        values += more_values
+        ends.append(len(items))
+
+    def place(row: int) -> str:
+        position = bisect_right(ends, row)
+        within = row - (ends[position - 1] if position else 0)
+        return f"{source}: query {shorten(listed[position])}, item {within + 1}"
+
+    queries = id_strings(listed, role="query", integers=integers, place=lambda row: source)
+    if len(set(queries)) != len(queries):
+        seen: set[str] = set()
+        twice = next(query for query in queries if query in seen or seen.add(query))  # type: ignore[func-returns-value]
+        raise InputError(
+            f"the query {shorten(twice)} is listed twice", where=source, remedy="join its items under one key"
+        )
+    sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return group(
+        list(chain.from_iterable(map(repeat, queries, sizes))),
+        id_strings(items, role="item", integers=integers, place=place),
+        numeric_values(values, value=VALUE_WORD[kind], place=place),
+        value=VALUE_WORD[kind],
+        source=source,
+        place=place,
+        listed=queries,
+    )
+
+
+def unfold(answer: object, kind: Kind, *, where: str) -> tuple[list[object], list[object]]:
+    """The items and values of one query.
+
+    An answer is a mapping of items to values, a list of (item, value) pairs, a list of records with an id and
+    a value, or a list of items alone. Items alone have grade 1 in gold; in a run they are a ranking, best
+    first, and the scores n, n - 1, …, 1 keep that order.
+    """
+    if isinstance(answer, Mapping):
+        return list(answer.keys()), list(answer.values())
+    if kind == "gold" and isinstance(answer, AbstractSet):
+        answer = sorted(answer, key=str)
+    if isinstance(answer, np.ndarray):
+        answer = answer.tolist()
+    if not isinstance(answer, Sequence) or isinstance(answer, (str, bytes)):
+        raise _unknown_shape(answer, kind, where)
+    entries = list(answer)
+    if all(isinstance(entry, Mapping) for entry in entries):
+        cells = [_record(entry, kind, f"{where}, item {n}") for n, entry in enumerate(entries, start=1)]
+    elif any(isinstance(entry, (list, tuple)) for entry in entries):
+        cells = [_pair(entry, kind, f"{where}, item {n}") for n, entry in enumerate(entries, start=1)]
+    elif kind == "gold":
+        return entries, [1] * len(entries)
+    else:
+        return entries, list(range(len(entries), 0, -1))
+    return [item for item, _ in cells], [value for _, value in cells]
+
+
+def _pair(entry: object, kind: Kind, where: str) -> tuple[object, object]:
+    if not isinstance(entry, (list, tuple)) or len(entry) != 2:
+        raise InputError(
+            f"{shorten(str(entry))} is not a pair of item and {VALUE_WORD[kind]}",
+            where=where,
+            remedy=f'write every entry as ["item", {VALUE_WORD[kind]}]',
+        )
+    return entry[0], entry[1]
+
+
+def _record(entry: Mapping[object, object], kind: Kind, where: str) -> tuple[object, object]:
+    found = {normal(key): cell for key, cell in entry.items()}
+    cells = []
+    for role, groups in (("item", (*ITEM, ("id",))), (VALUE_WORD[kind], VALUE[kind])):
+        named = next((name for names in groups for name in names if name in found), None)
+        if named is None:
+            raise InputError(
+                f"the record has no {role} (keys: {listing(list(entry))})",
+                where=where,
+                remedy=f'write every entry as {{"id": …, "{VALUE_WORD[kind]}": …}}',
+            )
+        cells.append(found[named])
+    return cells[0], cells[1]
+
+
+def _unknown_shape(answer: object, kind: Kind, where: str) -> InputError:
+    value = VALUE_WORD[kind]
+    return InputError(
+        f"the query holds {shorten(answer)} of type {type(answer).__name__}, not its items",
+        where=where,
+        remedy=f'write {{"item": {value}}} or a list of items',
+    )

@@ -1,0 +1,92 @@
+"""Finds the query, item and value columns of a table by the names people give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.columns import VALUE_WORD, Kind
+
+# Earlier groups win: where a table has both `query_id` and `query`, the second is the text of the query, and
+# where it has `docno` and `docid` (PyTerrier) the second is a number inside the index.
+QUERY = (("query_id", "queryid", "qid", "q_id", "topic_id"), ("query", "topic"))
+ITEM = (
+    ("docno",),
+    ("item_id", "itemid", "doc_id", "docid", "document_id", "corpus_id", "pid", "passage_id", "did"),
+    ("item", "doc", "document"),
+)
+# A run with nothing but a `grade` or `label` is gold in the place of a run, so a run does not take those.
+VALUE: dict[Kind, tuple[tuple[str, ...], ...]] = {
+    "gold": (("grade", "relevance", "rel", "label"), ("score", "value", "sim", "similarity")),
+    "run": (("score", "sim", "similarity"), ("value", "relevance", "rel")),
+}
+
+
+def normal(name: object) -> str:
+    """A column name without the differences that mean nothing: case, outer spaces, hyphens.
+
+    >>> normal(" Query-ID ")
+    'query_id'
+    """
+    return str(name).strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def choose(
+    names: Sequence[object],
+    kind: Kind,
+    *,
+    where: str,
+    query: str | None = None,
+    item: str | None = None,
+    value: str | None = None,
+) -> tuple[int, int, int]:
+    """The positions of the query, item and value columns; a name given by the caller is taken as it is.
+
+    >>> choose(["query-id", "corpus-id", "score"], "gold", where="qrels.tsv")
+    (0, 1, 2)
+    """
+    return (
+        query_column(names, where=where, given=query),
+        _find(names, "item", ITEM, item, where),
+        _find(names, VALUE_WORD[kind], VALUE[kind], value, where),
+    )
+
+
+def query_column(names: Sequence[object], *, where: str, given: str | None = None) -> int:
+    """The position of the query column alone, for records that hold a query with all its results."""
+    return _find(names, "query", QUERY, given, where)
+
+
+def _find(names: Sequence[object], role: str, groups: Sequence[Sequence[str]], given: str | None, where: str) -> int:
+    if given is not None:
+        matches = [position for position, name in enumerate(names) if name == given]
+        if not matches:
+            raise InputError(
+                f"there is no column {shorten(given)} (columns: {listing(names)})",
+                where=where,
+                remedy=f"name the {role} column as it is written in the table",
+            )
+        return matches[0]
+    found = [normal(name) for name in names]
+    for accepted in groups:
+        matches = [position for position, name in enumerate(found) if name in accepted]
+        if len(matches) > 1:
+            raise InputError(
+                f"several columns could be the {role}: {listing([names[m] for m in matches])}",
+                where=where,
+                remedy=f"keep or rename one, so that a single column is the {role}",
+            )
+        if matches:
+            return matches[0]
+    accepted_names = ", ".join(name for accepted in groups for name in accepted)
+    raise InputError(
+        f"there is no {role} column (columns: {listing(names)})",
+        where=where,
+        remedy=f"call it one of {accepted_names}",
+    )
+
+
+def listing(names: Sequence[object], limit: int = 12) -> str:
+    """Column names for a message, however many there are."""
+    shown = ", ".join(shorten(str(name), 30) for name in names[:limit])
+    return (shown or "none") + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -1,0 +1,162 @@
+"""Columns from Python objects: dictionaries, data frames, Arrow tables, datasets, arrays and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError, MissingExtraError, shorten
+from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
+from goldrank.io.mappings import from_pairs
+from goldrank.io.names import choose
+
+
+def columns_from(
+    obj: object, kind: Kind, query: str | None = None, item: str | None = None, value: str | None = None
+) -> Columns:
+    """Columns from any object that holds queries, items and values.
+
+    Accepted are a mapping of queries to items (``{"q1": {"d3": 2}}`` or ``{"q1": ["d3"]}``), a pandas or
+    polars data frame, a pyarrow table, a Hugging Face dataset, anything else that streams Arrow, a numpy
+    structured array and a sequence of (query, item, value) tuples. *query*, *item* and *value* name the
+    columns of a table whose names are not the usual ones. Nothing is imported to find out what *obj* is.
+
+    >>> columns_from({"q1": {"d3": 2}}, "gold").items
+    ['d3']
+    """
+    library, type_name = type(obj).__module__.partition(".")[0], type(obj).__name__
+    if library == "datasets" and type_name in ("DatasetDict", "IterableDatasetDict", "IterableDataset"):
+        remedy = "choose a split" if type_name.endswith("Dict") else "load it without streaming"
+        raise InputError(f"a {type_name} is not one table", remedy=remedy)
+    if isinstance(obj, Mapping):
+        return from_pairs(obj.items(), kind, f"the {kind} {type_name}", integers=False)
+    table = _table(obj, library, type_name)
+    if table is not None:
+        names, column = table
+        at = choose(names, kind, where=type_name, query=query, item=item, value=value)
+        return _columns([_cells(column(p)) for p in at], kind, type_name, _row_of(type_name))
+    if isinstance(obj, Sequence) and not isinstance(obj, (str, bytes)):
+        return _from_rows(obj, kind, type_name)
+    raise InputError(
+        f"a {type_name} does not hold {'gold' if kind == 'gold' else 'a run'}",
+        remedy=f'give {{"query": {{"item": {VALUE_WORD[kind]}}}}}, a data frame, an Arrow table or '
+        f"(query, item, {VALUE_WORD[kind]}) tuples",
+    )
+
+
+def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callable[[int], object]] | None:
+    """The names of a table's columns and a way to take one by its position; None for what is no table."""
+    if library == "pandas" and type_name == "DataFrame":
+        return list(obj.columns), lambda position: obj.iloc[:, position]
+    if library == "polars" and type_name == "DataFrame":
+        return list(obj.columns), obj.to_series
+    if isinstance(obj, np.ndarray) and obj.dtype.names:
+        names = obj.dtype.names
+        return list(names), lambda position: obj[names[position]]
+    if library == "datasets" and type_name == "Dataset":
+        # Formatting as Arrow applies the dataset's own selection and order of rows.
+        obj = obj.with_format("arrow")[:]
+    elif not (library == "pyarrow" and type_name == "Table"):
+        if not hasattr(obj, "__arrow_c_stream__"):
+            return None
+        obj = _arrow_stream(obj, type_name)
+    return list(obj.column_names), obj.column
+
+
+def columns_from_arrays(query: object, item: object, value: object, kind: Kind) -> Columns:
+    """Columns from three arrays (numpy, pandas, polars, Arrow or lists) of the same length.
+
+    >>> columns_from_arrays([7, 7], ["a", "b"], [0.5, 0.25], "run").queries
+    ['7']
+    """
+    cells = [_cells(array) for array in (query, item, value)]
+    lengths = [len(column) for column in cells]
+    if len(set(lengths)) > 1:
+        raise InputError(
+            f"the arrays have {lengths[0]}, {lengths[1]} and {lengths[2]} entries",
+            where="arrays",
+            remedy="give one query, item and value per row",
+        )
+    return _columns(cells, kind, "arrays", _row_of("arrays"))
+
+
+def columns_from_arrow(table: Any, kind: Kind, *, source: str, place: Place) -> Columns:
+    """Columns from a pyarrow table of three columns: query, item and value."""
+    return _columns([_cells(table.column(position)) for position in range(3)], kind, source, place)
+
+
+def _row_of(source: str) -> Place:
+    return lambda row: f"{source}: row {row} (counted from 0)"
+
+
+def _columns(cells: Sequence[Sequence[object]], kind: Kind, source: str, place: Place) -> Columns:
+    return group(
+        id_strings(cells[0], role="query", integers=True, place=place),
+        id_strings(cells[1], role="item", integers=True, place=place),
+        numeric_values(cells[2], value=VALUE_WORD[kind], place=place),
+        value=VALUE_WORD[kind],
+        source=source,
+        place=place,
+    )
+
+
+def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
+    for number, row in enumerate(rows):
+        if not isinstance(row, (tuple, list)) or len(row) != 3:
+            raise InputError(
+                f"{shorten(row)} is not a (query, item, {VALUE_WORD[kind]}) tuple",
+                where=_row_of(source)(number),
+                remedy="give three values per row",
+            )
+    columns: list[list[object]] = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    return _columns(columns, kind, source, _row_of(source))
+
+
+def _cells(array: Any) -> Sequence[object]:
+    """A column as a numpy array of numbers or as a list of Python values."""
+    if hasattr(array, "to_pylist"):
+        kind = str(array.type)
+        if kind in _ARROW_TEXT or (kind in _ARROW_NUMBERS and array.null_count == 0):
+            return _array_cells(array.to_numpy(zero_copy_only=False))
+        # Through numpy a null integer would become NaN; as Python values nulls stay None.
+        return array.to_pylist()  # type: ignore[no-any-return]
+    if isinstance(array, (np.ndarray, np.generic)):
+        return _array_cells(np.asarray(array))
+    for method in ("to_list", "tolist"):
+        if hasattr(array, method):
+            return getattr(array, method)()  # type: ignore[no-any-return]
+    if isinstance(array, Sequence) and not isinstance(array, (str, bytes)):
+        return array
+    raise InputError(
+        f"a {type(array).__name__} is not a column of values",
+        where="arrays",
+        remedy="give a list or an array",
+    )
+
+
+_ARROW_NUMBERS = frozenset([f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)] + ["float", "double"])
+_ARROW_TEXT = frozenset(["string", "large_string"])
+
+
+def _array_cells(array: np.ndarray[Any, Any]) -> Sequence[object]:
+    if array.ndim != 1:
+        raise InputError(
+            f"the array has {array.ndim} dimensions, not 1", where="arrays", remedy="give one value per row"
+        )
+    return array if array.dtype.kind == "f" else array.tolist()  # type: ignore[return-value]
+
+
+def _arrow_stream(obj: Any, type_name: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError(f"reading a {type_name}", "pyarrow", "parquet") from None
+    try:
+        return pyarrow.table(obj)
+    except (pyarrow.ArrowException, TypeError, ValueError) as error:
+        raise InputError(
+            f"the {type_name} does not stream a table ({error})", remedy="convert it to a pyarrow table"
+        ) from None

@@ -1,0 +1,33 @@
+"""The metrics: each a short function over a placement with its declaration, known by name."""
+
+from goldrank.metrics import (  # noqa: F401 - importing a module registers its metrics
+    average_precision,
+    bpref,
+    found,
+    interpolated,
+    models,
+    mrr,
+    ndcg,
+    ranks,
+    sets,
+)
+from goldrank.metrics.conventions import CHOICES, Conventions
+from goldrank.metrics.definition import REGISTRY, Definition, Metric, Parameter, Values, parse_all
+from goldrank.metrics.placement import Placement, place
+from goldrank.metrics.profiles import PROFILES, Profile, profile
+
+__all__ = [
+    "CHOICES",
+    "PROFILES",
+    "REGISTRY",
+    "Conventions",
+    "Definition",
+    "Metric",
+    "Parameter",
+    "Placement",
+    "Profile",
+    "Values",
+    "parse_all",
+    "place",
+    "profile",
+]

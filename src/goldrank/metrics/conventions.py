@@ -1,0 +1,87 @@
+"""The conventions that turn hits into ranks, each with its choices and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from goldrank.errors import InputError, unknown_name
+
+CHOICES: dict[str, dict[str, str]] = {
+    "ties": {
+        "docid": "equal scores are ordered by item id, bytewise descending, as in trec_eval",
+        "input": "equal scores keep the order in which the run lists them",
+        "pessimistic": "the gold stands last among equal scores",
+        "optimistic": "the gold stands first among equal scores",
+        "expected": "the mean over all orders of the equal scores, in closed form",
+    },
+    "precision": {
+        "float64": "scores are compared as they are",
+        "float32": "scores are rounded to float32 first, as in trec_eval up to 9, which makes further ties",
+    },
+    "missing": {
+        "zero": "a query of the gold without results scores as an empty ranking",
+        "skip": "a query of the gold without results is left out of the mean",
+        "error": "a query of the gold without results is refused",
+    },
+    "self_matches": {
+        "keep": "a result whose id is the query's counts like any other",
+        "drop": "the query's own id is taken out of ranking and gold",
+        "drop_results": "the query's own id is taken out of the ranking but stays in the gold, as in BEIR",
+        "first": "whatever stands first is taken to be the query and dropped, as in SDR",
+        "implied": "one item above the gold is taken to be the query: rank = max(1, items above), as in EvalRank",
+    },
+    "unjudged": {
+        "nonrelevant": "items without a judgment count as not relevant",
+        "drop": "items without a judgment are taken out of the ranking (condensed list)",
+    },
+    "outside": {
+        "keep": "gold that is not in the corpus stays in the denominators: a sure miss",
+        "drop": "gold that is not in the corpus is taken out",
+        "drop_queries": "a query whose gold is all outside the corpus is left out; other such gold is a miss",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How ranks are read off hits. See ``CHOICES`` for what each value means."""
+
+    ties: str = "docid"
+    precision: str = "float64"
+    missing: str = "zero"
+    self_matches: str = "keep"
+    unjudged: str = "nonrelevant"
+    outside: str = "keep"
+    depth: int | None = None
+    """Read no ranking further than this, after self-matches are gone; None reads all."""
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise unknown_name(f"value of {name}", str(value), choices, f"one of {', '.join(choices)}")
+        if self.depth is not None and self.depth < 1:
+            raise InputError(f"the depth {self.depth} is not a rank", remedy="give a whole number from 1 up")
+        if self.ties == "expected":
+            self._refuse_with_expected("self_matches", "first")
+            if self.depth is not None:
+                raise InputError(
+                    "a depth cuts through tied items, which have no order under ties=expected",
+                    remedy="choose another tie policy, or a cutoff on the metric (@k)",
+                )
+
+    def _refuse_with_expected(self, name: str, value: str) -> None:
+        if getattr(self, name) == value:
+            raise InputError(
+                f"{name}={value} needs an order of the tied items, which ties=expected does not give",
+                remedy="choose another tie policy",
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every convention with its value, for output."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    def differences(self, other: Conventions) -> dict[str, tuple[Any, Any]]:
+        """The conventions in which the two differ, each with both values."""
+        mine, theirs = self.as_dict(), other.as_dict()
+        return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}

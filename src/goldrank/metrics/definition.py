@@ -1,0 +1,229 @@
+"""What a metric is: a declaration with formula, parameters and citations, a function, and a way to write it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.hits import Floats
+from goldrank.metrics.placement import Placement
+
+Setting = str | int | float | None
+Direction = Literal["higher", "lower", "neither"]
+Aggregate = Literal["mean", "geometric", "median", "sum"]
+Cutoff = Literal["optional", "required", "none", "recall"]
+
+
+@dataclass(frozen=True)
+class Values:
+    """One number per query (NaN where the metric is undefined), with weights where gold items are pooled."""
+
+    values: Floats
+    weights: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One variant of a metric: its name, what it changes, and the values it takes."""
+
+    name: str
+    doc: str
+    default: Setting
+    choices: tuple[Setting, ...] = ()
+    number: Literal["int", "float"] | None = None
+    low: float = -math.inf
+    high: float = math.inf
+
+    def parse(self, text: str, metric: str) -> Setting:
+        """The value that *text* stands for, or an error that says what is allowed."""
+        for choice in self.choices:
+            if text == str(choice):
+                return choice
+        if self.number is not None:
+            try:
+                value: Setting = int(text) if self.number == "int" else float(text)
+            except ValueError:
+                value = None
+            if isinstance(value, (int, float)) and math.isfinite(value) and self.low <= value <= self.high:
+                return value
+        raise InputError(f"{metric} has no {self.name}={shorten(text)}", remedy=f"use {self.allowed}")
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, for people."""
+        words = [str(choice) for choice in self.choices if choice is not None]
+        if self.number is not None:
+            bounds = [f"from {self.low:g}"] * (self.low > -math.inf) + [f"to {self.high:g}"] * (self.high < math.inf)
+            words.append(" ".join(["a whole number" if self.number == "int" else "a number", *bounds]))
+        return " | ".join(words)
+
+
+RELEVANT = Parameter(
+    "rel", "smallest grade that counts as relevant; by default every grade above 0 does", None, number="float"
+)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The declaration of a metric; `goldrank explain` and the reference page are made from it."""
+
+    name: str
+    title: str
+    formula: str
+    compute: Callable[..., Values]
+    range: str = "[0, 1]"
+    direction: Direction = "higher"
+    cutoff: Cutoff = "optional"
+    parameters: tuple[Parameter, ...] = ()
+    aggregate: Aggregate = "mean"
+    proportion: bool = False
+    """Whether each query scores 0 or 1, so that the mean is a proportion."""
+    expected: bool = True
+    """Whether the mean over all orders of tied items has a closed form."""
+    aliases: tuple[str, ...] = ()
+    cite: str = ""
+    tools: tuple[tuple[str, str], ...] = ()
+    """Which known tools print which variant, under which name."""
+    notes: str = ""
+
+    @property
+    def defaults(self) -> dict[str, Setting]:
+        """Each parameter with its default."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+
+REGISTRY: dict[str, Definition] = {}
+_ALIASES: dict[str, str] = {}
+
+
+def register(definition: Definition) -> Definition:
+    """Make a metric known by its name and aliases."""
+    for name in (definition.name, *definition.aliases):
+        if name.lower() in _ALIASES:
+            raise ValueError(f"the metric name {name!r} is taken")
+        _ALIASES[name.lower()] = definition.name
+    REGISTRY[definition.name] = definition
+    return definition
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric as asked for: a definition, a cutoff, and the parameters that were set.
+
+    >>> str(Metric.parse("MAP(denominator=hits)@10"))
+    'map(denominator=hits)@10'
+    """
+
+    definition: Definition
+    cutoff: int | float | None = None
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Metric:
+        """Read ``name``, ``name@k`` or ``name(parameter=value, …)@k``; names as in other tools work too."""
+        match = _WRITTEN.fullmatch(text.strip())
+        if match is None:
+            raise InputError(
+                f"{shorten(text)} does not read as a metric",
+                remedy="write name, name@k or name(parameter=value)@k",
+            )
+        name, inside, cut = match["name"].lower(), match["inside"], match["cut"]
+        if name not in _ALIASES and cut is None and (trec := _TREC_STYLE.fullmatch(name)):
+            name, cut = trec["name"], trec["cut"]
+        if name not in _ALIASES:
+            raise unknown_name("metric", match["name"], _ALIASES, "goldrank list metrics")
+        definition = REGISTRY[_ALIASES[name]]
+        return cls(definition, _parse_cutoff(definition, cut, text), _parse_settings(definition, inside))
+
+    @property
+    def name(self) -> str:
+        """The name of the metric without cutoff and parameters."""
+        return self.definition.name
+
+    @property
+    def parameters(self) -> dict[str, Setting]:
+        """All parameters, set or default."""
+        return {**self.definition.defaults, **self.settings}
+
+    def with_defaults(self, settings: Mapping[str, Setting]) -> Metric:
+        """The metric with *settings* where it was not told otherwise."""
+        return Metric(self.definition, self.cutoff, {**settings, **self.settings})
+
+    def compute(self, placement: Placement) -> Values:
+        """Score every query of *placement*."""
+        return self.definition.compute(placement, self.cutoff, **self.parameters)
+
+    def __str__(self) -> str:
+        written = ",".join(f"{name}={value}" for name, value in self.settings.items())
+        cut = "" if self.cutoff is None else f"@{self.cutoff:g}"
+        return self.name + (f"({written})" if written else "") + cut
+
+
+_WRITTEN = re.compile(r"(?P<name>[A-Za-z0-9][\w\-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*))?")
+_TREC_STYLE = re.compile(r"(?P<name>.*[a-z])[_.](?P<cut>\d+(?:\.\d+)?)")
+
+
+def _parse_cutoff(definition: Definition, cut: str | None, text: str) -> int | float | None:
+    if cut is None:
+        if definition.cutoff in ("required", "recall"):
+            example = "0.1" if definition.cutoff == "recall" else "10"
+            raise InputError(f"{definition.name} needs a cutoff", remedy=f"write {definition.name}@{example}")
+        return None
+    if definition.cutoff == "none":
+        raise InputError(f"{definition.name} takes no cutoff", remedy=f"write {definition.name}")
+    try:
+        value: int | float = float(cut) if definition.cutoff == "recall" else int(cut)
+    except ValueError:
+        value = -1
+    if definition.cutoff == "recall":
+        if not 0 <= value <= 1:
+            raise InputError(
+                f"{shorten(text)} is not cut at a recall level",
+                remedy=f"write {definition.name}@0.1, from 0 to 1",
+            )
+    elif value < 1:
+        raise InputError(
+            f"the cutoff of {shorten(text)} is not a rank",
+            remedy=f"write a whole number from 1 up, as in {definition.name}@10",
+        )
+    return value
+
+
+def _parse_settings(definition: Definition, inside: str | None) -> dict[str, Setting]:
+    settings: dict[str, Setting] = {}
+    known = {parameter.name: parameter for parameter in definition.parameters}
+    for part in (inside or "").split(","):
+        if not part.strip():
+            continue
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise InputError(
+                f"{shorten(part.strip())} in {definition.name}(…) does not set a parameter",
+                remedy="write parameter=value",
+            )
+        if name not in known:
+            allowed = ", ".join(known) or "none"
+            raise unknown_name(f"parameter of {definition.name}", name, known, f"it has: {allowed}")
+        settings[name] = known[name].parse(value, definition.name)
+    return settings
+
+
+def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
+    """Read several metrics; ``ndcg@1,5,10`` is three. Each is kept once, in the order given."""
+    given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
+    parsed: dict[str, Metric] = {}
+    for entry in given:
+        for metric in [entry] if isinstance(entry, Metric) else map(Metric.parse, _expand(entry)):
+            parsed.setdefault(str(metric), metric)
+    if not parsed:
+        raise InputError("no metric was asked for", remedy="name one, as in ndcg@10 (goldrank list metrics)")
+    return list(parsed.values())
+
+
+def _expand(text: str) -> list[str]:
+    head, at, cuts = text.rpartition("@")
+    return [f"{head}@{cut.strip()}" for cut in cuts.split(",")] if at and "," in cuts and ")" not in cuts else [text]

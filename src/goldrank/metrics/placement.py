@@ -1,0 +1,217 @@
+"""Hits under stated conventions: every found item with the span of positions it may take.
+
+One description serves all tie policies. An item takes one of the positions ``start + 1 … start + size``, each
+with the same chance. A policy that orders the tied items gives spans of size 1; the policy ``expected`` leaves
+the span as wide as the tie. A metric written as an expectation over spans is therefore right under both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError, shorten
+from goldrank.hits import Floats, Hits, Ints
+from goldrank.metrics.conventions import Conventions
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Spans that hold relevant items, in order of query and position."""
+
+    query: Ints
+    start: Ints
+    size: Ints
+    relevant: Ints
+    """How many of the items in the span are relevant."""
+    before: Ints
+    """How many relevant items stand in earlier spans of the query."""
+    first: Mask
+    """Whether this is the query's first span with a relevant item."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Judged items with their spans; what every metric reads.
+
+    The found items come first in ``found_*`` order: by query, then by position. ``gold_*`` hold all judged
+    items, found or not, in the order of the hits.
+    """
+
+    queries: list[str]
+    query: Ints
+    start: Ints
+    size: Ints
+    alone: Ints
+    """The start each found item has when it is judged by itself: it differs from ``start`` only under
+    ``optimistic`` and ``pessimistic``, where several tied gold items cannot all be first (or last) at once but
+    a metric that pools over gold items asks for each on its own."""
+    grade: Floats
+    gold_query: Ints
+    gold_grade: Floats
+    depth: Ints
+    candidates: Ints | None
+    """How many items each query's ranking could have held, where the corpus is known."""
+    exhaustive: bool
+
+    @property
+    def count(self) -> int:
+        """How many queries there are."""
+        return len(self.queries)
+
+    def total(self, query: Ints, values: Floats | Ints | Mask | None = None) -> Floats:
+        """Sum *values* (or count rows) per query."""
+        weights = None if values is None else values.astype(np.float64)
+        return np.bincount(query, weights, minlength=self.count).astype(np.float64)
+
+    def is_relevant(self, grade: Floats, rel: float | None) -> Mask:
+        """Which grades count as relevant: at least *rel*, or above 0 when it is None."""
+        return grade > 0 if rel is None else grade >= rel
+
+    def relevant_count(self, rel: float | None) -> Floats:
+        """The number of relevant gold items of each query."""
+        return self.total(self.gold_query, self.is_relevant(self.gold_grade, rel))
+
+    def groups(self, rel: float | None) -> Groups:
+        """The spans that hold relevant items."""
+        if rel not in self._groups:
+            self._groups[rel] = _group(self, self.is_relevant(self.grade, rel))
+        return self._groups[rel]
+
+    @cached_property
+    def _groups(self) -> dict[float | None, Groups]:
+        return {}
+
+
+def place(hits: Hits, conventions: Conventions) -> Placement:
+    """Apply *conventions* to *hits*."""
+    hits = _select(hits, conventions)
+    if conventions.unjudged == "drop":
+        hits = _condense(hits)
+    query, found = hits.query_index, hits.found
+    start, alone, size = _spans(hits, conventions.ties)
+    depth = hits.depth
+    if conventions.self_matches == "implied":
+        start, alone = np.maximum(start - 1, 0), np.maximum(alone - 1, 0)
+    elif conventions.self_matches == "first":
+        start, alone = start - 1, alone - 1
+        found = found & (start >= 0)
+        depth = np.maximum(depth - 1, 0)
+    if conventions.depth is not None:
+        found = found & (start < conventions.depth)
+        depth = np.minimum(depth, conventions.depth)
+    rows = np.flatnonzero(found)
+    rows = rows[np.lexsort((start[rows], query[rows]))]
+    return Placement(
+        queries=hits.queries,
+        query=query[rows],
+        start=start[rows],
+        size=size[rows],
+        alone=alone[rows],
+        grade=hits.grade[rows],
+        gold_query=query,
+        gold_grade=hits.grade,
+        depth=depth,
+        candidates=_candidates(hits, conventions.self_matches),
+        exhaustive=hits.exhaustive and conventions.depth is None and conventions.unjudged != "drop",
+    )
+
+
+def _candidates(hits: Hits, self_matches: str) -> Ints | None:
+    if hits.corpus is None:
+        return None
+    if self_matches == "first":
+        return np.full(len(hits.queries), hits.corpus - 1)
+    # Where rankings are whole their length says which queries were themselves in the corpus and dropped.
+    return hits.depth if hits.exhaustive else np.full(len(hits.queries), hits.corpus - (hits.dropped_self > 0))
+
+
+def _select(hits: Hits, conventions: Conventions) -> Hits:
+    """Leave out the queries and gold items that the conventions leave out."""
+    empty = hits.depth == 0
+    if conventions.missing == "error" and empty.any():
+        raise InputError(
+            f"{int(empty.sum())} queries of the gold have no results, "
+            f"the first is {shorten(hits.queries[int(np.argmax(empty))])}",
+            remedy="use missing=zero to score them 0 or missing=skip to leave them out",
+        )
+    if conventions.missing == "skip":
+        hits = hits.keep_queries(~empty)
+    if conventions.self_matches == "drop":
+        own = np.fromiter((q == item for q, item in zip(hits.query, hits.items, strict=True)), bool, len(hits))
+        hits = hits.keep_rows(~own) if own.any() else hits
+    if len(hits.outside) and hits.outside.any():
+        if conventions.outside == "drop":
+            hits = hits.keep_rows(~hits.outside)
+        elif conventions.outside == "drop_queries":
+            inside = np.bincount(hits.query_index[~hits.outside], minlength=len(hits.queries))
+            hits = hits.keep_queries(inside > 0)
+    return hits
+
+
+def _condense(hits: Hits) -> Hits:
+    """Ranks among the judged items only."""
+    query, found = hits.query_index, hits.found
+    rows = np.flatnonzero(found)
+    rows = rows[np.lexsort((hits.tied_docid[rows], hits.above[rows], query[rows]))]
+    new_query = np.diff(query[rows], prepend=-1) != 0
+    new_group = new_query | (np.diff(hits.above[rows], prepend=-1) != 0)
+    position = np.arange(len(rows))
+    query_start = position[new_query][np.cumsum(new_query) - 1]
+    group = np.cumsum(new_group) - 1
+    group_start = position[new_group][group]
+    group_size = np.bincount(group)[group] if len(rows) else group
+    columns = {name: getattr(hits, name).copy() for name in ("above", "tied", "tied_docid", "tied_input")}
+    columns["above"][rows] = group_start - query_start
+    columns["tied"][rows] = group_size - 1
+    columns["tied_docid"][rows] = position - group_start
+    by_input = rows[np.lexsort((hits.tied_input[rows], group))]
+    columns["tied_input"][by_input] = position - group_start
+    return replace(hits, depth=np.bincount(query[rows], minlength=len(hits.queries)), corpus=None, **columns)
+
+
+def _spans(hits: Hits, ties: str) -> tuple[Ints, Ints, Ints]:
+    """For each row the start and size of its span, and its start when judged by itself."""
+    one = np.ones_like(hits.above)
+    if ties == "expected":
+        return hits.above, hits.above, hits.tied + 1
+    if ties in ("docid", "input"):
+        start = hits.above + (hits.tied_docid if ties == "docid" else hits.tied_input)
+        return start, start, one
+    if not hits.tied.any():
+        return hits.above, hits.above, one
+    # Tied gold items stand together at the front (or the back) of their tie, the best grade outermost.
+    sign = -1 if ties == "optimistic" else 1
+    query = hits.query_index
+    order = np.lexsort((sign * hits.grade, hits.above, query))
+    new = (np.diff(query[order], prepend=-1) != 0) | (np.diff(hits.above[order], prepend=-2) != 0)
+    group = np.cumsum(new) - 1
+    among = np.empty(len(hits), np.int64)
+    among[order] = np.arange(len(hits)) - np.flatnonzero(new)[group]
+    if ties == "optimistic":
+        return hits.above + among, hits.above, one
+    judged = np.empty(len(hits), np.int64)
+    judged[order] = np.bincount(group)[group]
+    return hits.above + hits.tied + 1 - judged + among, hits.above + hits.tied, one
+
+
+def _group(placement: Placement, relevant: Mask) -> Groups:
+    query, start, size = placement.query[relevant], placement.start[relevant], placement.size[relevant]
+    new_query = np.diff(query, prepend=-1) != 0
+    new = new_query | (np.diff(start, prepend=-1) != 0)
+    heads = np.flatnonzero(new)
+    position = np.arange(len(query))
+    query_head = position[new_query][np.cumsum(new_query) - 1]
+    return Groups(
+        query=query[heads],
+        start=start[heads],
+        size=size[heads],
+        relevant=np.diff(heads, append=len(query)),
+        before=heads - query_head[heads],
+        first=new_query[heads],
+    )

@@ -1,0 +1,142 @@
+"""Profiles: named sets of conventions that reproduce what known systems print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from goldrank.errors import unknown_name
+from goldrank.metrics.conventions import Conventions
+from goldrank.metrics.definition import Metric, Setting
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The conventions of one system: how ranks are read, and which variant of each metric it prints."""
+
+    name: str
+    title: str
+    conventions: Conventions = field(default_factory=Conventions)
+    settings: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
+    metrics: tuple[str, ...] = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
+    """What the system prints by default, and what is scored when nothing else is asked for."""
+    notes: str = ""
+
+    def apply(self, metric: Metric) -> Metric:
+        """The metric as this system computes it, where the user did not say otherwise."""
+        return metric.with_defaults(self.settings.get(metric.name, {}))
+
+
+_TREC_SETTINGS: dict[str, dict[str, Setting]] = {
+    "bpref": {"negative": "unjudged"},
+    "infap": {"negative": "unjudged"},
+}
+_TREC_METRICS = ("map", "gmap", "r_precision", "bpref", "mrr", "ndcg@10", "precision@10", "recall@100")
+
+_ALL = (
+    Profile(
+        "standard",
+        "What goldrank holds to be right: 1-based exact ranks, every gold query counted, textbook denominators.",
+    ),
+    Profile(
+        "trec_eval",
+        "trec_eval 10: double-precision scores; queries without results are dropped from the mean.",
+        Conventions(missing="skip"),
+        _TREC_SETTINGS,
+        _TREC_METRICS,
+        "`trec_eval -c` counts queries without results as 0: add missing=zero. Grades below 0 count as unjudged "
+        "members of the pool.",
+    ),
+    Profile(
+        "trec_eval9",
+        "trec_eval up to 9.0.8 and pytrec_eval: scores rounded to float32, which makes further ties.",
+        Conventions(missing="skip", precision="float32"),
+        _TREC_SETTINGS,
+        _TREC_METRICS,
+        "Two scores that differ only beyond float32 are tied here and ordered by id.",
+    ),
+    Profile(
+        "sdr",
+        "SDR's Wikipedia evaluation (Ginzburg et al., 2021): 0-based ranks after the first result is dropped.",
+        Conventions(ties="input", missing="skip", self_matches="first", outside="drop_queries"),
+        {
+            "mrr": {"origin": 0, "unfound": "skip", "worst": "queries"},
+            "mpr": {"origin": 0, "over": "list", "weights": "grade", "unfound": "skip"},
+        },
+        ("mrr", "mpr", "recall@10", "recall@100"),
+        "The first result is taken to be the query without looking; ranks 0 and 1 both have reciprocal 1; HR@k is "
+        "recall with gold outside the corpus counted as missed; the paper prints 1 − MPR.",
+    ),
+    Profile(
+        "tde",
+        "transformer_document_embedding, 2023 tables: as SDR, lists cut at 1000, gold outside the corpus taken out.",
+        Conventions(ties="input", missing="skip", self_matches="first", outside="drop", depth=1000),
+        {"mrr": {"origin": 0}, "mpr": {"origin": 0, "over": 1000, "unfound": "skip"}},
+        ("mrr", "mpr", "recall@10", "recall@100"),
+        "MPR is over the gold found in the top 1000 only. Its 2024 tables use 1-based ranks: profile standard.",
+    ),
+    Profile(
+        "evalrank",
+        "EvalRank (Wang et al., Just Rank, 2022): optimistic ties, the query itself left among its rivals.",
+        Conventions(ties="optimistic", self_matches="implied"),
+        {"mrr": {"of": "all"}, "mean_rank": {"of": "all"}},
+        ("mean_rank", "mrr", "hits@1", "hits@3"),
+        "The rank is the number of items scored strictly higher, with 0 turned into 1: the query's own entry "
+        "supplies the missing 1. A scorer that gives everything the same score gets 1.0. The reference's rounding "
+        "fault, by which the gold can beat itself, is not imitated.",
+    ),
+    Profile(
+        "bge",
+        "The BGE evaluation tutorial: recall over min(k, R), MAP over the relevant items retrieved.",
+        Conventions(ties="input"),
+        {"recall": {"cap": "k"}, "map": {"denominator": "hits"}},
+        ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10", "precision@10", "map@10"),
+        "Its printed nDCG comes from document ids passed as scores, a mistake in its input and not a convention: "
+        "nDCG stays right here.",
+    ),
+    Profile(
+        "beir",
+        "BEIR and mteb through pytrec_eval: float32 scores, results with the query's id dropped.",
+        Conventions(missing="skip", precision="float32", self_matches="drop_results"),
+        {},
+        ("ndcg@10", "map@100", "recall@100", "precision@10"),
+        "The query's id is dropped from the results but not from the gold, so a perfect run can score below 1. "
+        "Its own MRR@k keeps the input order of ties; R_cap@k is recall(cap=k)@k.",
+    ),
+    Profile(
+        "sentence-transformers",
+        "InformationRetrievalEvaluator: binary nDCG, MAP over min(k, R).",
+        Conventions(ties="input"),
+        {"ndcg": {"gain": "binary"}, "map": {"denominator": "min"}},
+        ("hit_rate@10", "precision@10", "recall@10", "mrr@10", "ndcg@10", "map@100"),
+        "Gold is a set there: every grade above 0 counts 1. Its tie order is that of a heap and not reproducible; "
+        "goldrank keeps the input order.",
+    ),
+    Profile(
+        "ranx",
+        "ranx: linear nDCG, MAP over R; queries without results are refused.",
+        Conventions(ties="input", missing="error"),
+        {},
+        ("ndcg@10", "map@100", "mrr@10", "recall@100", "precision@10"),
+        "Its sort is unstable, so tied scores come in any order there; goldrank keeps the input order.",
+    ),
+    Profile(
+        "sklearn",
+        "sklearn.metrics.ndcg_score and dcg_score: tied scores averaged, the ideal order of the scored items only.",
+        Conventions(ties="expected"),
+        {"ndcg": {"gain": "linear", "ideal": "retrieved"}, "dcg": {"gain": "linear"}},
+        ("ndcg@10", "ndcg", "dcg@10", "auc(unfound=skip)"),
+        "sklearn sees only the items that were scored: gold that was not retrieved does not count against a run.",
+    ),
+)
+
+PROFILES: dict[str, Profile] = {entry.name: entry for entry in _ALL}
+
+
+def profile(name: str | Profile) -> Profile:
+    """The profile of that name."""
+    if isinstance(name, Profile):
+        return name
+    if name not in PROFILES:
+        raise unknown_name("profile", name, PROFILES, "goldrank list profiles")
+    return PROFILES[name]

@@ -1,0 +1,81 @@
+"""Why two profiles print different numbers for the same run: each convention switched alone, and what it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from goldrank.errors import InputError
+from goldrank.hits import Gold, Run
+from goldrank.metrics import Metric, Profile
+from goldrank.scoring import Bootstrap, find_hits, score_hits
+
+_NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One convention or parameter in which two profiles differ, and how far it alone moves a metric."""
+
+    name: str
+    base: Any
+    other: Any
+    shift: float | None
+    """The change of the mean when only this is switched from the base to the other; None where it cannot be."""
+
+    def __str__(self) -> str:
+        moved = "cannot stand alone" if self.shift is None else f"{self.shift:+.4f}"
+        return f"{self.name} {self.base} → {self.other} ({moved})"
+
+
+def reasons(
+    gold: Gold,
+    run: Run,
+    metric: Metric,
+    base: Profile,
+    other: Profile,
+    corpus: int | Collection[str] | None = None,
+) -> list[Reason]:
+    """What makes *metric* differ under *other* from *base*: only what moves it by itself is listed."""
+    start = _mean(gold, run, metric, base, corpus)
+    found = []
+    for name, (ours, theirs) in base.conventions.differences(other.conventions).items():
+        changed = _switch(base, name, theirs)
+        found.append(Reason(name, ours, theirs, _shift(start, gold, run, metric, changed, corpus)))
+    ours_set, theirs_set = base.apply(metric).parameters, other.apply(metric).parameters
+    for name, value in theirs_set.items():
+        if value != ours_set[name]:
+            settings = {**base.settings, metric.name: {**base.settings.get(metric.name, {}), name: value}}
+            changed = replace(base, settings=settings)
+            shift = _shift(start, gold, run, metric, changed, corpus)
+            found.append(Reason(f"{metric.name} {name}", ours_set[name], value, shift))
+    return [reason for reason in found if reason.shift is None or abs(reason.shift) > _NEGLIGIBLE]
+
+
+def _switch(base: Profile, name: str, value: Any) -> Profile | None:
+    try:
+        return replace(base, conventions=replace(base.conventions, **{name: value}))
+    except InputError:
+        return None
+
+
+def _shift(
+    start: float | None,
+    gold: Gold,
+    run: Run,
+    metric: Metric,
+    changed: Profile | None,
+    corpus: int | Collection[str] | None,
+) -> float | None:
+    after = None if changed is None else _mean(gold, run, metric, changed, corpus)
+    return None if start is None or after is None else after - start
+
+
+def _mean(gold: Gold, run: Run, metric: Metric, profile: Profile, corpus: int | Collection[str] | None) -> float | None:
+    """The mean, or None where this profile refuses the metric on this data."""
+    try:
+        hits = find_hits(gold, run, profile.conventions, corpus)
+        return score_hits(hits, [metric], profile=profile, bootstrap=Bootstrap())[str(metric)].mean
+    except InputError:
+        return None

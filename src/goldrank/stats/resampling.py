@@ -1,0 +1,209 @@
+"""The bootstrap engine: exact multinomial resampling counts, fast in plain numpy, and the sums they weight.
+
+A bootstrap resample of n queries is a vector of counts with the law multinomial(n; 1/n, …, 1/n). Drawing n
+indices and gathering n values per resample and metric spends most of its time in random memory access. Here
+the counts are drawn once for all metrics, almost entirely by vector instructions on bytes, and one matrix
+product does the rest.
+
+Three facts make this exact rather than approximate:
+
+1. Independent Poisson(λ) counts, *given their total* T, are T independent uniform draws over the n queries,
+   for any λ. A row with T ≤ n is kept and topped up with n − T further uniform draws; a row with T > n is
+   discarded and drawn afresh by n uniform draws. Either way the outcome is n independent uniform draws. λ
+   lies a little below 1 so that almost no row is discarded.
+2. A Poisson count is read off a random byte: the value k owns a whole number of the 256 byte values, which
+   gives a coarse law q near the Poisson law p. As p = (1 − ρ)·q + ρ·r for a law r and a small ρ (some 1 %),
+   a count drawn from r then replaces each coarse count with probability ρ. The mixture is the Poisson law,
+   to the precision of float64.
+3. The values are rounded to a fixed-point grid so coarse that every partial sum of a row is an integer
+   below 2**53. Float addition is then exact, hence associative: the order in which a BLAS sums, its threads
+   and its instruction set cannot change a bit of the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.uint8]
+
+# Counts held at a time: small enough that a chunk of bytes stays in a core's cache. Part of the definition
+# of the random stream, like the seed: changing it changes every interval within its Monte-Carlo error.
+_CHUNK = 1 << 19
+# A product this small is done by BLAS without packing its operands, which would cost more than the product.
+_PRODUCT_BLOCK = 1 << 16
+# Standard deviations by which the Poisson totals are aimed below n: more means more topping up, fewer means
+# more rows discarded; the cost is flat around here.
+_MARGIN = 2.5
+
+
+def count_chunks(n: int, *, resamples: int, seed: int = 0) -> Iterator[Counts]:
+    """Resampling counts in chunks of shape (n, rows): how often each query is in each resample.
+
+    Every column is an independent draw from multinomial(n; 1/n, …, 1/n). Fewer resamples with the same seed
+    are the first ones of more. A chunk is only valid until the next one is asked for.
+
+    >>> chunk = next(count_chunks(5, resamples=3))
+    >>> chunk.shape, chunk.sum(axis=0).tolist()
+    ((5, 3), [5, 5, 5])
+    """
+    if n < 1 or resamples < 1:
+        raise InputError(f"cannot draw {resamples} resamples of {n} queries", remedy="ask for at least one of each")
+    bits = np.random.SFC64(seed)
+    random = np.random.Generator(bits)
+    # A multiple of 8 keeps the columns of a chunk aligned for vector instructions.
+    rows = min(max(_CHUNK // n // 8 * 8, 8), 4096)
+    draw = _PoissonBytes(1 - _MARGIN / math.sqrt(n), n * rows)
+    for start in range(0, resamples, rows):
+        counts = draw(bits, random).reshape(n, rows)
+        _complete(counts, random)
+        yield counts[:, : resamples - start]
+
+
+def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """The mean of every column over each of the resamples of the rows.
+
+    Args:
+        columns: (n queries, m quantities), finite.
+        resamples: how many resamples; all columns share them, so what is paired stays paired.
+        seed: same seed, same bits, on any number of threads and with any BLAS.
+
+    Returns:
+        (resamples, m). Each mean is within ``spread * n * 2**-52`` of the exact mean of the resample, where
+        spread is the column's maximum less its minimum (2e-12 of the spread for 7,000 queries, 2e-10 for a
+        million).
+
+    >>> means = bootstrap_means(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]]), resamples=1000)
+    >>> means.shape, bool(np.allclose(means[:, 1], 1 + 2 * means[:, 0]))
+    ((1000, 2), True)
+    """
+    columns = np.asarray(columns, dtype=np.float64)
+    n, m = columns.shape
+    means = np.empty((resamples, m))
+    low, unit, ticks = _fixed_point(columns)
+    # An even number of rows suits the vector registers: BLAS is faster with an idle one more.
+    padded = np.pad(ticks, ((0, 0), (0, m % 2)))
+    start = 0
+    for counts in count_chunks(n, resamples=resamples, seed=seed):
+        stop = start + counts.shape[1]
+        means[start:stop] = _weighted_sums(counts, padded.T)[:m].T
+        start = stop
+    means /= n
+    means *= unit
+    means += low
+    return means
+
+
+def bootstrap_medians(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """The median of the values over each resample, of the resamples of `bootstrap_means`.
+
+    NaN is left out. A resample that holds no defined value has the median NaN.
+
+    >>> np.unique(bootstrap_medians(np.array([1.0, 2.0, np.nan]), resamples=500)).tolist()
+    [1.0, 1.5, 2.0, nan]
+    """
+    defined = np.flatnonzero(~np.isnan(values))
+    order = defined[np.argsort(values[defined], kind="stable")]
+    ordered = np.append(values[order], np.nan)  # the position after the last one: nothing was drawn
+    parts = []
+    for counts in count_chunks(len(values), resamples=resamples, seed=seed):
+        upto = np.cumsum(counts[order], axis=0, dtype=np.int32)
+        total = upto[-1]
+        lower = (upto <= (total - 1) // 2).sum(axis=0)
+        upper = (upto <= total // 2).sum(axis=0)
+        parts.append(np.where(total > 0, (ordered[lower] + ordered[upper]) / 2, np.nan))
+    return np.concatenate(parts)
+
+
+class _PoissonBytes:
+    """Draws Poisson(λ) counts from random bytes into one buffer, by fact 2 of the module's docstring."""
+
+    def __init__(self, rate: float, size: int) -> None:
+        self.counts: Counts = np.zeros(size, dtype=np.uint8)
+        self._reached: NDArray[np.bool_] = np.empty(size, dtype=np.bool_)
+        self._drawing = rate > 0  # not with a handful of queries: all their draws are made by topping up
+        if not self._drawing:
+            return
+        # 40 terms: the tail beyond is below 1e-48.
+        law = np.array([math.exp(-rate + k * math.log(rate) - math.lgamma(k + 1)) for k in range(40)])
+        cells = np.zeros(len(law), dtype=np.int64)
+        for _ in range(256):  # D'Hondt's apportionment: it keeps the largest q_k / p_k as small as can be
+            cells[np.argmax(law / (cells + 1))] += 1
+        coarse = cells / 256
+        share = 1 - 1 / float(np.max(coarse / law))
+        # For λ < 1 the law decreases, so the values that own cells are 0, 1, …, and these are where they end.
+        self._thresholds = [np.uint8(edge) for edge in np.cumsum(cells[cells > 0])[:-1]]
+        # Marks with the value k are thrown at random places, the largest mark of a place replacing its count.
+        # Their mean numbers make "some mark ≥ k" as probable as it has to be, independently in every place.
+        residual = np.maximum(law - (1 - share) * coarse, 0.0)
+        at_least = -size * np.log1p(-np.cumsum(residual[::-1])[::-1])
+        self._marks: Floats = np.maximum(at_least - np.append(at_least[1:], 0.0), 0.0)
+
+    def __call__(self, bits: np.random.SFC64, random: np.random.Generator) -> Counts:
+        counts, reached = self.counts, self._reached
+        if not self._drawing:
+            counts.fill(0)
+            return counts
+        raw = np.asarray(bits.random_raw(counts.size // 8), dtype="<u8").view(np.uint8)
+        np.greater_equal(raw, self._thresholds[0], out=counts.view(np.bool_))
+        for threshold in self._thresholds[1:]:
+            np.greater_equal(raw, threshold, out=reached)
+            counts += reached.view(np.uint8)
+        value = np.repeat(np.arange(len(self._marks), dtype=np.uint8), random.poisson(self._marks))
+        # In ascending order: where a place is marked twice, the last and largest mark stays.
+        counts[_below(counts.size, len(value), random)] = value
+        return counts
+
+
+def _below(n: int, size: int, random: np.random.Generator) -> NDArray[np.intp]:
+    """Uniform integers below n from 53-bit uniforms: even to n / 2**53, and twice as fast as `integers`."""
+    return (random.random(size) * n).astype(np.intp)
+
+
+def _complete(counts: Counts, random: np.random.Generator) -> None:
+    """Bring every column of counts (n, rows) to the total n in place, by fact 1 of the module's docstring."""
+    n, rows = counts.shape
+    # Bytes add up fastest, and 32 Poisson counts fit in one: their sum passes 255 with probability 1e-134.
+    groups = n // 32
+    sums = counts[: 32 * groups].reshape(32, -1).sum(axis=0, dtype=np.uint8).reshape(groups, rows)
+    missing = n - sums.sum(axis=0, dtype=np.int64) - counts[32 * groups :].sum(axis=0, dtype=np.int64)
+    overfull = missing < 0
+    if overfull.any():
+        counts[:, overfull] = 0
+        missing[overfull] = n
+    row = np.repeat(np.arange(rows), missing)
+    query = _below(n, len(row), random)
+    np.add.at(counts.reshape(-1), query * rows + row, np.ones(len(row), dtype=np.uint8))
+
+
+def _weighted_sums(counts: Counts, ticks: Floats) -> Floats:
+    """ticks (m, n) @ counts (n, rows) in blocks of queries, each turned into floats when its turn comes."""
+    n, rows = counts.shape
+    step = max(_PRODUCT_BLOCK // rows, 1)
+    sums = np.zeros((ticks.shape[0], rows))
+    for start in range(0, n, step):
+        sums += ticks[:, start : start + step] @ counts[start : start + step].astype(np.float64)
+    return sums
+
+
+def _fixed_point(columns: Floats) -> tuple[Floats, Floats, Floats]:
+    """Each column as low + unit · ticks, in integers so small that n of them add up exactly in float64."""
+    n = len(columns)
+    low = columns.min(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = columns.max(axis=0) - low
+    if not np.isfinite(spread).all():
+        raise InputError(
+            "the values to be resampled are not all finite", remedy="leave out the queries without a number"
+        )
+    # A power of two at least as large as the spread: dividing by it does not round, so values on a binary
+    # grid (0, 1/2, 1) stay on it and equal sums stay equal.
+    exponent = np.maximum(np.frexp(spread)[1], -900)  # a smaller unit would underflow
+    unit = np.ldexp(1.0, exponent - (53 - math.ceil(math.log2(n))))
+    return low, unit, np.rint((columns - low) / unit)

@@ -1,0 +1,23 @@
+"""The package takes the compiled part where there is one, unless it is told not to."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from native.cases import compiled
+
+PRINT_CHOICE = "from goldrank import native; print(native.COMPILED, native.trec_hits.__module__)"
+
+
+@pytest.mark.parametrize("setting", ["", "1"])
+def test_the_environment_can_choose_the_fallback(setting):
+    path = os.pathsep.join(filter(None, sys.path))
+    environment = {**os.environ, "GOLDRANK_NO_NATIVE": setting, "PYTHONPATH": path}
+    command = [sys.executable, "-c", PRINT_CHOICE]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    shown = run.stdout.split()
+    expected = compiled is not None and not setting
+    assert shown[0] == str(expected)
+    assert shown[1].endswith("_native" if expected else "fallback")

@@ -1,0 +1,144 @@
+"""`mapping_hits` counts what `trec_hits` counts, and says which entry it cannot use."""
+
+from __future__ import annotations
+
+from collections import ChainMap, OrderedDict, defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType, ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldrank.native import fallback
+from native.cases import TWINS, compiled, golds, hits, hits_by_definition, ids, needs_compiled, queries
+
+numbers = st.one_of(
+    st.integers(0, 3).map(float),
+    st.floats(-1e300, 1e300),
+    st.integers(-(2**70), 2**70),
+    st.booleans(),
+    st.sampled_from([np.float32(0.1), np.float64(0.1), np.int64(2), Decimal("0.1"), Fraction(1, 3)]),
+)
+unusable = st.sampled_from(
+    [None, "1", b"1", np.str_("1"), [1], 1j, float("nan"), -float("inf"), 10**400, np.float32("inf")]
+)
+containers = st.sampled_from([dict, OrderedDict, MappingProxyType, ChainMap])
+
+
+def rankings(values, keys=ids):
+    entries = st.dictionaries(keys, values, max_size=12)
+    return st.builds(lambda container, entry: container(entry), containers, entries)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(
+    run=st.dictionaries(queries, rankings(numbers), max_size=5),
+    gold=golds,
+    float32=st.booleans(),
+    drop_self=st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_counts_are_those_of_the_definition(twin: ModuleType, run, gold, float32, drop_self):
+    plain = {query: {item: float(score) for item, score in ranking.items()} for query, ranking in run.items()}
+    expected = hits_by_definition(plain, gold, float32, drop_self)
+    assert hits(twin.mapping_hits, run, gold, float32=float32, drop_self=drop_self) == expected
+
+
+@needs_compiled
+@given(
+    st.dictionaries(
+        st.one_of(queries, queries, st.sampled_from([1, None, ("q" * 100,)])),
+        st.one_of(
+            rankings(numbers),
+            rankings(st.one_of(numbers, numbers, unusable)),
+            rankings(numbers, keys=st.one_of(ids, ids, st.integers(0, 3), st.binary(max_size=2))),
+            st.sampled_from([None, [], "x"]),
+        ),
+        max_size=5,
+    ),
+    golds,
+    st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_compiled_and_python_agree(run, gold, drop_self):
+    expected = hits(fallback.mapping_hits, run, gold, drop_self=drop_self)
+    assert hits(compiled.mapping_hits, run, gold, drop_self=drop_self) == expected
+
+
+@needs_compiled
+@pytest.mark.parametrize("levels", [1, 7, 1000])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_long_lists_agree_however_the_ranks_are_found(levels, in_order):
+    rng = np.random.default_rng(levels)
+    values = rng.integers(0, levels, 500).astype(float)
+    values = np.sort(values)[::-1] if in_order else values
+    ranking = dict(zip((f"d{n}" for n in rng.permutation(500)), values.tolist(), strict=True))
+    for judged in (5, 300):
+        gold = {"q": [f"d{n}" for n in range(judged)]}
+        expected = hits(fallback.mapping_hits, {"q": ranking}, gold)
+        assert hits(compiled.mapping_hits, {"q": ranking}, gold) == expected
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("run", "fault"),
+    [
+        ({("x" * 100,): {}}, ("query_type", "('" + "x" * 78)),
+        ({"q": {3: 1.0}}, ("item_type", "q", "3")),
+        ({"q": [1.0]}, ("mapping_type", "q", "list")),
+        ({"p": {"a": 1.0}, "q": {"a": "1"}}, ("score_type", "q", "a", "str")),
+        ({"q": {"a": np.str_("1")}}, ("score_type", "q", "a", "str_")),
+        ({"q": {"a": memoryview(b"1")}}, ("score_type", "q", "a", "memoryview")),
+        ({"q": {"a": 1.0, "b": float("nan"), "c": None}}, ("nonfinite", "q", "b")),
+        ({"unjudged": {"a": -(10**400)}}, ("nonfinite", "unjudged", "a")),
+    ],
+)
+def test_the_first_unusable_entry_is_named(twin: ModuleType, run, fault):
+    kind, *details = fault
+    assert hits(twin.mapping_hits, run, {"q": ["a"]}) == ("fault", 0, kind, tuple(details))
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_run_that_is_no_mapping_is_a_type_error(twin: ModuleType):
+    assert hits(twin.mapping_hits, [("q", {})], {}) == ("error", TypeError, "a run is a mapping, not list")
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_asking_for_an_absent_item_adds_nothing_to_a_defaultdict(twin: ModuleType):
+    ranking = defaultdict(float, a=1.0)
+    hits(twin.mapping_hits, defaultdict(dict, q=ranking), {"q": ["absent"], "p": ["a"]})
+    assert ranking == {"a": 1.0}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_ids_no_encoding_can_write_are_compared_by_code_point(twin: ModuleType):
+    run = {"q": {"\ud800": 1.0, "z": 1.0, "\U00010000": 1.0}}
+    assert hits(twin.mapping_hits, run, {"q": ["\ud800"]})[1] == [[0], [2], [1], [0]]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_score_that_changes_its_mapping_while_it_is_read_is_harmless(twin: ModuleType):
+    ranking: dict[str, object] = {}
+    run = {"q": ranking, "p": {"a": 1.0}}
+
+    class Vandal:
+        def __float__(self) -> float:
+            ranking.clear()
+            run.clear()
+            return 2.0
+
+    ranking.update({"a": Vandal(), "b": 3.0, "c": Vandal()})
+    found = hits(twin.mapping_hits, run, {"q": ["a"], "p": ["a"]})
+    assert found == ((0, 0, 4), [[1, 0], [1, 0], [1, 0], [0, 0]], [3, 1])
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_an_error_of_the_score_itself_is_passed_on(twin: ModuleType):
+    class Broken:
+        def __float__(self) -> float:
+            raise LookupError("lost")
+
+    assert hits(twin.mapping_hits, {"q": {"a": Broken()}}, {}) == ("error", LookupError, "lost")

@@ -1,0 +1,117 @@
+"""`trec_columns` groups by query and reads numbers as Python does, in both twins."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from goldrank.native import fallback
+from native.cases import FINITE, NOT_FINITE, NOT_NUMBERS, TWINS, compiled, files, needs_compiled, outcome
+
+decimals = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(allow_nan=False, allow_infinity=False, width=32).map(repr),
+    st.floats(-1e9, 1e9).map("{:.6f}".format),
+    st.floats(-1e9, 1e9).map("{:.17e}".format),
+    st.from_regex(r"[+-]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+    st.from_regex(r"[+-]?\.[0-9]{1,9}", fullmatch=True),
+    st.integers(2**52, 2**54).map(lambda mantissa: f"{mantissa}.5"),
+    st.sampled_from(FINITE),
+)
+
+
+def value_read(twin: ModuleType, token: str) -> object:
+    result = outcome(twin.trec_columns, f"q 0 a {token}\n".encode(), 4, 3)
+    return result if result[0] == "fault" else np.frombuffer(result[3])[0].tobytes()
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(token=decimals)
+@example(token="1" + "0" * 800 + "e-800")
+@example(token="2.2250738585072011e-308")
+@example(token="0." + "0" * 400 + "1e400")
+@example(token="1e000000000000000000000000000005")
+@settings(max_examples=500, deadline=None)
+def test_decimals_are_read_as_float_reads_them(twin: ModuleType, token: str):
+    value = float(token)
+    finite = np.isfinite(value)
+    expected = np.float64(value).tobytes() if finite else ("fault", 1, "nonfinite", (token[:80],))
+    assert value_read(twin, token) == expected
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("token", NOT_FINITE)
+def test_what_is_not_finite_is_a_fault(twin: ModuleType, token: str):
+    assert value_read(twin, token) == ("fault", 1, "nonfinite", (token[:80],))
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("token", NOT_NUMBERS)
+def test_what_is_not_a_number_is_a_fault(twin: ModuleType, token: str):
+    assert value_read(twin, token) == ("fault", 1, "number", (token[:80],))
+
+
+@needs_compiled
+@given(st.text("0123456789.eE+-_infaty", min_size=1, max_size=12))
+@settings(max_examples=500, deadline=None)
+def test_near_numbers_end_alike(token):
+    assert value_read(compiled, token) == value_read(fallback, token)
+
+
+@needs_compiled
+@pytest.mark.parametrize("shape", [(6, 4), (4, 3), (5, 4)])
+@given(content=st.data())
+@settings(max_examples=120, deadline=None)
+def test_compiled_and_python_agree(shape, content):
+    data = content.draw(files(*shape))
+    assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_interleaved_queries_are_grouped_in_order_of_appearance(twin: ModuleType):
+    data = b"b 0 x 1\r\na\t0\ty\t2\n# comment\n\nb 0 y 3\nc 0 x 4\na 0 x 5"
+    queries, starts, items, values = twin.trec_columns(data, 4, 3)
+    assert queries == ["b", "a", "c"]
+    assert np.frombuffer(starts, np.int64).tolist() == [0, 2, 4, 5]
+    assert items == ["x", "y", "y", "x", "x"]
+    assert np.frombuffer(values).tolist() == [1, 3, 2, 5, 4]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_an_empty_file_has_no_queries(twin: ModuleType):
+    assert twin.trec_columns(b"", 4, 3) == ([], bytearray(8), [], bytearray())
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"q 0 a 1\nq 0 \xff 1\n", (2, "encoding", ())),
+        (b"\xed\xa0\x80 0 a 1\n", (1, "encoding", ())),
+        (b"q 0 \xff x\n", (1, "number", ("x",))),
+        ("q 0 é 1\np 0 a 1\nq 0 é 1\np 0 \x01".encode(), (3, "duplicate", ("é", "q"))),
+        (b"q 0 a 1\nq 0 a 1\nq 0 b\n", (2, "duplicate", ("a", "q"))),
+        (b"q 0 a 1\nq 0 b\nq 0 a 1\n", (2, "columns", (3, 4))),
+    ],
+)
+def test_the_earliest_fault_is_raised(twin: ModuleType, data, fault):
+    assert outcome(twin.trec_columns, data, 4, 3) == ("fault", *fault)
+
+
+@needs_compiled
+@given(st.binary(min_size=1, max_size=12).filter(lambda token: token.split() == [token]))
+@settings(max_examples=500, deadline=None)
+def test_ids_are_utf8_where_python_says_so(token):
+    data = b"q 0 " + token + b" 1\n"
+    assert outcome(compiled.trec_columns, data, 4, 3) == outcome(fallback.trec_columns, data, 4, 3)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("shape", [(4, 4), (3, 2), (6, -1)])
+def test_a_number_before_the_item_is_refused(twin: ModuleType, shape):
+    with pytest.raises(ValueError, match="after the item"):
+        twin.trec_columns(b"", *shape)

@@ -1,0 +1,195 @@
+"""`trec_hits` counts as documented, in both twins, whatever the order and the faults of the file."""
+
+from __future__ import annotations
+
+import random
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from goldrank.native import fallback
+from goldrank.native.faults import RowFault
+from native.cases import (
+    TWINS,
+    Gold,
+    compiled,
+    files,
+    golds,
+    hits,
+    hits_by_definition,
+    needs_compiled,
+    outcome,
+    parsed,
+)
+
+
+@needs_compiled
+@given(files(), golds, st.booleans(), st.booleans())
+@example(b"q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\nq1 Q0 a 1 2 t\nq1 Q0 a 1 x t\n", {}, False, False)
+@settings(max_examples=300, deadline=None)
+def test_compiled_and_python_agree(data, gold, float32, drop_self):
+    options = {"float32": float32, "drop_self": drop_self}
+    assert hits(compiled.trec_hits, data, gold, **options) == hits(fallback.trec_hits, data, gold, **options)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(data=files(broken=False), gold=golds, float32=st.booleans(), drop_self=st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_counts_are_those_of_the_definition(twin: ModuleType, data, gold, float32, drop_self):
+    expected = hits_by_definition(parsed(data), gold, float32, drop_self)
+    assert hits(twin.trec_hits, data, gold, float32=float32, drop_self=drop_self) == expected
+
+
+def long_run(seed: int, queries: int, results: int, levels: int, order: str) -> tuple[bytes, Gold]:
+    rng = random.Random(seed)
+    rows, gold = [], {}
+    for query in range(queries):
+        items = [f"doc-{number}" for number in rng.sample(range(10 * results), results)]
+        values = [rng.randrange(levels) / 8 for _ in items]
+        if order == "sorted":
+            values.sort(reverse=True)
+        rows += [f"q{query} Q0 {item} 1 {value} tag\n" for item, value in zip(items, values, strict=True)]
+        gold[f"q{query}"] = [*rng.sample(items, rng.choice([3, results // 2])), "absent"]
+    if order == "interleaved":
+        rng.shuffle(rows)
+    return "".join(rows).encode(), gold
+
+
+@needs_compiled
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "interleaved"])
+@pytest.mark.parametrize("levels", [1, 5, 10_000])
+@pytest.mark.parametrize("seed", range(4))
+def test_long_lists_agree_however_the_ranks_are_found(seed, levels, order):
+    data, gold = long_run(seed, queries=6, results=400, levels=levels, order=order)
+    assert hits(compiled.trec_hits, data, gold) == hits(fallback.trec_hits, data, gold)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_ties_are_counted_by_id_and_by_input(twin: ModuleType):
+    data = b"q Q0 b 1 5 t\nq Q0 top 2 6 t\nq Q0 c 3 5 t\nq Q0 a 4 5.0 t\nq Q0 low 5 4 t\n"
+    _, counts, depth = hits(twin.trec_hits, data, {"q": ["c", "absent"]})
+    assert (counts, depth) == ([[1, -1], [2, 0], [0, 0], [1, 0]], [5])
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_float32_makes_ties_of_what_only_doubles_tell_apart(twin: ModuleType):
+    data = b"q Q0 a 1 1.00000001 t\nq Q0 b 2 1.00000002 t\n"
+    assert hits(twin.trec_hits, data, {"q": ["a"]})[1] == [[1], [0], [0], [0]]
+    assert hits(twin.trec_hits, data, {"q": ["a"]}, float32=True)[1] == [[0], [1], [1], [0]]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_drop_self_leaves_the_query_out_of_its_own_results(twin: ModuleType):
+    data = b"x Q0 x 1 9 t\nx Q0 y 2 8 t\nother Q0 other 1 1 t\nz Q0 a 1 1 t\nx Q0 z 3 7 t\nz Q0 z 2 9 t\n"
+    totals, counts, depth = hits(twin.trec_hits, data, {"x": ["x", "y"], "z": ["a"]}, drop_self=True)
+    assert (totals, counts[0], depth) == ((1, 3, 6), [-1, 0, 0], [2, 1])
+
+
+def run_of(*lines: str) -> bytes:
+    """Lines written as query, item and score."""
+    return "".join("{} Q0 {} 1 {} t\n".format(*line.split()) for line in lines).encode()
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (b"q Q0 a 1 1 t\n\n# c\nq Q0 b 1 1\n", (4, "columns", (5, 6))),
+        (run_of("q a 1_0"), (1, "number", ("1_0",))),
+        (b"q Q0 a 1 \xffx t", (1, "number", ("\ufffdx",))),
+        (run_of("q a " + "y" * 100), (1, "number", ("y" * 80,))),
+        (run_of("q a -Infinity"), (1, "nonfinite", ("-Infinity",))),
+        (run_of("q a 1e999"), (1, "nonfinite", ("1e999",))),
+        (run_of("q a 1", "q b 1", "q a 1", "q b x"), (3, "duplicate", ("a", "q"))),
+        (run_of("q a 1", "p a 1", "q a 1", "p b 1", "p b 1"), (3, "duplicate", ("a", "q"))),
+        (run_of("q a 1", "p a 1", "q b 1", "r b 1", "r b 1", "q a 1"), (5, "duplicate", ("b", "r"))),
+        (run_of("q a 1", "p a 1", "q a 1", "r b x"), (3, "duplicate", ("a", "q"))),
+        (b"q\xff Q0 a 1 1 t\nq\xff Q0 a 1 1 t", (2, "duplicate", ("a", "q\ufffd"))),
+    ],
+)
+def test_the_earliest_fault_is_raised(twin: ModuleType, data, fault):
+    assert hits(twin.trec_hits, data, {"q": ["a"]}) == ("fault", *fault)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("data", [b"", b"\n", b"# nothing", b"  \r\n\t"])
+def test_a_file_without_results_has_none(twin: ModuleType, data):
+    assert hits(twin.trec_hits, data, {"q": ["a"], "p": []}) == ((0, 0, 0), [[-1], [0], [0], [0]], [0, 0])
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_lines_longer_than_a_chunk_are_read(twin: ModuleType):
+    long = "x" * 30_000
+    data = f"q Q0 a 1 2 t\nq Q0 {long} 1 3 t\n# {long}\nq Q0 c 1 1 {long}".encode()
+    assert hits(twin.trec_hits, data, {"q": ["a", long, "c"]})[1][0] == [1, 0, 2]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_any_buffer_is_read(twin: ModuleType, tmp_path: Path):
+    (tmp_path / "run").write_bytes(b"q Q0 a 1 1 t\nq Q0 b 2 .5 t")
+    expected = ((0, 0, 2), [[1], [0], [0], [0]], [2])
+    with (tmp_path / "run").open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
+        assert hits(twin.trec_hits, mapped, {"q": ["b"]}) == expected
+    assert hits(twin.trec_hits, memoryview(b"q Q0 a 1 1 t\nq Q0 b 2 .5 t"), {"q": ["b"]}) == expected
+
+
+def arrays(**changed: object) -> dict[str, object]:
+    """Arguments for two queries with one judged item each, some of them changed."""
+    fitting = {
+        "gold_queries": ["q", "p"],
+        "gold_starts": np.array([0, 1, 2]),
+        "gold_items": ["a", "b"],
+        "counts": np.zeros((4, 2), np.int64),
+        "depth": np.zeros(2, np.int64),
+    }
+    return {**fitting, "float32": False, "drop_self": False, **changed}
+
+
+@pytest.mark.parametrize(("name", "run"), [("trec_hits", ("data", b"")), ("mapping_hits", ("run", {}))])
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"gold_queries": ["q", "q"]}, ValueError),
+        ({"gold_queries": ["q"]}, ValueError),
+        ({"gold_starts": np.array([0, 1, 3])}, ValueError),
+        ({"gold_starts": np.array([0, 3, 2])}, ValueError),
+        ({"gold_starts": np.array([1, 1, 2])}, ValueError),
+        ({"gold_starts": np.array([0, 1, 2], np.int32)}, ValueError),
+        ({"counts": np.zeros((3, 2), np.int64)}, ValueError),
+        ({"counts": np.zeros((4, 2))}, ValueError),
+        ({"counts": np.zeros((2, 4), np.int64).T}, ValueError),
+        ({"depth": np.broadcast_to(np.int64(0), 2)}, ValueError),
+        ({"gold_items": ["a", 1]}, TypeError),
+    ],
+)
+def test_arrays_that_do_not_fit_the_gold_are_refused(twin: ModuleType, name, run, changed, error):
+    function = getattr(twin, name)
+    function(**dict([run]), **arrays())
+    with pytest.raises(error):
+        function(**dict([run]), **arrays(**changed))
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_gold_that_is_not_text_is_left_to_python(twin: ModuleType):
+    assert hits(twin.trec_hits, b"", {"q": ["\ud800"]})[1] is UnicodeEncodeError
+
+
+def test_a_fault_keeps_what_it_says_when_it_is_pickled():
+    import pickle
+
+    fault = pickle.loads(pickle.dumps(RowFault(3, "duplicate", "a", "q")))
+    assert (fault.line, fault.kind, fault.details) == (3, "duplicate", ("a", "q"))
+
+
+@needs_compiled
+@given(st.binary(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_arbitrary_bytes_end_alike(data):
+    assert hits(compiled.trec_hits, data, {"q": ["a"]}) == hits(fallback.trec_hits, data, {"q": ["a"]})
+    assert outcome(compiled.trec_columns, data, 4, 3) == outcome(fallback.trec_columns, data, 4, 3)
