@@ -14,7 +14,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/.heavy
-	$(BIN)/python -m pytest -m heavy
+	$(BIN)/python -m pytest -m ''
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -1,20 +1,26 @@
-"""goldrank: where did the right answer land?"""
+"""goldrank: where did the right answer land?
 
-from goldrank.errors import GoldrankError, InputError, MissingExtraError
-from goldrank.hits import Gold, Hits, Run
-from goldrank.metrics import PROFILES, Conventions, Metric, Profile
-from goldrank.scoring import (
-    Bootstrap,
-    Comparison,
-    Score,
-    Scores,
-    compare,
-    compare_hits,
-    score,
-    score_hits,
-)
+The names below are loaded when first used, so that importing the package costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goldrank.comparing import Comparison, compare, compare_hits
+    from goldrank.errors import GoldrankError, InputError, MissingExtraError
+    from goldrank.hits import Gold, Hits, Run
+    from goldrank.metrics import PROFILES, Conventions, Metric, Profile
+    from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
+    "goldrank.errors": ("GoldrankError", "InputError", "MissingExtraError"),
+    "goldrank.hits": ("Gold", "Hits", "Run"),
+    "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
+    "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
+}
 
 __all__ = [
     "PROFILES",
@@ -36,3 +42,17 @@ __all__ = [
     "score",
     "score_hits",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(home), name)
+            return value
+    raise AttributeError(f"module 'goldrank' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

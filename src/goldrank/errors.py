@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -41,6 +40,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> In
     >>> str(unknown_name("metric", "ndgc", ["ndcg", "map"], "goldrank list metrics"))
     "there is no metric 'ndgc'; did you mean 'ndcg'? (goldrank list metrics)"
     """
+    import difflib
+
     near = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.6)
     meant = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else "see the list"
     return InputError(f"there is no {kind} {shorten(name)}", remedy=f"{meant} ({listing})")

@@ -15,6 +15,7 @@ from goldrank.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns, Kind
+    from goldrank.io.files import MappedFile
 
 Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
@@ -141,17 +142,25 @@ class Run(_Rows):
     """
 
     _kind: Kind = "run"
-    _trec: tuple[bytes, str] | None = None
+    _trec: tuple[bytes | MappedFile, str] | None = None
     _mapping: dict[str, dict[str, float]] | None = None
 
     def __init__(
         self, data: Any, *, query: str | None = None, item: str | None = None, score: str | None = None
     ) -> None:
-        if type(data) is dict and data and all(type(ranking) is dict for ranking in data.values()):
-            self._mapping = {query_id: ranking.copy() for query_id, ranking in data.items()}
-            self._columns = None
+        if _is_mapping_of_dicts(data):
+            self._mapping, self._columns = {query_id: dict(ranking) for query_id, ranking in data.items()}, None
         else:
             super().__init__(data, query=query, item=item, value=score)
+
+    @classmethod
+    def view(cls, data: Any) -> Run:
+        """A run over a dict of dicts without copying it, for use while the dict stays as it is."""
+        if not _is_mapping_of_dicts(data):
+            return cls(data)
+        run = cls.__new__(cls)
+        run._mapping, run._columns = data, None
+        return run
 
     @classmethod
     def read(cls, path: Path, *, format: str | None = None) -> Run:
@@ -210,7 +219,10 @@ class Run(_Rows):
         )
         try:
             if self._trec is not None:
-                found = native.trec_hits(self._trec[0], *where)
+                data = self._trec[0]
+                if not isinstance(data, bytes):
+                    data.refuse_if_changed()
+                found = native.trec_hits(data, *where)
             else:
                 mapping = self._mapping if self._mapping is not None else self.to_dict()
                 found = native.mapping_hits(mapping, *where)
@@ -239,6 +251,10 @@ class Run(_Rows):
         if judged.queries and found[2] > found[1] and not depth.any():
             _refuse_disjoint(gold, self)
         return hits if corpus is None else hits.within(corpus, self_dropped=drop_self)
+
+
+def _is_mapping_of_dicts(data: Any) -> bool:
+    return isinstance(data, dict) and bool(data) and all(isinstance(ranking, dict) for ranking in data.values())
 
 
 def _refuse_disjoint(gold: Gold, run: Run) -> None:

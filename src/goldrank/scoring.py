@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
-
-import numpy as np
 
 from goldrank import stats
 from goldrank.errors import InputError
@@ -172,7 +169,7 @@ def score(
     """
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = _agree(chosen, conventions)
+    agreed = agree(chosen, conventions)
     hits = find_hits(as_gold(gold), as_run(run), agreed, corpus)
     return _score(hits, asked, chosen, agreed, name, bootstrap)
 
@@ -189,7 +186,7 @@ def score_hits(
     """Score hits that are already counted; arguments as in :func:`score`."""
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = _agree(chosen, conventions)
+    agreed = agree(chosen, conventions)
     if agreed.precision != hits.precision:
         raise InputError(
             f"these hits were counted at {hits.precision}, the conventions ask for {agreed.precision}",
@@ -216,13 +213,14 @@ def as_gold(gold: Any) -> Gold:
 
 
 def as_run(run: Any) -> Run:
-    """A Run from whatever stands for one."""
+    """A Run from whatever stands for one; a dict is used as it is, without a copy."""
     if isinstance(run, Run):
         return run
-    return Run.read(run) if isinstance(run, (str, PathLike)) else Run(run)
+    return Run.read(run) if isinstance(run, (str, PathLike)) else Run.view(run)
 
 
-def _agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
+def agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
+    """The conventions of *profile* with single ones changed."""
     unknown = [name for name in changes if name not in profile.conventions.as_dict()]
     if unknown:
         known = ", ".join(profile.conventions.as_dict())
@@ -266,215 +264,3 @@ def _count(hits: Hits, placement: Placement) -> Counts:
         self_dropped=hits.dropped_self,
         outside=int(hits.outside.sum()),
     )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One metric of two runs, compared query by query: *b* minus *a*."""
-
-    metric: str
-    a: str
-    b: str
-    queries: int
-    difference: float
-    interval: stats.Interval | None
-    p: float
-    """NaN where the metric has no paired test; ``note`` then says why."""
-    adjusted: float
-    """p after the correction for several comparisons."""
-    effect: float
-    detectable: float
-    """The smallest difference this many queries could show with power 0.8."""
-    wins: int
-    ties: int
-    losses: int
-    note: str = ""
-
-    def winner(self, alpha: float, direction: str) -> str | None:
-        """The run that is significantly better, if either is."""
-        if math.isnan(self.adjusted) or self.adjusted > alpha or self.difference == 0 or direction == "neither":
-            return None
-        return self.b if (self.difference > 0) == (direction == "higher") else self.a
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Several runs on the same queries: their scores, and every pair of them tested."""
-
-    scores: dict[str, Scores]
-    pairs: list[Pair]
-    test: str
-    correction: str
-    family: str
-    alpha: float
-    reduced_to_common: int | None = None
-    """How many queries were left out because some run had no results for them."""
-
-    def better_than(self, metric: str, run: str) -> list[str]:
-        """The runs that *run* significantly beats on *metric*."""
-        direction = Metric.parse(metric).definition.direction
-        return [
-            pair.a if pair.b == run else pair.b
-            for pair in self.pairs
-            if pair.metric == metric and run in (pair.a, pair.b) and pair.winner(self.alpha, direction) == run
-        ]
-
-
-def compare(
-    gold: Any,
-    runs: Mapping[str, Any],
-    metrics: Metrics = None,
-    *,
-    profile: str | Profile = "standard",
-    corpus: int | Collection[str] | None = None,
-    common: bool = False,
-    test: str = "randomisation",
-    correction: str = "holm",
-    family: str = "metric",
-    alpha: float = 0.05,
-    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    **conventions: Any,
-) -> Comparison:
-    """Compare runs query by query: is a difference real, and could this many queries have shown one?
-
-    Args:
-        gold, metrics, profile, corpus, bootstrap, conventions: as in :func:`score`.
-        runs: two or more runs by name.
-        common: reduce the comparison to the queries for which every run has results.
-        test: ``randomisation``, ``t``, ``wilcoxon`` or ``mcnemar`` (hit metrics only).
-        correction: ``holm``, ``bh`` (Benjamini-Hochberg) or ``none``.
-        family: correct over the pairs of each ``metric``, or over ``all`` pairs and metrics together.
-        alpha: the level at which a difference is called significant.
-    """
-    if len(runs) < 2:
-        raise InputError("a comparison needs two runs or more", remedy="name at least two")
-    chosen = find_profile(profile)
-    asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = _agree(chosen, conventions)
-    judged = as_gold(gold)
-    hits = {name: find_hits(judged, as_run(run), agreed, corpus) for name, run in runs.items()}
-    return compare_hits(
-        hits,
-        asked,
-        profile=chosen,
-        common=common,
-        test=test,
-        correction=correction,
-        family=family,
-        alpha=alpha,
-        bootstrap=bootstrap,
-        **conventions,
-    )
-
-
-def compare_hits(
-    hits: Mapping[str, Hits],
-    metrics: Metrics = None,
-    *,
-    profile: str | Profile = "standard",
-    common: bool = False,
-    test: str = "randomisation",
-    correction: str = "holm",
-    family: str = "metric",
-    alpha: float = 0.05,
-    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    **conventions: Any,
-) -> Comparison:
-    """Compare hits of several runs on the same gold; arguments as in :func:`compare`."""
-    left_out = None
-    if common:
-        answered = np.logical_and.reduce([one.depth > 0 for one in hits.values()])
-        left_out = int((~answered).sum())
-        hits = {name: one.keep_queries(answered) for name, one in hits.items()}
-    scores = {
-        name: score_hits(one, metrics, profile=profile, name=name, bootstrap=bootstrap, **conventions)
-        for name, one in hits.items()
-    }
-    _refuse_different_queries(scores)
-    pairs = _adjust(_pairs(scores, test, bootstrap), correction, family)
-    return Comparison(scores, pairs, test, correction, family, alpha, left_out)
-
-
-def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
-    (first, reference), *others = scores.items()
-    for name, other in others:
-        if other.placement.queries != reference.placement.queries:
-            difference = set(reference.placement.queries) ^ set(other.placement.queries)
-            raise InputError(
-                f"{first} and {name} are scored on different queries ({len(difference)} are in one only)",
-                remedy="compare on the common ones (--common), or count missing ones as 0 (missing=zero)",
-            )
-
-
-def _pairs(scores: Mapping[str, Scores], test: str, bootstrap: Bootstrap) -> list[Pair]:
-    names = list(scores)
-    pairs = []
-    for i, first in enumerate(names):
-        for second in names[i + 1 :]:
-            for metric in scores[first]:
-                pairs.append(
-                    _pair(metric, scores[first][metric], scores[second][metric], first, second, test, bootstrap)
-                )
-    return pairs
-
-
-def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, how: Bootstrap) -> Pair:
-    both = ~(np.isnan(a.values) | np.isnan(b.values))
-    raw = (b.values - a.values)[both]
-    differences, note = _differences(a, b, both)
-    wins, ties, losses = stats.wins_ties_losses(raw if a.metric.definition.direction != "lower" else -raw)
-    pair = Pair(
-        metric, first, second, int(both.sum()), b.mean - a.mean, None, math.nan, math.nan, math.nan, math.nan,
-        wins, ties, losses, note,
-    )  # fmt: skip
-    if differences is None:
-        return pair
-    (interval,) = stats.intervals(
-        [stats.Sample(differences)],
-        resamples=how.resamples,
-        level=how.level,
-        method=how.method,
-        seed=how.seed,
-    )
-    geometric = a.metric.definition.aggregate == "geometric"
-    return replace(
-        pair,
-        interval=None if geometric else interval,
-        p=stats.paired_test(test, differences, a.values[both], b.values[both], seed=how.seed).p,
-        effect=stats.effect_size(differences),
-        detectable=math.nan if geometric else stats.smallest_detectable(differences),
-    )
-
-
-def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:
-    """Per-query differences whose mean is the difference of the two scores, or why there are none."""
-    how = a.metric.definition.aggregate
-    if how in ("sum", "median"):
-        return None, f"a {how} over queries has no paired test of means"
-    if how == "geometric":
-        logs = [np.log(np.maximum(score.values[both], stats.GEOMETRIC_FLOOR)) for score in (a, b)]
-        return logs[1] - logs[0], "tested on the logarithms, which the geometric mean averages"
-    if a.weights is None or b.weights is None:
-        return b.values[both] - a.values[both], ""
-    if not np.array_equal(a.weights, b.weights):
-        return None, "the two runs average over different gold items; rank unfound gold last to compare them"
-    weights = a.weights[both]
-    return (b.values - a.values)[both] * weights / weights.mean(), ""
-
-
-def _adjust(pairs: list[Pair], correction: str, family: str) -> list[Pair]:
-    corrections: dict[str, Callable[[Floats], Floats]] = {
-        "holm": stats.holm,
-        "bh": stats.benjamini_hochberg,
-        "none": np.asarray,
-    }
-    if correction not in corrections:
-        raise InputError(f"there is no correction {correction!r}", remedy=f"use one of {', '.join(corrections)}")
-    if family not in ("metric", "all"):
-        raise InputError(f"there is no family {family!r}", remedy="use metric or all")
-    adjusted = np.full(len(pairs), np.nan)
-    keys = np.array([pair.metric if family == "metric" else "" for pair in pairs])
-    p = np.array([pair.p for pair in pairs])
-    for key in set(keys.tolist()):
-        adjusted[keys == key] = corrections[correction](p[keys == key])
-    return [replace(pair, adjusted=float(value)) for pair, value in zip(pairs, adjusted, strict=True)]

@@ -7,8 +7,8 @@ from typing import Any
 
 from goldrank.cli import numbers, options, results
 from goldrank.cli.grids import Cell, Grid, render
+from goldrank.comparing import Comparison, Pair, compare
 from goldrank.metrics import parse_all
-from goldrank.scoring import Comparison, Pair, compare
 
 _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import shutil
+import os
 import sys
+import textwrap
+import unicodedata
 from dataclasses import dataclass, field
 
 
@@ -37,42 +38,67 @@ def render(grids: list[Grid], look: str) -> str:
 
 
 def _table(grid: Grid) -> str:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     terminal = sys.stdout.isatty()
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title=grid.title or None,
-        title_justify="left",
-        title_style="bold",
-        pad_edge=False,
-    )
-    for index, heading in enumerate(grid.headings):
-        table.add_column(Text(heading), justify="left" if index < grid.text_columns else "right", overflow="fold")
-    for row in grid.rows:
-        table.add_row(
-            *(
-                Text.assemble(
-                    (cell.text, "bold" if cell.best else ""),
-                    (cell.marks, "bold cyan"),
-                    (f"\n{cell.detail}" if cell.detail else "", "dim"),
-                )
-                for cell in row
-            )
+    room = os.get_terminal_size().columns if terminal else 1000
+    headings = [[heading] for heading in grid.headings]
+    rows = [[_lines(cell, terminal) for cell in row] for row in grid.rows]
+    widths = [max(_width(line) for row in [headings, *rows] for line in row[i]) for i in range(len(headings))]
+    if (excess := sum(widths) + 3 * len(widths) - room) > 0:
+        # Fold the widest column of text; numbers are never folded.
+        widest = max(
+            range(len(widths)), key=lambda i: widths[i] if i < grid.text_columns or i == len(widths) - 1 else 0
         )
-    # A pipe has no width: give the table the room it needs instead of folding it at 80 columns.
-    width = max(shutil.get_terminal_size().columns, 60) if terminal else 400
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=terminal, color_system="auto" if terminal else None
-    )
-    console.print(table)
-    for note in grid.notes:
-        console.print(Text(note, "dim"), soft_wrap=not terminal)
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().strip("\n").splitlines())
+        widths[widest] = max(widths[widest] - excess, 12)
+        rows = [[*row[:widest], _fold(row[widest], widths[widest]), *row[widest + 1 :]] for row in rows]
+    left = [i < grid.text_columns for i in range(len(widths))]
+    drawn = [_bold(line, terminal) for line in _draw(headings, widths, left)]
+    drawn.append("─" * (sum(widths) + 3 * len(widths) - 3))
+    drawn += [line for row in rows for line in _draw(row, widths, left)]
+    title = [_bold(grid.title, terminal), ""] if grid.title else []
+    notes = [_dim(part, terminal) for note in grid.notes for part in textwrap.wrap(note, min(room, 120))]
+    return "\n".join([*title, *drawn, *([""] if notes else []), *notes])
+
+
+def _lines(cell: Cell, terminal: bool) -> list[str]:
+    value = (_bold(cell.text, terminal) if cell.best else cell.text) + cell.marks
+    return [value, _dim(cell.detail, terminal)] if cell.detail else [value]
+
+
+def _draw(row: list[list[str]], widths: list[int], left: list[bool]) -> list[str]:
+    height = max(map(len, row))
+    drawn = []
+    for i in range(height):
+        parts = []
+        for lines, width, flush_left in zip(row, widths, left, strict=True):
+            text = lines[i] if i < len(lines) else ""
+            padding = " " * (width - _width(text))
+            parts.append(text + padding if flush_left else padding + text)
+        drawn.append("   ".join(parts).rstrip())
+    return drawn
+
+
+def _fold(lines: list[str], width: int) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, width) or [""]]
+
+
+def _width(text: str) -> int:
+    """Columns that *text* takes on a terminal: wide characters take two, marks and escapes none."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)
+    plain = text.replace(_BOLD, "").replace(_DIM, "").replace(_PLAIN, "")
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in plain)
+    return len(plain) + wide - sum(unicodedata.combining(character) > 0 for character in plain)
+
+
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+def _bold(text: str, terminal: bool) -> str:
+    return f"{_BOLD}{text}{_PLAIN}" if terminal else text
+
+
+def _dim(text: str, terminal: bool) -> str:
+    return f"{_DIM}{text}{_PLAIN}" if terminal else text
 
 
 def _markdown(grid: Grid) -> str:

@@ -71,6 +71,8 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
+    # These commands multiply nothing large; the idle threads of a BLAS would cost more than their work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
     return int(command.run(command.parser().parse_args(arguments[1:])))
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection
 
 from goldrank.cli import numbers, options, results
 from goldrank.cli.grids import Cell, Grid, render
 from goldrank.hits import Gold, Run
 from goldrank.metrics import parse_all, profile
-from goldrank.reasons import reasons
 from goldrank.scoring import Scores, score
 
 _EXAMPLES = """\
@@ -62,14 +60,23 @@ def run(args: argparse.Namespace) -> int:
             for entry in chosen
         ]
 
-    with ThreadPoolExecutor(max(1, min(args.threads, len(names)))) as pool:
-        by_run = dict(zip(names, pool.map(score_one, names.keys(), names.values()), strict=True))
+    by_run = _map_runs(score_one, names, args.threads)
     if args.profiles:
         text = _side_by_side(by_run, gold, {name: options.read_run(args, p) for name, p in names.items()}, corpus, args)
     else:
         text = _one_profile([scores[0] for scores in by_run.values()], args)
     options.emit(text, args)
     return 0
+
+
+def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], threads: int) -> dict[str, list[Scores]]:
+    """Work on several runs at a time; reading one releases the interpreter's lock."""
+    if len(names) == 1 or threads <= 1:
+        return {name: work(name, path) for name, path in names.items()}
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(threads, len(names))) as pool:
+        return dict(zip(names, pool.map(work, names.keys(), names.values()), strict=True))
 
 
 def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
@@ -116,6 +123,8 @@ def _profiles_grid(
     corpus: int | Collection[str] | None,
     intervals: bool,
 ) -> Grid:
+    from goldrank.reasons import reasons
+
     base, *others = columns
     rows = []
     for metric in base:

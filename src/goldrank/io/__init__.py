@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from goldrank.errors import InputError
 from goldrank.io.columns import Columns, Kind
-from goldrank.io.files import PathLike, display_name, is_parquet, read_bytes, write_atomically
+from goldrank.io.files import MappedFile, PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, refuse_unknown
 
 __all__ = ["FORMATS", "Columns", "Kind", "open_rows", "parse_rows", "read", "write"]
@@ -22,28 +22,47 @@ def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
     return parse_rows(data, name, kind, recognised)
 
 
-def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[bytes, str, str]:
-    """The content of a file, the name it has in messages, and its format; no row is parsed yet."""
+def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[bytes | MappedFile, str, str]:
+    """The content of a file, the name it has in messages, and its format; no row is parsed yet.
+
+    A large TREC file comes as a map, any other as bytes.
+    """
+    from goldrank.io.recognise import recognise
+
     if format is not None:
         refuse_unknown(format)
     name = display_name(path)
     try:
+        mapped = map_text(path)
+        if mapped is not None and (format or _recognise_head(mapped, kind, name)) == "trec":
+            return mapped, name, "trec"
         data = read_bytes(path)
     except MemoryError:
         raise InputError(
             "the file does not fit in memory", where=name, remedy="split it, or use a larger machine"
         ) from None
     if format is None:
-        from goldrank.io.recognise import recognise
-
         return data, name, recognise(data, kind, name)
     if is_parquet(data) and format != "parquet":
         raise InputError("this is a Parquet file", where=name, remedy="leave the format out or say parquet")
     return data, name, format
 
 
-def parse_rows(data: bytes, name: str, kind: Kind, format: str) -> Columns:
+def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
+    """The format by the first lines; None where they do not tell."""
+    from goldrank.io.recognise import recognise
+
+    head = mapped[: 1 << 16]
+    try:
+        return recognise(head[: head.rfind(b"\n") + 1], kind, name)
+    except InputError:
+        return None
+
+
+def parse_rows(data: bytes | MappedFile, name: str, kind: Kind, format: str) -> Columns:
     """The rows of a file that was opened."""
+    if isinstance(data, MappedFile):
+        data.refuse_if_changed()
     columns = _load(data, kind, name, format)
     if not columns.queries:
         raise no_rows(name)
@@ -69,11 +88,12 @@ def write(columns: Columns, path: PathLike, kind: Kind, format: str | None = Non
     write_atomically(path, fill)
 
 
-def _load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
+def _load(data: bytes | MappedFile, kind: Kind, name: str, format: str) -> Columns:
     if format == "trec":
         from goldrank.io import trec
 
         return trec.load(data, kind, name)
+    assert isinstance(data, bytes)  # only TREC files are mapped
     if format == "parquet":
         from goldrank.io import parquet
 

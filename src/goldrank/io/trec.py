@@ -6,6 +6,7 @@ import numpy as np
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, non_finite, not_a_number
+from goldrank.io.files import MappedFile
 from goldrank.io.formats import TREC_LAYOUT
 from goldrank.io.text import counts, number_text, refuse_empty_queries
 from goldrank.native import RowFault, trec_columns
@@ -18,7 +19,7 @@ _SHAPE: dict[Kind, str] = {
 _STRINGS = "ids are strings: use str(…)"
 
 
-def load(data: bytes, kind: Kind, name: str) -> Columns:
+def load(data: bytes | MappedFile, kind: Kind, name: str) -> Columns:
     """Read qrels or a run; blank lines and lines that start with ``#`` are skipped."""
     width, value_column = TREC_LAYOUT[kind]
     try:

@@ -125,14 +125,14 @@ class Metric:
     @classmethod
     def parse(cls, text: str) -> Metric:
         """Read ``name``, ``name@k`` or ``name(parameter=value, …)@k``; names as in other tools work too."""
-        match = _WRITTEN.fullmatch(text.strip())
+        match = re.fullmatch(_WRITTEN, text.strip())
         if match is None:
             raise InputError(
                 f"{shorten(text)} does not read as a metric",
                 remedy="write name, name@k or name(parameter=value)@k",
             )
         name, inside, cut = match["name"].lower(), match["inside"], match["cut"]
-        if name not in _ALIASES and cut is None and (trec := _TREC_STYLE.fullmatch(name)):
+        if name not in _ALIASES and cut is None and (trec := re.fullmatch(_TREC_STYLE, name)):
             name, cut = trec["name"], trec["cut"]
         if name not in _ALIASES:
             raise unknown_name("metric", match["name"], _ALIASES, "goldrank list metrics")
@@ -163,8 +163,8 @@ class Metric:
         return self.name + (f"({written})" if written else "") + cut
 
 
-_WRITTEN = re.compile(r"(?P<name>[A-Za-z0-9][\w\-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*))?")
-_TREC_STYLE = re.compile(r"(?P<name>.*[a-z])[_.](?P<cut>\d+(?:\.\d+)?)")
+_WRITTEN = r"(?P<name>[A-Za-z0-9][\w.\-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*))?"
+_TREC_STYLE = r"(?P<name>.*[a-z])[_.](?P<cut>\d+(?:\.\d+)?)"
 
 
 def _parse_cutoff(definition: Definition, cut: str | None, text: str) -> int | float | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.stats.resampling import Floats, bootstrap_means, bootstrap_medians
+
+if TYPE_CHECKING:
+    from statistics import NormalDist
 
 How = Literal["mean", "geometric", "median", "sum"]
 GEOMETRIC_FLOOR = 1e-5
@@ -19,7 +21,6 @@ GEOMETRIC_FLOOR = 1e-5
 
 _HOWS = ("mean", "geometric", "median", "sum")
 _METHODS = ("bca", "percentile")
-_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
     _check_level(level)
     if n < 1 or not 0 <= successes <= n:
         raise InputError(f"{successes} successes in {n} trials is not a proportion")
-    z = _NORMAL.inv_cdf((1 + level) / 2)
+    z = _normal().inv_cdf((1 + level) / 2)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -240,13 +241,14 @@ def _bca(ratio: _Ratio, drawn: Floats, level: float) -> Interval | None:
     acceleration = _acceleration(ratio)
     if not 0 < below < 1 or acceleration is None:
         return None
-    bias = _NORMAL.inv_cdf(below)
+    normal = _normal()
+    bias = normal.inv_cdf(below)
     shares = []
-    for z in (_NORMAL.inv_cdf((1 - level) / 2), _NORMAL.inv_cdf((1 + level) / 2)):
+    for z in (normal.inv_cdf((1 - level) / 2), normal.inv_cdf((1 + level) / 2)):
         stretch = 1 - acceleration * (bias + z)
         if stretch <= 0:  # beyond the pole the formula would swap the limits
             return None
-        shares.append(_NORMAL.cdf(bias + (bias + z) / stretch))
+        shares.append(normal.cdf(bias + (bias + z) / stretch))
     low, high = np.quantile(drawn, shares)
     return Interval(float(low), float(high), level, "bca")
 
@@ -292,6 +294,13 @@ def _checked(values: Floats, weights: Floats | None, how: str) -> tuple[Floats, 
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError("a weight is not a finite number ≥ 0")
     return values, weights
+
+
+def _normal() -> NormalDist:
+    # Imported here because `statistics` brings fractions and decimals along, and most scoring needs none of it.
+    from statistics import NormalDist
+
+    return NormalDist()
 
 
 def _check_level(level: float) -> None:

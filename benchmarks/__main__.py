@@ -1,0 +1,98 @@
+"""`make bench`: every bar with the ratio that was measured, all in one run; exits with 1 where one is missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.data import write_collection
+from benchmarks.measure import command_cpu, job_cpu
+
+
+class Table:
+    """Rows of (work, ours, peer, ratio, bar), printed as they come."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+        print(f"{'work':<62}{'goldrank':>10}{'peer':>10}{'ratio':>9}{'bar':>8}  verdict", flush=True)
+
+    def faster(self, work: str, ours: float, peer: float, bar: float) -> None:
+        self._row(work, f"{ours:.3f} s", f"{peer:.3f} s", f"{peer / ours:.1f}×", f"≥ {bar:g}×", peer / ours >= bar)
+
+    def at_most(self, work: str, ours: float, peer: float, bar: float) -> None:
+        self._row(work, f"{ours:.3f} s", f"{peer:.3f} s", f"{ours / peer:.2f}×", f"≤ {bar:g}×", ours / peer <= bar)
+
+    def shown(self, work: str, ours: float, peer: float) -> None:
+        self._row(work, f"{ours:.3f} s", f"{peer:.3f} s", f"{ours / peer:.2f}×", "", None)
+
+    def memory(self, work: str, ours: float, limit: float) -> None:
+        self._row(work, f"{ours:.0f} MB", f"{limit:.0f} MB", f"{ours / limit:.2f}×", "≤ 1×", ours <= limit)
+
+    def _row(self, work: str, ours: str, peer: str, ratio: str, bar: str, met: bool | None) -> None:
+        self.missed += met is False
+        verdict = {True: "met", False: "MISSED", None: ""}[met]
+        print(f"{work:<62}{ours:>10}{peer:>10}{ratio:>9}{bar:>8}  {verdict}".rstrip(), flush=True)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    options.add_argument("--data", type=Path, help="folder to keep the generated files in")
+    options.add_argument("--quick", action="store_true", help="a tenth of the size, to see that it runs")
+    args = options.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; seconds of CPU time")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.data or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        table = Table()
+        _large_file(table, folder, 698 if args.quick else 6980)
+        _cold_command(table, folder)
+        _imports(table)
+        _bootstrap(table)
+    return 1 if table.missed else 0
+
+
+def _large_file(table: Table, folder: Path, queries: int) -> None:
+    qrels, run = map(str, write_collection(folder, f"large{queries}", queries, 1000, 1, 1))
+    size = f"{queries} × 1000"
+    ours = job_cpu("benchmarks.jobs", "goldrank_file", qrels, run, repeat=3)
+    for peer, bar in (("pytrec", 15), ("ranx", 25), ("ir_measures", 40)):
+        theirs = job_cpu("benchmarks.jobs", f"{peer}_file", qrels, run)
+        table.faster(f"{size}, TREC file → 5 metrics, against {peer}", ours["seconds"], theirs["seconds"], bar)
+    limit = Path(run).stat().st_size / 2**20 + 200
+    table.memory(f"{size}, TREC file: peak memory, file size + 200 MB", ours["peak_mb"], limit)
+    ours = job_cpu("benchmarks.jobs", "goldrank_dicts", qrels, run, repeat=2)
+    theirs = job_cpu("benchmarks.jobs", "pytrec_dicts", qrels, run, repeat=2)
+    table.faster(f"{size}, dicts → 5 metrics, against pytrec", ours["seconds"], theirs["seconds"], 8)
+
+
+def _cold_command(table: Table, folder: Path) -> None:
+    qrels, run = map(str, write_collection(folder, "graded", 200, 1000, 100, 3))
+    metrics = ["ndcg@10", "map", "mrr@10", "recall@100", "precision@10"]
+    flags = [flag for metric in metrics for flag in ("-m", metric)]
+    ours = command_cpu(sys.executable, "-m", "goldrank", "score", qrels, run, *flags, "--no-interval", repeat=5)
+    names = ["nDCG@10", "AP", "RR@10", "R@100", "P@10"]
+    theirs = command_cpu(sys.executable, "-m", "ir_measures", qrels, run, *names, repeat=5)
+    table.faster("200 × 1000, 100 judged, whole command, against ir_measures", ours, theirs, 3)
+
+
+def _imports(table: Table) -> None:
+    numpy = command_cpu(sys.executable, "-c", "import numpy", repeat=15)
+    ours = command_cpu(sys.executable, "-c", "import goldrank", repeat=15)
+    table.at_most("import goldrank, against import numpy", ours, numpy, 1.5)
+    # The names of the package load when first used; this loads all that scoring takes.
+    ours = command_cpu(sys.executable, "-c", "from goldrank import Gold, Run, score", repeat=15)
+    table.shown("from goldrank import Gold, Run, score (all loaded)", ours, numpy)
+
+
+def _bootstrap(table: Table) -> None:
+    ours = job_cpu("benchmarks.jobs", "goldrank_bootstrap", "7000", "5", repeat=5)
+    theirs = job_cpu("benchmarks.jobs", "scipy_bootstrap", "7000", "5", repeat=3)
+    table.faster("7000 queries × 5 metrics, 10,000 resamples, against scipy", ours["seconds"], theirs["seconds"], 20)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

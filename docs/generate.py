@@ -1,0 +1,93 @@
+"""Writes the reference pages from the registries, so that they cannot disagree with the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
+
+FOLDER = Path(__file__).parent / "reference"
+_BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
+
+
+def metrics_page() -> str:
+    """Every metric with its formula, variants and who prints which."""
+    index = "\n".join(
+        f"| [`{d.name}`](#{_anchor(d)}) | {d.title} | {d.range} | {_BETTER[d.direction]} |" for d in _all()
+    )
+    return (
+        "# Metrics\n\n"
+        "Write `name`, `name@k` or `name(parameter=value)@k`. This page is generated from the registry that scores; "
+        "`goldrank explain NAME` prints the same.\n\n"
+        f"| metric | | range | |\n| :-- | :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_metric, _all())) + "\n"
+    )
+
+
+def profiles_page() -> str:
+    """Every profile with its conventions, and what the conventions mean."""
+    meanings = "\n\n".join(
+        f"### {name}\n\n" + "\n".join(f"- `{value}`: {meaning}" for value, meaning in values.items())
+        for name, values in CHOICES.items()
+    )
+    return (
+        "# Profiles and conventions\n\nA profile is a named set of conventions that reproduces what a known system "
+        "prints. `goldrank score … --profiles sdr,standard` shows several side by side and why they differ.\n\n"
+        + "\n\n".join(map(_profile, PROFILES.values()))
+        + f"\n\n## What the conventions mean\n\n{meanings}"
+        + "\n\n### depth\n\n- a number: read no ranking further than this\n"
+    )
+
+
+def _all() -> list[Definition]:
+    return list(REGISTRY.values())
+
+
+def _anchor(definition: Definition) -> str:
+    return definition.name
+
+
+def _metric(definition: Definition) -> str:
+    lines = [
+        f"## {definition.name}",
+        f"**{definition.title}.** Range {definition.range}; {_BETTER[definition.direction]}.",
+        f"> {definition.formula}",
+    ]
+    if definition.notes:
+        lines.append(definition.notes)
+    if definition.aliases:
+        lines.append("Also written: " + ", ".join(f"`{alias}`" for alias in definition.aliases) + ".")
+    if definition.parameters:
+        rows = [
+            f"| `{p.name}` | {_cell(p.allowed)} | {'' if p.default is None else f'`{p.default}`'} | {_cell(p.doc)} |"
+            for p in definition.parameters
+        ]
+        lines.append("| variant | values | default | meaning |\n| :-- | :-- | :-- | :-- |\n" + "\n".join(rows))
+    if definition.tools:
+        rows = [f"| {_cell(tool)} | {_cell(what)} |" for tool, what in definition.tools]
+        lines.append("| tool | prints |\n| :-- | :-- |\n" + "\n".join(rows))
+    if not definition.expected:
+        lines.append("Refused under `ties=expected`: the mean over all orders has no closed form.")
+    lines.append(f"Source: {definition.cite}.")
+    return "\n\n".join(lines)
+
+
+def _profile(profile: Profile) -> str:
+    conventions = ", ".join(f"{k}={v}" for k, v in profile.conventions.as_dict().items() if v is not None)
+    settings = "; ".join(
+        f"`{name}`: " + ", ".join(f"{k}={v}" for k, v in values.items()) for name, values in profile.settings.items()
+    )
+    lines = [f"## {profile.name}", profile.title, f"- conventions: {conventions}"]
+    if settings:
+        lines[-1] += f"\n- variants: {settings}"
+    lines[-1] += f"\n- prints by default: {', '.join(f'`{metric}`' for metric in profile.metrics)}"
+    return "\n\n".join([*lines, profile.notes] if profile.notes else lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "metrics.md").write_text(metrics_page())
+    (FOLDER / "profiles.md").write_text(profiles_page())

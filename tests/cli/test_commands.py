@@ -1,0 +1,215 @@
+"""The commands as a person runs them: right input, every output format, and what they print."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from goldrank.cli.main import COMMANDS, main, version
+
+GOLD = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d4 1\nq3 0 d9 1\n"
+LEXICAL = "q1 Q0 d2 1 3.5 lex\nq1 Q0 d1 2 3.0 lex\nq1 Q0 d7 3 1.0 lex\nq2 Q0 d8 1 2.0 lex\nq2 Q0 d4 2 1.0 lex\n"
+DENSE = (
+    "q1 Q0 d1 1 0.9 dense\nq1 Q0 d3 2 0.8 dense\nq2 Q0 d4 1 0.7 dense\nq3 Q0 d9 1 0.7 dense\nother Q0 d1 1 1 dense\n"
+)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("qrels.txt", GOLD), ("lexical.run", LEXICAL), ("dense.run", DENSE)):
+        (tmp_path / name).write_text(text)
+    return ["qrels.txt", "lexical.run", "dense.run"]
+
+
+def run(capsys, *arguments):
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_score_prints_means_counts_and_conventions(capsys, files):
+    code, out, err = run(capsys, "score", *files, "-m", "mrr", "-m", "recall@1")
+    assert (code, err) == (0, "")
+    assert "mrr↑" in out
+    assert "0.3333" in out  # lexical: 1/2, 1/2, 0
+    assert "3 queries" in out
+    assert "ties=docid" in out
+    assert "lexical: 1 gold queries without results (scored 0)" in out
+    assert "dense: 1 queries of the run not in the gold (ignored)" in out
+
+
+def test_json_has_the_shape_that_programs_rely_on(capsys, files):
+    code, out, _ = run(capsys, "score", *files, "-m", "ndcg@10", "--format", "json", "--per-query")
+    content = json.loads(out)
+    assert code == 0
+    assert content["profile"] == "standard"
+    assert content["conventions"]["ties"] == "docid"
+    dense = content["runs"][1]
+    assert (dense["name"], dense["queries"], dense["missing"]) == ("dense", 3, 0)
+    assert dense["scores"]["ndcg@10"]["low"] <= dense["scores"]["ndcg@10"]["mean"] <= dense["scores"]["ndcg@10"]["high"]
+    assert dense["per_query"]["q2"] == {"ndcg@10": 1.0}
+
+
+def test_csv_carries_run_metric_interval_count_and_conventions_in_each_line(capsys, files):
+    _, out, _ = run(capsys, "score", *files, "-m", "mrr", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["run"] for row in rows] == ["lexical", "dense"]
+    assert float(rows[1]["mean"]) == 1.0
+    assert rows[0]["queries"] == "3"
+    assert "ties=docid" in rows[0]["conventions"]
+
+
+def test_per_query_csv_has_a_line_for_each_query(capsys, files):
+    _, out, _ = run(capsys, "score", *files[:2], "-m", "mrr", "--format", "csv", "--per-query")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {row["query"]: float(row["value"]) for row in rows} == {"q1": 0.5, "q2": 0.5, "q3": 0.0}
+
+
+def test_markdown_and_latex_can_be_pasted(capsys, files):
+    _, markdown, _ = run(
+        capsys, "score", *files, "-m", "mrr", "-m", "mpr(over=list,unfound=last)", "--format", "markdown"
+    )
+    assert "| run | mrr↑ | mpr(over=list,unfound=last)↓ |" in markdown
+    assert "**1.0000**" in markdown
+    _, latex, _ = run(capsys, "score", *files, "-m", "hit_rate@1", "--format", "latex")
+    assert r"hit\_rate@1$\uparrow$" in latex
+    assert latex.count(r"\toprule") == latex.count(r"\end{table}") == 1
+
+
+def test_no_interval_skips_the_bootstrap(capsys, files, monkeypatch):
+    monkeypatch.setattr("goldrank.stats.intervals", None)
+    code, out, _ = run(capsys, "score", *files[:2], "-m", "mrr", "--no-interval")
+    assert code == 0
+    assert "[" not in out.splitlines()[2]
+
+
+def test_output_goes_to_a_file_in_one_piece(capsys, files, tmp_path):
+    code, out, _ = run(capsys, "score", *files, "-m", "mrr", "--format", "json", "-o", "scores.json")
+    assert (code, out) == (0, "")
+    assert json.loads((tmp_path / "scores.json").read_text())["runs"][0]["name"] == "lexical"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*files, "scores.json"])
+
+
+def test_profiles_side_by_side_name_the_convention_that_moves_each_number(capsys, files):
+    options = ["-m", "mrr", "-m", "recall@1", "--profiles", "standard,bge,trec_eval", "--no-interval"]
+    code, out, _ = run(capsys, "score", *files[:2], *options)
+    assert code == 0
+    mrr = next(line for line in out.splitlines() if line.startswith("mrr"))
+    assert "missing zero → skip (+0.1667)" in mrr
+    recall = next(line for line in out.splitlines() if line.startswith("recall@1"))
+    assert "recall cap none → k" not in recall  # no relevant item at rank 1: the cap moves nothing here
+
+
+def test_compare_names_the_winner_or_says_that_the_data_cannot_tell(capsys, files):
+    code, out, _ = run(capsys, "compare", *files, "-m", "mrr")
+    assert code == 0
+    assert out.startswith("On mrr the data cannot tell dense from lexical: +0.6667, p = 0.250; 3 queries could show")
+    assert "W/T/L" in out
+    assert "3/0/0" in out
+
+
+def test_compare_in_json_and_csv(capsys, files):
+    _, out, _ = run(capsys, "compare", *files, "-m", "mrr", "--format", "json")
+    (pair,) = json.loads(out)["comparison"]["pairs"]
+    assert (pair["a"], pair["b"], pair["p"], pair["wins"]) == ("lexical", "dense", 0.25, 3)
+    assert pair["better"] is None
+    _, out, _ = run(capsys, "compare", *files, "-m", "mrr", "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert float(row["difference"]) == pytest.approx(2 / 3)
+
+
+def test_compare_marks_significant_differences(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    queries = [f"q{i}" for i in range(20)]
+    (tmp_path / "g").write_text("".join(f"{q} 0 right 1\n" for q in queries))
+    (tmp_path / "good.run").write_text("".join(f"{q} Q0 right 1 2 x\n{q} Q0 wrong 2 1 x\n" for q in queries))
+    (tmp_path / "bad.run").write_text("".join(f"{q} Q0 wrong 1 2 x\n{q} Q0 right 2 1 x\n" for q in queries))
+    code, out, _ = run(capsys, "compare", "g", "bad.run", "good.run", "-m", "mrr", "-m", "mean_rank")
+    assert code == 0
+    assert "good beats bad on mrr by 0.5000" in out
+    assert "good beats bad on mean_rank by 1.00" in out
+    assert "1.0000ᵃ" in out
+
+
+def test_compare_refuses_different_queries_and_reduces_to_common_ones_aloud(capsys, files):
+    code, _, err = run(capsys, "compare", *files, "-m", "mrr", "--missing", "skip")
+    assert code == 2
+    assert "different queries" in err
+    assert "--common" in err
+    code, out, _ = run(capsys, "compare", *files, "-m", "mrr", "--missing", "skip", "--common")
+    assert code == 0
+    assert "Reduced to the common queries: 1 left out." in out
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "mpr", "iprec@0.1", "infap", "num_q"])
+def test_explain_prints_definition_formula_and_tools(capsys, metric):
+    code, out, _ = run(capsys, "explain", metric)
+    assert code == 0
+    assert "range" in out
+    assert "source:" in out
+
+
+def test_explain_ndcg_tells_the_tutorials_mistake_from_a_convention(capsys):
+    _, out, _ = run(capsys, "explain", "ndcg@10", "--profile", "bge")
+    assert "document ids passed as scores" in " ".join(out.split())
+    assert "gain = linear | exp | binary (here: linear)" in out
+
+
+def test_explain_in_json(capsys):
+    _, out, _ = run(capsys, "explain", "recall@5", "--profile", "bge", "--format", "json")
+    (entry,) = json.loads(out)
+    assert entry["parameters"]["cap"]["value"] == "k"
+
+
+@pytest.mark.parametrize("what", ["metrics", "profiles", "conventions", "formats"])
+@pytest.mark.parametrize("look", ["table", "json", "csv", "markdown", "latex"])
+def test_list_prints_every_list_in_every_format(capsys, what, look):
+    code, out, err = run(capsys, "list", what, "--format", look)
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) > 5
+
+
+def test_demo_scores_and_compares_the_built_in_runs(capsys):
+    code, out, _ = run(capsys, "demo")
+    assert code == 0
+    assert "$ goldrank score" in out
+    assert "beats" in out
+
+
+def test_standard_input_can_be_the_run(files, tmp_path):
+    command = [sys.executable, "-m", "goldrank", "score", "qrels.txt", "-", "-m", "mrr", "--format", "json"]
+    done = subprocess.run(command, input=DENSE.encode(), capture_output=True, check=True, cwd=tmp_path)
+    assert json.loads(done.stdout)["runs"][0]["scores"]["mrr"]["mean"] == 1.0
+
+
+def test_a_closed_pipe_is_no_crash(files, tmp_path):
+    command = f"{sys.executable} -m goldrank list metrics --format json | head -c 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, cwd=tmp_path)
+    assert done.stderr == b""
+
+
+def test_version_says_which_path_is_active():
+    numpy_only = subprocess.run(
+        [sys.executable, "-m", "goldrank", "--version"],
+        capture_output=True, check=True, text=True, env={"GOLDRANK_NO_NATIVE": "1", "PATH": ""},
+    )  # fmt: skip
+    assert "numpy only" in numpy_only.stdout
+    assert version().startswith("goldrank ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "examples:" in capsys.readouterr().out
+
+
+def test_help_lists_every_command(capsys):
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    assert all(f"  {command}" in out for command in COMMANDS)

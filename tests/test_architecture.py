@@ -1,0 +1,59 @@
+"""The shape of the package: imports point one way, and importing it is cheap."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import goldrank
+
+ROOT = Path(goldrank.__file__).parent
+# Each layer may import from those before it, and from itself.
+LAYERS = ["errors", "native", "io", "hits", "metrics", "stats", "scoring", "comparing", "reasons", "cli"]
+
+
+def layer_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "goldrank" else None
+
+
+def imports(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "goldrank":
+            yield from (f"goldrank.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_every_layer_imports_only_from_layers_before_it():
+    seen = set()
+    for path in sorted(ROOT.rglob("*.py")):
+        layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if layer in ("__init__", "__main__"):
+            continue
+        assert layer in LAYERS, f"{layer} has no place in the order of the layers"
+        for module in imports(path):
+            other = layer_of(module)
+            if other in LAYERS:
+                seen.add((layer, other))
+                assert LAYERS.index(other) <= LAYERS.index(layer), f"{path.name} imports {module}"
+    assert ("scoring", "metrics") in seen
+
+
+def test_importing_goldrank_and_scoring_loads_no_heavy_package():
+    code = (
+        "import sys, goldrank; goldrank.score({'q': {'d': 1}}, {'q': {'d': 1.0}}, 'mrr')['mrr'].interval;"
+        "heavy = ('scipy', 'pandas', 'pyarrow', 'polars', 'torch', 'sklearn', 'datasets');"
+        "print(sorted(m for m in heavy if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_can_be_loaded_and_nothing_else():
+    for name in goldrank.__all__:
+        assert getattr(goldrank, name) is not None
+    assert set(goldrank.__all__) <= set(dir(goldrank))
+    assert not hasattr(goldrank, "no_such_name")
