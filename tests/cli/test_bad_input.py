@@ -99,6 +99,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(case, tmp_path, monkeypatch, 
         (["compare", "gold", "run", "copy.run", "-m", "ndcg@10", "--test", "mcnemar"], "McNemar"),
         (["explain", "precission"], "precision"),
         (["skore"], "did you mean 'score'"),
+        (["score"], "GOLD"),
+        (["score", "gold", "run", "--frobnicate"], "--frobnicate"),
+        (["score", "gold", "run", "--ties", "coin"], "optimistic"),
+        (["compare", "gold", "run", "copy.run", "--alpha", "high"], "'high'"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, expected, tmp_path, monkeypatch, capsys):

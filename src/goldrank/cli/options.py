@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Run
@@ -15,9 +15,17 @@ from goldrank.scoring import Bootstrap
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence like every other error, without the usage above it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print."""
+        raise InputError(message, remedy=f"see {self.prog} --help")
+
+
 def new_parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
     """A parser with the look that all commands share."""
-    return argparse.ArgumentParser(
+    return Parser(
         prog=f"goldrank {command}",
         description=description,
         epilog=f"examples:\n{examples}",
