@@ -98,10 +98,13 @@ def test_profiles_side_by_side_name_the_convention_that_moves_each_number(capsys
     options = ["-m", "mrr", "-m", "recall@1", "--profiles", "standard,bge,trec_eval", "--no-interval"]
     code, out, _ = run(capsys, "score", *files[:2], *options)
     assert code == 0
-    mrr = next(line for line in out.splitlines() if line.startswith("mrr"))
-    assert "missing zero → skip (+0.1667)" in mrr
-    recall = next(line for line in out.splitlines() if line.startswith("recall@1"))
-    assert "recall cap none → k" not in recall  # no relevant item at rank 1: the cap moves nothing here
+    assert "· mrr, trec_eval: missing zero → skip (+0.1667)" in out
+    assert "recall cap none → k" not in out  # no relevant item at rank 1: the cap moves nothing here
+
+
+def test_profiles_that_agree_are_said_to(capsys, files):
+    _, out, _ = run(capsys, "score", *files, "-m", "precision@1", "--profiles", "standard,bge", "--no-interval")
+    assert "The profiles agree on this run." in out
 
 
 def test_compare_names_the_winner_or_says_that_the_data_cannot_tell(capsys, files):

@@ -43,19 +43,19 @@ def _table(grid: Grid) -> str:
     headings = [[heading] for heading in grid.headings]
     rows = [[_lines(cell, terminal) for cell in row] for row in grid.rows]
     widths = [max(_width(line) for row in [headings, *rows] for line in row[i]) for i in range(len(headings))]
-    if (excess := sum(widths) + 3 * len(widths) - room) > 0:
+    while (excess := sum(widths) + 3 * len(widths) - 3 - room) > 0:
         # Fold the widest column of text; numbers are never folded.
-        widest = max(
-            range(len(widths)), key=lambda i: widths[i] if i < grid.text_columns or i == len(widths) - 1 else 0
-        )
-        widths[widest] = max(widths[widest] - excess, 12)
+        widest = max(range(grid.text_columns), key=widths.__getitem__)
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] = max(widths[widest] - excess, widths[widest] * 2 // 3, _NARROWEST)
         rows = [[*row[:widest], _fold(row[widest], widths[widest]), *row[widest + 1 :]] for row in rows]
     left = [i < grid.text_columns for i in range(len(widths))]
     drawn = [_bold(line, terminal) for line in _draw(headings, widths, left)]
     drawn.append("─" * (sum(widths) + 3 * len(widths) - 3))
     drawn += [line for row in rows for line in _draw(row, widths, left)]
     title = [_bold(grid.title, terminal), ""] if grid.title else []
-    notes = [_dim(part, terminal) for note in grid.notes for part in textwrap.wrap(note, min(room, 120))]
+    notes = [_dim(part, terminal) for note in grid.notes for part in textwrap.wrap(note, min(room, 120)) or [""]]
     return "\n".join([*title, *drawn, *([""] if notes else []), *notes])
 
 
@@ -90,6 +90,7 @@ def _width(text: str) -> int:
     return len(plain) + wide - sum(unicodedata.combining(character) > 0 for character in plain)
 
 
+_NARROWEST = 12
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 

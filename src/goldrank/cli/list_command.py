@@ -23,7 +23,7 @@ def _metrics() -> list[dict[str, str]]:
             "direction": ARROWS[definition.direction],
             "title": definition.title,
             "variants": ", ".join(
-                f"{parameter.name}={'|'.join(map(str, parameter.choices)) or parameter.allowed}"
+                f"{parameter.name}={' | '.join(map(str, parameter.choices)) or parameter.allowed}"
                 for parameter in definition.parameters
                 if parameter.name != "rel"
             ),

@@ -126,7 +126,7 @@ def _profiles_grid(
     from goldrank.reasons import reasons
 
     base, *others = columns
-    rows = []
+    rows, differences = [], []
     for metric in base:
         cells = [
             Cell(
@@ -138,17 +138,20 @@ def _profiles_grid(
         rows.append([Cell(numbers.heading(base[metric].metric)), *cells])
         for other in others:
             found = reasons(gold, run, base[metric].metric, base.profile, other.profile, corpus)
-            moved = abs(other[metric].mean - base[metric].mean) > 0
-            why = "; ".join(map(str, found)) or ("the conventions act only together" if moved else "")
-            if why:
-                rows[-1].append(Cell(f"{other.profile.name}: {why}"))
-        rows[-1] += [Cell("")] * (1 + len(columns) + len(others) - len(rows[-1]))
+            if other[metric].mean != base[metric].mean:
+                why = "; ".join(map(str, found)) or "its conventions act only together"
+                differences.append(f"· {metric}, {other.profile.name}: {why}")
     notes = [
+        *(
+            ["Why they differ, each convention switched alone from the first profile, and how far that moves the mean:"]
+            if differences
+            else ["The profiles agree on this run."]
+        ),
+        *differences,
+        "",
         results.basis_line(base, intervals=intervals),
         *(results.conventions_line(scores) for scores in columns),
         *(f"{scores.profile.name}: {scores.profile.notes}" for scores in columns if scores.profile.notes),
         *dict.fromkeys(line for scores in columns for line in results.counts_lines([scores])),
-        "Reasons: each convention switched alone from the first profile, with what that does to the mean.",
     ]
-    headings = ["metric", *(scores.profile.name for scores in columns), *("why it differs" for _ in others)]
-    return Grid(headings, rows, title=name, notes=notes)
+    return Grid(["metric", *(scores.profile.name for scores in columns)], rows, title=name, notes=notes)
