@@ -88,3 +88,23 @@ def test_relevance_level_equals_pytrec_evals():
             theirs = pytrec_eval.RelevanceEvaluator(gold, {"map", "P.2"}, relevance_level=level).evaluate(run)["q"]
             ours = gr.score(gold, run, [f"map(rel={level})", f"precision(rel={level})@2"])
             assert [score.mean for score in ours.values()] == pytest.approx([theirs["map"], theirs["P_2"]], abs=1e-12)
+
+
+@given(GOLD, RUNS)
+def test_profile_beir_equals_pytrec_eval_on_results_without_the_query_itself(gold, run):
+    """BEIR drops results whose id is the query's, from the results only, and hands the rest to pytrec_eval."""
+    renamed = {
+        query: {("q1" if item == "d1" else item): g for item, g in judged.items()} for query, judged in gold.items()
+    }
+    results = {
+        query: {("q1" if item == "d1" else item): s for item, s in items.items()} for query, items in run.items()
+    }
+    filtered = {query: {item: s for item, s in items.items() if item != query} for query, items in results.items()}
+    filtered = {query: items for query, items in filtered.items() if items}
+    if not set(filtered) & set(gold):
+        return
+    theirs = pytrec_eval.RelevanceEvaluator(renamed, {"ndcg_cut.5", "map_cut.5", "recall.5", "P.5"}).evaluate(filtered)
+    names = {"ndcg_cut_5": "ndcg@5", "map_cut_5": "map@5", "recall_5": "recall@5", "P_5": "precision@5"}
+    ours = gr.score(renamed, results, list(names.values()), profile="beir")
+    for name, metric in names.items():
+        assert ours[metric].per_query == pytest.approx({q: values[name] for q, values in theirs.items()}, abs=1e-12)
