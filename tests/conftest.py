@@ -11,6 +11,17 @@ settings.register_profile("goldrank", deadline=None, suppress_health_check=[Heal
 settings.load_profile("goldrank")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory):
+    """No test reads or fills the user's cache."""
+    before = os.environ.get("GOLDRANK_CACHE")
+    os.environ["GOLDRANK_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    os.environ.pop("GOLDRANK_CACHE")
+    if before is not None:
+        os.environ["GOLDRANK_CACHE"] = before
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of public data, or a skip that says where it was looked for."""

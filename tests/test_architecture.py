@@ -9,7 +9,10 @@ import goldrank
 
 ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
-LAYERS = ["errors", "native", "io", "hits", "metrics", "stats", "scoring", "comparing", "reasons", "cli"]
+LAYERS = [
+    "errors", "progress", "native", "io", "hits", "encoders", "vectors", "index", "metrics", "stats", "scoring",
+    "comparing", "reasons", "audit", "cli",
+]  # fmt: skip
 
 
 def layer_of(module: str) -> str | None:

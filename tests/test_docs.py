@@ -1,7 +1,10 @@
 """The documentation is made from the registries and names everything they hold."""
 
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +46,17 @@ def test_the_table_in_the_readme_is_what_the_command_prints(capsys):
     arguments = [str(folder / part) if (folder / part).is_file() else part for part in shown["arguments"].split()]
     assert main(["compare", *arguments]) == 0
     assert shown["output"].strip() in capsys.readouterr().out
+
+
+def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_path):
+    pages = [(ROOT / "docs" / "guide" / name).read_text() for name in ("embeddings.md", "indexes.md")]
+    commands = [block for page in pages for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PATH": path, "GOLDRANK_CACHE": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"1 +[\d.]+ +curie", done.stdout)
+    assert '"id": "armstrong"' in done.stdout
+    assert '"id": "cleopatra"' in done.stdout

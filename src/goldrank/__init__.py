@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from goldrank.comparing import Comparison, compare, compare_hits
     from goldrank.errors import GoldrankError, InputError, MissingExtraError
     from goldrank.hits import Gold, Hits, Run
+    from goldrank.index.exact import exact_hits
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
 
@@ -18,6 +19,7 @@ _HOMES = {
     "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
     "goldrank.errors": ("GoldrankError", "InputError", "MissingExtraError"),
     "goldrank.hits": ("Gold", "Hits", "Run"),
+    "goldrank.index.exact": ("exact_hits",),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
 }
@@ -39,6 +41,7 @@ __all__ = [
     "Scores",
     "compare",
     "compare_hits",
+    "exact_hits",
     "score",
     "score_hits",
 ]

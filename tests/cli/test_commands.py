@@ -168,7 +168,9 @@ def test_explain_in_json(capsys):
     assert entry["parameters"]["cap"]["value"] == "k"
 
 
-@pytest.mark.parametrize("what", ["metrics", "profiles", "conventions", "formats"])
+@pytest.mark.parametrize(
+    "what", ["metrics", "profiles", "conventions", "formats", "models", "transforms", "similarities"]
+)
 @pytest.mark.parametrize("look", ["table", "json", "csv", "markdown", "latex"])
 def test_list_prints_every_list_in_every_format(capsys, what, look):
     code, out, err = run(capsys, "list", what, "--format", look)

@@ -53,7 +53,50 @@ def _formats() -> list[dict[str, str]]:
     return [{"format": name, "holds": what} for name, what in FORMATS.items()]
 
 
-_LISTS = {"metrics": _metrics, "profiles": _profiles, "conventions": _conventions, "formats": _formats}
+_ARGUMENTS = {"none": "", "optional": "[:k]", "required": ":k"}
+
+
+def _models() -> list[dict[str, str]]:
+    from goldrank.encoders import KINDS
+
+    return [
+        {"model": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
+        for name, kind in KINDS.items()
+    ]
+
+
+def _transforms() -> list[dict[str, str]]:
+    from goldrank.vectors.transform_kinds import KINDS
+
+    return [
+        {"transform": name + _ARGUMENTS[kind.argument], "what": kind.title, "is fitted": "yes" if kind.learn else "no"}
+        for name, kind in KINDS.items()
+    ]
+
+
+def _similarities() -> list[dict[str, str]]:
+    from goldrank.vectors.similarity import SIMILARITIES
+
+    return [
+        {
+            "similarity": measure.name,
+            "formula": measure.formula,
+            "alike is": measure.direction,
+            "zero vector": measure.zero,
+        }
+        for measure in SIMILARITIES.values()
+    ]
+
+
+_LISTS = {
+    "models": _models,
+    "transforms": _transforms,
+    "similarities": _similarities,
+    "metrics": _metrics,
+    "profiles": _profiles,
+    "conventions": _conventions,
+    "formats": _formats,
+}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,7 +12,11 @@ COMMANDS = {
     "score": "score runs against gold: any metric, any convention, with intervals",
     "compare": "compare runs query by query: is the difference real?",
     "explain": "what a metric means, its formula and variants, and which tool prints which",
-    "list": "list metrics, profiles, conventions or file formats",
+    "list": "list metrics, profiles, conventions, models, transforms, similarities or file formats",
+    "similarity": "how alike texts are, by every measure side by side",
+    "index": "build, search and describe an index of texts",
+    "audit": "what an approximate index does to the metric",
+    "cache": "what encoded texts are kept, and removing them",
     "demo": "score and compare two small built-in runs",
 }
 
@@ -29,6 +33,9 @@ examples:
   goldrank score qrels.txt *.run -m ndcg@10 -m mrr --format latex
   goldrank compare qrels.txt bm25.run dense.run -m ndcg@10
   goldrank explain ndcg@10
+  goldrank similarity "red wine" "white wine"
+  goldrank index build articles.jsonl -m wordllama -o articles.index
+  goldrank index search articles.index "sparkling wine" -k 3
 """
 
 
@@ -62,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        lines = "\n".join(f"  {name:<9} {text}" for name, text in COMMANDS.items())
+        lines = "\n".join(f"  {name:<11} {text}" for name, text in COMMANDS.items())
         print(_USAGE.format(commands=lines), end="")
         return 0 if arguments else 2
     if arguments[0] in ("-V", "--version", "version"):
@@ -71,8 +78,9 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    # These commands multiply nothing large; the idle threads of a BLAS would cost more than their work.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if name in ("score", "compare", "explain", "list"):
+        # These multiply nothing large; the idle threads of a BLAS would cost more than their work.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
     return int(command.run(command.parser().parse_args(arguments[1:])))
 

@@ -22,6 +22,18 @@ _CHUNK = 1 << 22
 _MAP_FROM = 1 << 24
 
 
+def cache_folder() -> Path:
+    """Where goldrank keeps what it can make again: $GOLDRANK_CACHE, or a folder in the system's place for caches."""
+    if given := os.environ.get("GOLDRANK_CACHE"):
+        return Path(given).expanduser()
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "goldrank" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "goldrank"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "goldrank"
+
+
 def display_name(path: PathLike) -> str:
     """How messages call *path*."""
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)

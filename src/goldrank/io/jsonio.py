@@ -29,7 +29,7 @@ def load_json(data: bytes, kind: Kind, name: str) -> Columns:
     A list of items means grade 1 for each in gold. In a run it is a ranking, best first: of n items the first
     gets the score n and the last 1, so that the order is kept.
     """
-    content = _decode(data.decode(), name, first_line=1)
+    content = decode(data.decode(), name, first_line=1)
     if isinstance(content, dict) and _is_record(content):
         content = [content]
     if isinstance(content, list):
@@ -47,7 +47,7 @@ def load_json(data: bytes, kind: Kind, name: str) -> Columns:
 def load_jsonl(data: bytes, kind: Kind, name: str) -> Columns:
     """Read one record per line: a query with one item and its value, or a query with its *results*."""
     lines = data.decode().split("\n")
-    records = ((n, _decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
+    records = ((n, decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
     return _from_records(records, kind, name, lambda number: f"{name}:{number}")
 
 
@@ -55,7 +55,8 @@ def _is_record(content: dict[str, object]) -> bool:
     return any(normal(key) in _QUERY_NAMES and isinstance(cell, (str, int)) for key, cell in content.items())
 
 
-def _decode(text: str, name: str, first_line: int) -> object:
+def decode(text: str, name: str, first_line: int) -> object:
+    """One JSON document, refusing repeated keys, NaN and what is not JSON with its line."""
     try:
         content: object = _DECODER.decode(text)
         return content

@@ -16,7 +16,7 @@ from goldrank.io.text import refuse_empty_queries, row_queries
 
 def load(data: bytes, kind: Kind, name: str) -> Columns:
     """Read the query, item and value columns; a row's place is counted from 1."""
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = load_pyarrow()
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         names = file.schema_arrow.names
@@ -36,7 +36,7 @@ def load(data: bytes, kind: Kind, name: str) -> Columns:
 def dump(columns: Columns, kind: Kind) -> bytes:
     """The file's bytes: query and item as strings, scores as doubles, whole grades as integers."""
     refuse_empty_queries(columns, "Parquet")
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = load_pyarrow()
     values = columns.values
     if kind == "gold" and bool((values == np.trunc(values)).all()) and bool((np.abs(values) < 2**53).all()):
         values = values.astype(np.int64)
@@ -52,7 +52,8 @@ def dump(columns: Columns, kind: Kind) -> bytes:
     return out.getvalue()
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def load_pyarrow() -> tuple[Any, Any]:
+    """The package and its Parquet module, or how to install them."""
     try:
         import pyarrow
         import pyarrow.parquet

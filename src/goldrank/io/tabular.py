@@ -26,7 +26,7 @@ _MUST_QUOTE = {
 
 def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     """Read a table whose header names the query, item and value, or that is just those three columns."""
-    rows = _rows(data, name, format)
+    rows = split_rows(data, name, format)
     first_line, first = next(rows, (0, []))
     if not first:
         raise InputError("the file holds no rows", where=name, remedy="check that it was written completely")
@@ -65,7 +65,7 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     return columns
 
 
-def _rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
+def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, with the line it starts in."""
     reader = csv.reader(
         io.StringIO(data.decode(), newline=""),

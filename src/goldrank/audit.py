@@ -1,0 +1,289 @@
+"""Does my index hurt my metric? Approximate indexes against exact search, on the task itself, with speed and size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from goldrank import stats
+from goldrank.comparing import Pair, compare_hits
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.hits import Floats, Gold, Run
+from goldrank.index.base import Similarity
+from goldrank.index.faiss_index import Factory, FaissIndex
+from goldrank.metrics import Metric, parse_all
+from goldrank.progress import Progress
+from goldrank.scoring import Bootstrap, Metrics, Scores
+
+if TYPE_CHECKING:
+    from goldrank.io.files import PathLike
+
+EXACT = "exact"
+_DEEP_ENOUGH = 100
+_TURNS = 3
+_LONG_ENOUGH, _TOO_LONG = 0.2, 20.0
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an index takes."""
+
+    build_seconds: float
+    queries_per_second: float
+    bytes: int
+    """The size of the index as a file."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One approximate index beside exact search."""
+
+    factory: str
+    scores: Scores
+    pairs: list[Pair]
+    """One per metric: this index minus exact search."""
+    recall: float
+    """The share of the exact top k that it finds, averaged over queries."""
+    recall_interval: stats.Interval | None
+    cost: Cost
+    speed: float
+    """Queries per second, as a multiple of exact search."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Exact search and the indexes that were tried in its place."""
+
+    exact: Scores
+    cost: Cost
+    indexes: list[Audited]
+    k: int
+    depth: int
+    """How deep the rankings go that are scored."""
+    items: int
+    queries: int
+    similarity: str
+    alpha: float = 0.05
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The metrics of the task."""
+        return self.exact.metrics
+
+    def harm(self, audited: Audited) -> list[Pair]:
+        """The metrics on which an index is significantly worse than exact search."""
+        return [pair for pair in audited.pairs if self._worse(pair)]
+
+    def _worse(self, pair: Pair) -> bool:
+        return pair.winner(self.alpha, Metric.parse(pair.metric).definition.direction) == EXACT
+
+    def verdicts(self) -> list[str]:
+        """A sentence per index that answers the question."""
+        return [self._verdict(audited) for audited in self.indexes]
+
+    def _verdict(self, audited: Audited) -> str:
+        beside = f"recall@{self.k} {audited.recall:.3f}, {audited.speed:.1f}× the speed of exact search"
+        if harmed := self.harm(audited):
+            said = ", ".join(f"{pair.metric} {_difference(pair)}" for pair in harmed)
+            return f"{audited.factory} hurts: {said} ({beside})."
+        if all(pair.difference == 0 for pair in audited.pairs):
+            return f"{audited.factory} does not hurt: every metric is as with exact search ({beside})."
+        said = ", ".join(f"{pair.metric} {_difference(pair)}, p = {pair.adjusted:.3f}" for pair in audited.pairs)
+        could = max(pair.detectable for pair in audited.pairs)
+        return (
+            f"{audited.factory} is not shown to hurt: {said}; {self.queries} queries could show a loss of {could:.4f} "
+            f"({beside})."
+        )
+
+
+def _difference(pair: Pair) -> str:
+    bounds = "" if pair.interval is None else f" [{pair.interval.low:+.4f}, {pair.interval.high:+.4f}]"
+    return f"{pair.difference:+.4f}{bounds}".replace("-", "−")
+
+
+def audit(
+    items: Any,
+    item_ids: Sequence[str],
+    queries: Any,
+    query_ids: Sequence[str],
+    gold: Gold,
+    factories: Sequence[str],
+    *,
+    metrics: Metrics = ("ndcg@10",),
+    k: int = 10,
+    similarity: Similarity = "cosine",
+    exclude_self: bool = False,
+    alpha: float = 0.05,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+) -> Audit:
+    """Search with exact and approximate indexes, and compare the task's metrics query by query.
+
+    Exact search is faiss's ``Flat``, so that the times compare like with like. Rankings are as deep as *k* and the
+    metrics need, and not deeper, because many indexes search harder when asked for more: a metric without a cutoff
+    reads 100 results. p-values are corrected by Holm over the indexes.
+
+    Args:
+        items, item_ids: the vectors of the corpus.
+        queries, query_ids: the vectors of the queries; only those that the gold has are searched.
+        gold: the right items.
+        factories: faiss factories, such as ``HNSW32`` or ``IVF256,PQ16(nprobe=8)``.
+        metrics: the metrics of the task.
+        k: how many neighbours the recall counts.
+        similarity: ``cosine``, ``dot`` or ``l2``.
+        exclude_self: leave out the item whose id is the query's.
+        alpha: the level at which a loss is called significant.
+        bootstrap: how intervals are made.
+    """
+    asked = parse_all(metrics or ("ndcg@10",))
+    names = [str(Factory.parse(factory)) for factory in factories]
+    if not names or len(set(names)) != len(names):
+        raise InputError("an audit needs indexes, each named once", remedy="give --factory HNSW32, say")
+    judged = set(gold.queries)
+    chosen = [row for row, name in enumerate(query_ids) if name in judged]
+    if not chosen:
+        raise InputError("no query is in the gold", remedy="check that both use the same query ids")
+    vectors, chosen_ids = np.asarray(queries, np.float32)[chosen], [query_ids[row] for row in chosen]
+    depth = max([k, *(m.cutoff if isinstance(m.cutoff, int) else _DEEP_ENOUGH for m in asked)])
+
+    corpus = frozenset(item_ids)
+
+    def made(factory: str) -> tuple[float, FaissIndex]:
+        return _timed(lambda: FaissIndex.build(factory, items, item_ids, similarity))
+
+    def search(index: FaissIndex) -> Run:
+        return index.top_k(vectors, depth, query_ids=chosen_ids, exclude_self=exclude_self)
+
+    flat_seconds, flat = made("Flat")
+    exact_run = search(flat)
+    exact_hits = exact_run.hits(gold, corpus=corpus)
+    found, fastest = [], 0.0
+    with Progress("auditing", total=len(names), unit="step") as progress:
+        for name in names:
+            seconds, index = made(name)
+            run = search(index)
+            exact_rate, rate = (len(chosen) / best for best in _in_turns([flat, index], search))
+            compared = compare_hits(
+                {EXACT: exact_hits, name: run.hits(gold, corpus=corpus)},
+                asked,
+                correction="none",
+                alpha=alpha,
+                bootstrap=bootstrap,
+            )
+            shares = neighbour_recall(exact_run, run, k)
+            (interval,) = stats.intervals([stats.Sample(shares)], level=bootstrap.level, seed=bootstrap.seed)
+            scores, mean, cost = compared.scores[name], float(shares.mean()), Cost(seconds, rate, index.size)
+            found.append(Audited(name, scores, compared.pairs, mean, interval, cost, rate / exact_rate))
+            fastest = max(fastest, exact_rate)
+            progress.advance()
+    cost = Cost(flat_seconds, fastest, flat.size)
+    scores = compared.scores[EXACT]
+    return Audit(scores, cost, _corrected(found), k, depth, len(item_ids), len(chosen), similarity, alpha)
+
+
+def neighbour_recall(exact: Run, run: Run, k: int) -> Floats:
+    """Per query, the share of the exact top k that is in the run's top k.
+
+    >>> neighbour_recall(Run({"q": {"a": 3, "b": 2, "c": 1}}), Run({"q": {"b": 3, "c": 2, "a": 1}}), 2)
+    array([0.5])
+    """
+    truth, found = exact.to_dict(), run.to_dict()
+    shares = []
+    for query, ranked in truth.items():
+        best = set(list(ranked)[:k])
+        shares.append(len(best & set(list(found.get(query, ()))[:k])) / len(best) if best else 1.0)
+    return np.array(shares)
+
+
+def _timed(work: Callable[[], Made]) -> tuple[float, Made]:
+    before = time.perf_counter()
+    result = work()
+    return time.perf_counter() - before, result
+
+
+def _in_turns(indexes: Sequence[FaissIndex], search: Callable[[FaissIndex], Run]) -> list[float]:
+    """The best time of each, searched in turns, so that a machine that is busy for a while slows all of them."""
+    taken: list[list[float]] = [[] for _ in indexes]
+    while len(taken[0]) < _TURNS or min(map(sum, taken)) < _LONG_ENOUGH:
+        for times, index in zip(taken, indexes, strict=True):
+            times.append(_timed(lambda: search(index))[0])  # noqa: B023 - called at once
+        if sum(map(sum, taken)) > _TOO_LONG:
+            break
+    return [min(times) for times in taken]
+
+
+def _corrected(found: list[Audited]) -> list[Audited]:
+    """The p-values after Holm, over the indexes and for each metric."""
+    p = np.array([[pair.p for pair in audited.pairs] for audited in found])
+    adjusted = np.column_stack([stats.holm(column) for column in p.T])
+    return [
+        replace(
+            audited,
+            pairs=[replace(pair, adjusted=float(a)) for pair, a in zip(audited.pairs, row, strict=True)],
+        )
+        for audited, row in zip(found, adjusted, strict=True)
+    ]
+
+
+def plot_audit(made: Audit, path: PathLike) -> None:
+    """Draw what is lost against what is gained: a panel for each metric and one for recall, over speed."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("a plot", "matplotlib", "plot") from None
+    from goldrank.io.files import write_atomically
+
+    names = [str(metric) for metric in made.metrics]
+    figure = Figure(figsize=(8.5, 2.4 * len(names) + 2.8), layout="constrained")
+    axes = figure.subplots(len(names) + 1, 1, sharex=True, squeeze=False)[:, 0]
+    colours = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]
+    for number, audited in enumerate(made.indexes):
+        look = {"color": colours[number % 10], "marker": "osD^vP"[number // 10 % 6], "label": audited.factory}
+        for axis, pair in zip(axes, audited.pairs, strict=False):
+            _point(axis, audited.speed, pair.difference, pair.interval, look)
+        _point(axes[-1], audited.speed, audited.recall, audited.recall_interval, look)
+    for axis, name in zip(axes, names, strict=False):
+        axis.axhline(0, color="0.4", linewidth=1)
+        axis.set_ylabel(f"{name}:\nindex − exact")
+    axes[-1].axhline(1, color="0.4", linewidth=1)
+    axes[-1].set_ylabel(f"recall@{made.k}\nof the neighbours")
+    axes[-1].set_xlabel("speed, as a multiple of exact search (further right is faster)")
+    axes[-1].set_xscale("log")
+    _plain_ticks(axes[-1], [1.0, *(audited.speed for audited in made.indexes)])
+    for axis in axes:
+        axis.axvline(1, color="0.75", linewidth=1, linestyle=":")
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    # Below the panels no label can meet another, however close the points are.
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
+    figure.suptitle(f"Does the index hurt the metric? {made.queries} queries, {made.items} items", fontsize=11)
+    write_atomically(path, lambda out: figure.savefig(out, dpi=150, format=_image_format(path)))
+
+
+def _point(axis: Any, x: float, y: float, interval: stats.Interval | None, look: dict[str, Any]) -> None:
+    spread = None if interval is None else [[max(0.0, y - interval.low)], [max(0.0, interval.high - y)]]
+    axis.errorbar([x], [y], yerr=spread, linestyle="none", markersize=7, capsize=3, **look)
+
+
+def _plain_ticks(axis: Any, speeds: Sequence[float]) -> None:
+    """Marks at 1, 2, 5, 10 … written as multiples; the powers that matplotlib would write suit no range this short."""
+    steps = [factor * 10.0**power for power in range(-3, 6) for factor in (1, 2, 5)]
+    low, high = min(speeds) / 1.25, max(speeds) * 1.25
+    inside = [step for step in steps if low <= step <= high]
+    axis.set_xlim(low, high)
+    axis.set_xticks(inside, [f"{step:g}×" for step in inside])
+    axis.minorticks_off()
+
+
+def _image_format(path: PathLike) -> str:
+    from pathlib import Path
+
+    suffix = Path(path).suffix.lower().lstrip(".")
+    if suffix not in ("png", "pdf", "svg"):
+        raise InputError("the suffix names no image format", where=str(path), remedy="end it in .png, .pdf or .svg")
+    return suffix

@@ -1,0 +1,124 @@
+"""`goldrank cache`: which vectors are kept on disk, and how to be rid of them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from datetime import datetime
+from typing import Any
+
+from goldrank.cli import options
+from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli.results import to_csv, to_json
+from goldrank.errors import GoldrankError, InputError
+from goldrank.vectors.cache import CacheEntry, EmbeddingCache
+
+_EXAMPLES = """\
+  goldrank cache info
+  goldrank cache info --model bge --format json
+  goldrank cache clear --older-than 90
+  goldrank cache clear --model st:BAAI/bge-base-en-v1.5 --yes
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("cache", "Show or clear the vectors that were kept so as not to encode twice.", _EXAMPLES)
+    made.add_argument("action", choices=("info", "clear"))
+    made.add_argument("--model", metavar="TEXT", help="only models whose name contains this")
+    made.add_argument("--older-than", type=float, metavar="DAYS", help="only what was not used for so many days")
+    made.add_argument("--folder", metavar="DIR", help="the cache there (default: $GOLDRANK_CACHE or the system's)")
+    made.add_argument("--yes", action="store_true", help="clear without asking")
+    options.add_output(made)
+    return made
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show or clear, and print what there is or was."""
+    if args.older_than is not None and not (math.isfinite(args.older_than) and args.older_than >= 0):
+        raise InputError(f"{args.older_than:g} is not a number of days", remedy="give one from 0 up")
+    cache = EmbeddingCache(args.folder)
+    entries = cache.matching(args.model, args.older_than)
+    if args.action == "clear" and entries:
+        _confirm(entries, args)
+        # Only what was shown: another process may have added something meanwhile.
+        entries = cache.remove(entries)
+    options.emit(_text(cache, entries, args), args)
+    return 0
+
+
+def _confirm(entries: list[CacheEntry], args: argparse.Namespace) -> None:
+    if args.yes:
+        return
+    what = f"{_total(entries)} of {', '.join(sorted({entry.identity for entry in entries}))}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
+    print(f"Remove {what}? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise GoldrankError("nothing was removed")
+
+
+def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Namespace) -> str:
+    rows = [_row(entry) for entry in entries]
+    if args.format == "json":
+        return to_json({"folder": str(cache.folder), "removed" if args.action == "clear" else "entries": rows})
+    if args.format == "csv":
+        headings = ["identity", "side", "prompt", "texts", "dimension", "bytes", "last_used"]
+        return to_csv([headings, *([row[name] for name in headings] for row in rows)])
+    done = "removed" if args.action == "clear" else "kept"
+    note = f"{_total(entries)} {done} in {cache.folder}." if entries else f"Nothing to show in {cache.folder}."
+    if not entries and args.action == "clear":
+        note = f"Nothing to remove in {cache.folder}."
+    cells = [
+        [
+            Cell(entry.identity),
+            Cell(entry.side),
+            Cell(repr(entry.prompt) if entry.prompt else ""),
+            Cell(f"{entry.texts}"),
+            Cell(f"{entry.dimension}"),
+            Cell(_size(entry.bytes)),
+            Cell(_when(entry)),
+        ]
+        for entry in entries
+    ]
+    if not cells:
+        return note
+    headings = ["model", "side", "prompt", "texts", "dimension", "size", "last used"]
+    return render([Grid(headings, cells, notes=[note], text_columns=3)], args.format)
+
+
+def _row(entry: CacheEntry) -> dict[str, Any]:
+    return {
+        "identity": entry.identity,
+        "side": entry.side,
+        "prompt": entry.prompt,
+        "texts": entry.texts,
+        "dimension": entry.dimension,
+        "bytes": entry.bytes,
+        "last_used": _when(entry),
+    }
+
+
+def _when(entry: CacheEntry) -> str:
+    return datetime.fromtimestamp(entry.last_used).astimezone().isoformat(sep=" ", timespec="seconds")
+
+
+def _total(entries: list[CacheEntry]) -> str:
+    texts = sum(entry.texts for entry in entries)
+    return f"{texts} vector{'s' * (texts != 1)} ({_size(sum(entry.bytes for entry in entries))})"
+
+
+def _size(count: int) -> str:
+    """Bytes as people read them.
+
+    >>> _size(999), _size(1_500_000)
+    ('999 B', '1.5 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    number, units = float(count), iter(("kB", "MB", "GB", "TB", "PB"))
+    while number >= 1000:
+        number /= 1000
+        unit = next(units)
+    return f"{number:.1f} {unit}"

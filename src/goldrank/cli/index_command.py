@@ -1,0 +1,206 @@
+"""`goldrank index`: build an index of texts, search it, and say what it is."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from goldrank.cli import options, results
+from goldrank.cli.grids import Cell, Grid, render
+from goldrank.errors import InputError
+from goldrank.hits import Run
+
+_EXAMPLES = """\
+  goldrank index build corpus.jsonl -m wordllama -o persons.index
+  goldrank index build beir/scifact -m wordllama --factory HNSW32 -o scifact.index
+  goldrank index search persons.index "who discovered radium?" -k 3
+  goldrank index search scifact.index --queries queries.jsonl -k 100 --run scifact.run
+  goldrank index info scifact.index --verify
+"""
+_FORMATS = ("table", "json", "csv", "markdown", "latex")
+_TEXT_SHOWN = 90
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("index", "Build an index of texts, search it, and say what it is.", _EXAMPLES)
+    actions = made.add_subparsers(dest="action", required=True, metavar="build|search|info")
+    build = actions.add_parser("build", help="encode texts and write an index folder")
+    build.add_argument("data", metavar="DATA", help="texts with ids: JSON(L), CSV, TSV, Parquet, lines, a BEIR folder")
+    build.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes the texts")
+    build.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder to write")
+    build.add_argument("--factory", default="Flat", metavar="F", help="exact, or a faiss factory (default Flat)")
+    build.add_argument("--transform", metavar="T", help="such as center|whiten:256, fitted on the texts")
+    build.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
+    build.add_argument("--no-texts", action="store_true", help="do not keep the texts")
+    build.add_argument("--overwrite", action="store_true", help="replace an index that is there")
+    search = actions.add_parser("search", help="the best items for queries")
+    search.add_argument("index", metavar="DIR")
+    search.add_argument("query", metavar="QUERY", nargs="*")
+    search.add_argument("--queries", metavar="FILE", help="queries with ids, in the same formats; - is stdin, by lines")
+    search.add_argument("-k", type=int, default=3, help="results of each query (default 3)")
+    search.add_argument("-m", "--model", metavar="MODEL", help="default: the one that the index was built with")
+    search.add_argument("--run", metavar="FILE", help="write a run there (TREC, or what the suffix says)")
+    info = actions.add_parser("info", help="what an index holds and what made it")
+    info.add_argument("index", metavar="DIR")
+    for action in (search, info):
+        action.add_argument("--verify", action="store_true", help="check the checksum of every file first")
+        action.add_argument("--format", choices=_FORMATS, default="table", help="output format (default table)")
+    for action in (build, search, info):
+        action.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return made
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build, search or describe."""
+    return {"build": _build, "search": _search, "info": _info}[args.action](args)
+
+
+def _build(args: argparse.Namespace) -> int:
+    from goldrank.index.dataset import encoded, load_encoder
+    from goldrank.index.folder import refuse_existing, write_index
+    from goldrank.io.texts import read_texts
+    from goldrank.vectors.transforms import Pipeline
+
+    refuse_existing(args.output, args.overwrite)
+    transform = Pipeline.parse(args.transform) if args.transform else None
+    texts = read_texts(args.data)
+    encoder = load_encoder(args.model, texts.texts)
+    vectors = encoded(encoder, texts.texts, "item")
+    manifest = write_index(
+        args.output,
+        args.factory if args.factory == "exact" else f"faiss:{args.factory}",
+        vectors,
+        texts.ids,
+        similarity=args.similarity,
+        texts=None if args.no_texts else texts.texts,
+        model=args.model,
+        encoder=encoder,
+        transform=None if transform is None else transform.fit(vectors),
+        overwrite=args.overwrite,
+    )
+    size = sum(entry["size"] for entry in manifest.files.values())
+    empty = f", {texts.empty} of them empty" if texts.empty else ""
+    print(
+        f"{args.output}: {manifest.count} texts{empty}, {manifest.dimension} dimensions, {manifest.similarity}, "
+        f"{manifest.index}, {readable(size)}."
+    )
+    return 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    from goldrank.index.dataset import encoded, load_encoder
+    from goldrank.index.folder import open_index
+
+    queries = _queries(args)
+    opened = open_index(args.index, verify=args.verify)
+    model = args.model or opened.manifest.model
+    if model is None:
+        raise InputError("the index does not say which model made it", where=args.index, remedy="name it with -m")
+    texts = opened.texts
+    encoder = load_encoder(model, list(texts.values()) if texts else [])
+    opened.refuse_other(encoder)
+    found = opened.search(encoded(encoder, list(queries.values()), "query"), args.k, query_ids=list(queries))
+    if args.run is not None:
+        found.write(args.run, format=None if Path(args.run).suffix else "trec", tag=model)
+        return 0
+    print(_shown(found, queries, texts, args.format))
+    return 0
+
+
+def _queries(args: argparse.Namespace) -> dict[str, str]:
+    """The queries by id: those of the file, then those of the command line, numbered from 1."""
+    from goldrank.io.texts import read_texts
+
+    if bool(args.query) == bool(args.queries):
+        raise InputError("queries come from the command line or from a file", remedy='give "a query" or --queries FILE')
+    if args.queries:
+        read = read_texts(args.queries)
+        queries = dict(zip(read.ids, read.texts, strict=True))
+    else:
+        queries = {str(number): query for number, query in enumerate(args.query, 1)}
+    if empty := [name for name, query in queries.items() if not query.strip()]:
+        raise InputError(f"query {empty[0]} is empty", where=args.queries, remedy="write what to search for")
+    return queries
+
+
+def _shown(found: Run, queries: dict[str, str], texts: dict[str, str] | None, look: str) -> str:
+    if look in ("json", "csv"):
+        rows = [row for query in queries for row in _rows(found, query, texts)]
+        if look == "csv":
+            return results.to_csv([["query", "rank", "score", "id", "text"], *(list(row.values()) for row in rows)])
+        return results.to_json(
+            {
+                "queries": [
+                    {"id": query, "text": text, "results": [_without_query(row) for row in _rows(found, query, texts)]}
+                    for query, text in queries.items()
+                ]
+            }
+        )
+    grids = []
+    for query, text in queries.items():
+        cells = [
+            [Cell(str(row["rank"])), Cell(f"{row['score']:.4f}"), Cell(row["id"]), Cell(_short(row["text"] or ""))]
+            for row in _rows(found, query, texts)
+        ]
+        headings = ["rank", "score", "id", "text"]
+        kept = 4 if texts else 3
+        grids.append(Grid(headings[:kept], [row[:kept] for row in cells], title=text, text_columns=4))
+    return render(grids, look)
+
+
+def _rows(found: Run, query: str, texts: dict[str, str] | None) -> list[dict[str, Any]]:
+    return [
+        {"query": query, "rank": rank, "score": score, "id": item, "text": texts[item] if texts else None}
+        for rank, (item, score) in enumerate(found[query].items(), 1)
+    ]
+
+
+def _without_query(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "query"}
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_SHOWN else line[: _TEXT_SHOWN - 1] + "…"
+
+
+def _info(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from goldrank.index.folder import open_index
+
+    manifest = asdict(open_index(args.index, verify=args.verify).manifest)
+    if args.format == "json":
+        print(results.to_json(manifest))
+        return 0
+    files = manifest.pop("files")
+    rows = [[name, _plain(value)] for name, value in manifest.items()]
+    rows += [[name, readable(entry["size"])] for name, entry in files.items()]
+    rows.append(["checked", "sizes and checksums of all files" if args.verify else "sizes (checksums with --verify)"])
+    if args.format == "csv":
+        print(results.to_csv([["field", "value"], *rows]))
+    else:
+        cells = [[Cell(text) for text in row] for row in rows]
+        print(render([Grid(["index", args.index], cells, text_columns=2)], args.format))
+    return 0
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {text!r}" for name, text in value.items()) or "–"
+    return "–" if value is None else str(value)
+
+
+def readable(size: float) -> str:
+    """A number of bytes for people.
+
+    >>> readable(900), readable(307_200_045)
+    ('900 B', '307.2 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, {"B": "kB", "kB": "MB", "MB": "GB", "GB": "TB"}[unit]  # noqa: PLW2901
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

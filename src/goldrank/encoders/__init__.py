@@ -1,0 +1,82 @@
+"""Encoders: text to vectors, each kind of model in a module of its own, named by a spec string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from goldrank.encoders.base import Encoder, Fitted, Options, Searcher
+from goldrank.encoders.spec import Spec
+from goldrank.errors import InputError, unknown_name
+
+__all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "Searcher", "Spec", "load"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of model: where its code is, and what a user has to know to choose it."""
+
+    module: str
+    maker: str
+    """The class or function in the module that makes an encoder of a spec."""
+    summary: str
+    install: str
+    """The command that brings its packages; empty if goldrank itself does."""
+    example: str
+
+
+def _kind(module: str, maker: str, summary: str, extra: str, example: str) -> Kind:
+    install = f"pip install 'goldrank[{extra}]'" if extra else ""
+    return Kind(f"goldrank.encoders.{module}", maker, summary, install, example)
+
+
+KINDS: dict[str, Kind] = {
+    "wordllama": _kind("wordllama", "WordLlama", "static token vectors, 256 d; built in", "", "wordllama(dim=64)"),
+    "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(smart=lfn,min_df=10)"),
+    "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "", "lsa:128"),
+    "bm25": _kind("bm25", "Bm25", "BM25 ranking by shared words, no vectors", "", "bm25(k1=0.9,b=0.4)"),
+    "words": _kind("words", "make", "mean or SIF of the vectors of a word file", "", "words:glove.6B.50d.txt"),
+    "doc2vec": _kind("doc2vec", "Doc2Vec", "PV-DBOW trained on the corpus", "doc2vec", "doc2vec:100(epochs=30)"),
+    "st": _kind("st", "SentenceTransformers", "any sentence-transformers model", "st", "st:BAAI/bge-base-en-v1.5"),
+    "flag": _kind("flag", "Flag", "BGE models through FlagEmbedding", "flag", "flag:BAAI/bge-base-en-v1.5"),
+    "onnx": _kind("onnx", "Onnx", "an ONNX model with its tokenizer.json", "onnx", "onnx:models/minilm"),
+    "model2vec": _kind("model2vec", "Model2Vec", "static model2vec models", "model2vec", "model2vec:models/potion"),
+    "vectors": _kind("vectors", "Vectors", "vectors made elsewhere, looked up by id or text", "", "vectors:items.npz"),
+    "openai": _kind(
+        "openai", "OpenAi", "an OpenAI-compatible embeddings server", "", "openai:bge-m3@http://localhost:8000/v1"
+    ),
+    "python": _kind("function", "CallableEncoder", "your own function, texts to array", "", "python:mymodel:encode"),
+    "random": _kind("random", "Random", "random unit vectors: the floor", "", "random:256"),
+}
+
+
+def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | Searcher:
+    """The model that *spec* names, or that a function is; *options* come on top of those in the spec.
+
+    >>> encoder = load("random:4", seed=7)
+    >>> encoder.encode_items(["a", "b"]).shape
+    (2, 4)
+    >>> load("bm52")
+    Traceback (most recent call last):
+    goldrank.errors.InputError: there is no kind of model 'bm52'; did you mean 'bm25'? (goldrank list models)
+    """
+    if isinstance(spec, (Encoder, Searcher)):
+        if options:
+            raise InputError(
+                "options cannot be given to a model that is made already", remedy="give them where it is made"
+            )
+        return spec
+    if isinstance(spec, (str, Spec)):
+        parsed = (Spec.parse(spec) if isinstance(spec, str) else spec).updated(options)
+        kind = KINDS.get(parsed.kind)
+        if kind is None:
+            raise unknown_name("kind of model", parsed.kind, KINDS, "goldrank list models")
+        made: Encoder | Searcher = getattr(import_module(kind.module), kind.maker)(parsed)
+        return made
+    if not callable(spec):
+        raise InputError(f"a {type(spec).__name__} is no model", remedy="give a spec string or a function of texts")
+    from goldrank.encoders.function import CallableEncoder, named
+
+    return CallableEncoder(named(spec).updated(options), spec)

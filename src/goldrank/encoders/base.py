@@ -1,0 +1,249 @@
+"""What an encoder is, and the part that all of them share: prompts, batches, order, dimension and precision."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.spec import Spec
+from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.progress import Progress
+
+if TYPE_CHECKING:
+    from goldrank.hits import Run
+
+Side = Literal["query", "item"]
+Dense = NDArray[np.float32]
+# A dense float32 matrix or a scipy.sparse CSR matrix; scipy is imported only where one is made.
+Vectors = Any
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Text to vectors, queries and items perhaps differently."""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a vector: kind, model, version, options. Two equal ones give equal vectors."""
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """An encoder that first has to see the corpus (tf-idf, LSA, doc2vec)."""
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn from the texts of the corpus."""
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """A model that ranks without vectors (BM25)."""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a score."""
+
+    def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Take in the corpus."""
+
+    def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
+        """The k best items of each query."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every encoder can be told."""
+
+    query_prompt: str | None = None
+    """Put before every query; None leaves it to the model."""
+    item_prompt: str | None = None
+    """Put before every item; None leaves it to the model."""
+    batch_size: int = 64
+    device: str | None = None
+    dtype: str = "float32"
+    """What the model computes in; vectors always come out as float32."""
+    max_length: int | None = None
+    """Tokens kept of each text; None is the model's own limit."""
+    dim: int | None = None
+    """Keep only the first so many dimensions (Matryoshka), normalised again if the model normalises."""
+
+    @classmethod
+    def take(cls, spec: Spec, *own: str, without: Sequence[str] = ()) -> tuple[Options, dict[str, str]]:
+        """Split a spec's options into the common ones and the kind's *own*; refuse unknown ones.
+
+        Those *without* are common ones that the kind cannot honour: to take one and ignore it would be a lie.
+        """
+        common: dict[str, Any] = {}
+        rest: dict[str, str] = {}
+        known = [entry.name for entry in fields(cls) if entry.name not in without]
+        for name, value in spec.options.items():
+            if name in own:
+                rest[name] = value
+            elif name in known and name in ("batch_size", "max_length", "dim"):
+                common[name] = positive(name, value)
+            elif name in known and name == "dtype":
+                common[name] = one_of(name, value, ("float32", "float16", "bfloat16"))
+            elif name in known:
+                common[name] = value
+            else:
+                raise unknown_name(
+                    f"option of {spec.kind}", name, [*known, *own], f"it has: {', '.join([*own, *known])}"
+                )
+        return cls(**common), rest
+
+
+def positive(name: str, value: str) -> int:
+    """A whole number from 1 up."""
+    if not value.isdecimal() or int(value) < 1:
+        raise InputError(f"{name}={value!r} is not a whole number from 1 up", remedy=f"write {name}=64 or the like")
+    return int(value)
+
+
+def number(name: str, value: str, *, low: float = 0.0) -> float:
+    """A finite real number, *low* or more."""
+    try:
+        found = float(value)
+    except ValueError:
+        found = float("nan")
+    if not low <= found < float("inf"):
+        raise InputError(f"{name}={value!r} is not a number from {low:g} up", remedy=f"write {name}=1.5 or the like")
+    return found
+
+
+def yes_no(name: str, value: str) -> bool:
+    """``true`` or ``false``."""
+    return one_of(name, value.lower(), ("true", "false")) == "true"
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+    """One of a few words."""
+    if value not in choices:
+        raise unknown_name(f"{name} called", value, choices, f"write {name}={'|'.join(choices)}")
+    return value
+
+
+def checked_texts(texts: Sequence[str]) -> list[str]:
+    """The texts as a list of strings that any model can take: half a surrogate pair becomes U+FFFD.
+
+    >>> checked_texts(["naïve", "half \\ud83d"])
+    ['naïve', 'half \ufffd']
+    """
+    if isinstance(texts, str):
+        raise InputError("one string was given for a list of texts", remedy="write [text]")
+    return [_checked_text(text, at) for at, text in enumerate(texts)]
+
+
+def _checked_text(text: object, at: int) -> str:
+    if not isinstance(text, str):
+        raise InputError(
+            f"text {at} is {shorten(text)}, not a string", remedy="give every item a text, '' if it has none"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def unit(vectors: NDArray[Any]) -> Dense:
+    """Rows brought to length 1; a row of zeros stays."""
+    rows = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1.0), np.float32)
+
+
+# How the work is done, never what comes out: no part of an identity.
+_UNCHANGING = ("batch_size", "device", "concurrency", "timeout", "retries")
+
+
+def identity_of(spec: Spec, version: str) -> str:
+    """The spec with its options in order of name, without those that change no vector, and the version."""
+    changing = {name: spec.options[name] for name in sorted(spec.options) if name not in _UNCHANGING}
+    return f"{Spec(spec.kind, spec.argument, changing)} {version}"
+
+
+class BatchEncoder(ABC):
+    """An encoder that turns one batch at a time into vectors; everything around that is done here."""
+
+    normalizes = False
+    """Whether the model's vectors have unit length, so that truncated ones are brought back to it."""
+    default_query_prompt = ""
+    default_item_prompt = ""
+    width: int | None = None
+    """How many dimensions the model has, where that is known before a text is encoded."""
+
+    def __init__(self, spec: Spec, options: Options) -> None:
+        self.spec, self.options = spec, options
+        self.texts_per_call = options.batch_size
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """Version of the package and of the weights, as part of the identity."""
+
+    @abstractmethod
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """The vectors of a few texts, prompts already in place."""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a vector."""
+        return identity_of(self.spec, self.version)
+
+    def prompt(self, side: Side) -> str:
+        """What is put before a text of that side."""
+        given = self.options.query_prompt if side == "query" else self.options.item_prompt
+        default = self.default_query_prompt if side == "query" else self.default_item_prompt
+        return default if given is None else given
+
+    def encode_queries(self, texts: Sequence[str]) -> Dense:
+        """One row per query."""
+        return self.encode(texts, "query")
+
+    def encode_items(self, texts: Sequence[str]) -> Dense:
+        """One row per item."""
+        return self.encode(texts, "item")
+
+    def encode(self, texts: Sequence[str], side: Side) -> Dense:
+        """One row per text, in the order given; long texts share batches, so that little is padded."""
+        texts = checked_texts(texts)
+        prompt = self.prompt(side)
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]), reverse=True)
+        rows: Dense | None = None
+        size = self.texts_per_call
+        with Progress(f"encoding with {self.spec}", total=len(texts), unit="text") as progress:
+            for start in range(0, len(order), size):
+                chosen = order[start : start + size]
+                batch = self._checked(self.encode_batch([prompt + texts[i] for i in chosen], side), len(chosen))
+                if rows is None:
+                    rows = np.empty((len(texts), batch.shape[1]), np.float32)
+                rows[chosen] = batch
+                progress.advance(len(chosen))
+        return np.empty((0, self.options.dim or self.width or 0), np.float32) if rows is None else rows
+
+    def _checked(self, batch: NDArray[Any], count: int) -> Dense:
+        vectors = np.asarray(batch, dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != count:
+            raise GoldrankError(f"{self.spec} gave an array of shape {vectors.shape} for {count} texts")
+        if not np.isfinite(vectors).all():
+            raise GoldrankError(f"{self.spec} gave a vector that is not finite; check the model and its dtype")
+        dim = self.options.dim
+        if dim is None:
+            return vectors
+        if dim > vectors.shape[1]:
+            raise InputError(
+                f"dim={dim} is more than the {vectors.shape[1]} dimensions of {self.spec.kind}", remedy="ask for fewer"
+            )
+        cut = vectors[:, :dim]
+        return unit(cut) if self.normalizes else np.ascontiguousarray(cut)

@@ -1,0 +1,133 @@
+"""BM25 through bm25s: ranks items by the words they share with the query, no vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of
+from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.tokens import tokenizer
+from goldrank.errors import InputError
+from goldrank.hits import Run
+from goldrank.progress import Progress
+
+METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
+
+
+class Bm25:
+    """``bm25(k1=1.5, b=0.75, method=lucene)``; ``stopwords=en`` and ``stemmer=english`` are off unless asked for.
+
+    A ranking holds the items that share a word with the query, k of them at most. Items with equal scores are
+    ordered by id, last first, as trec_eval does, so that the cut at k is the same however the corpus is ordered.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        own_names = ("k1", "b", "delta", "method", "tokens", "stopwords", "stemmer")
+        unused = ("query_prompt", "item_prompt", "dtype", "max_length", "dim")
+        _, own = Options.take(spec, *own_names, without=unused)
+        if spec.argument:
+            raise InputError(f"bm25 takes no argument, but got {spec.argument!r}", remedy="write bm25(k1=0.9, b=0.4)")
+        self._package = require("bm25s", "bm25", "lexical")
+        self._parameters = {
+            "k1": number("k1", own.get("k1", "1.5")),
+            "b": number("b", own.get("b", "0.75")),
+            "delta": number("delta", own.get("delta", "0.5")),
+            "method": one_of("method", own.get("method", "lucene"), METHODS),
+        }
+        if self._parameters["b"] > 1:  # type: ignore[operator]
+            raise InputError(f"b={own['b']} is not between 0 and 1", remedy="write b=0.75 or the like")
+        self._tokens = tokenizer(own.get("tokens", "words"))
+        self._stopwords = self._stopword_list(own.get("stopwords", "none"))
+        self._stem = _stemmer(own.get("stemmer", "none"))
+        self._ids: list[str] = []
+        self._indexed = ""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a score, the corpus included."""
+        return identity_of(self.spec, f"{version_of('bm25s')}{self._indexed}")
+
+    def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Take in the corpus."""
+        texts = checked_texts(texts)
+        _refuse_ids(ids, texts)
+        documents = [self._words(text) for text in texts]
+        vocabulary: dict[str, int] = {}
+        numbered = [[vocabulary.setdefault(word, len(vocabulary)) for word in document] for document in documents]
+        if not vocabulary:
+            raise InputError(
+                f"none of the {len(texts)} texts has a word", remedy="check the texts, tokens and stopwords"
+            )
+        self._model: Any = self._package.BM25(**self._parameters, dtype="float64")
+        self._model.index((numbered, vocabulary), show_progress=False, create_empty_token=False)
+        self._vocabulary, self._ids = vocabulary, list(ids)
+        order = sorted(range(len(self._ids)), key=lambda at: self._ids[at].encode("utf-8", "surrogatepass"))
+        self._place = np.empty(len(order), np.int64)
+        self._place[order] = np.arange(len(order))
+        self._indexed = f" over {len(texts)} texts {texts_stamp([*self._ids, *texts])}"
+
+    def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
+        """The k best items of each query; a query that shares no word with any item has an empty ranking."""
+        if not self._ids:
+            raise InputError("bm25 has no corpus to search", remedy="call index(ids, texts) first")
+        if k < 1:
+            raise InputError(f"k={k} is not a whole number from 1 up", remedy="ask for at least one item")
+        texts = checked_texts(texts)
+        _refuse_ids(ids, texts)
+        rankings: dict[str, dict[str, float]] = {}
+        with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
+            for query, text in zip(ids, texts, strict=True):
+                rankings[query] = self._best(text, k)
+                progress.advance()
+        return Run.view(rankings)
+
+    def _best(self, text: str, k: int) -> dict[str, float]:
+        words = [self._vocabulary[word] for word in self._words(text) if word in self._vocabulary]
+        if not words:
+            return {}
+        sharing = self._sharing(words)
+        scores = self._model.get_scores_from_ids(words)[sharing]
+        if len(scores) > k:
+            # Everything tied with the k-th stays in until the ids have decided.
+            kept = scores >= np.partition(scores, -k)[-k]
+            sharing, scores = sharing[kept], scores[kept]
+        best = np.lexsort((-self._place[sharing], -scores))[:k]
+        return {self._ids[at]: score for at, score in zip(sharing[best].tolist(), scores[best].tolist(), strict=True)}
+
+    def _sharing(self, words: list[int]) -> NDArray[np.int64]:
+        starts, items = self._model.scores["indptr"], self._model.scores["indices"]
+        return np.unique(np.concatenate([items[starts[word] : starts[word + 1]] for word in set(words)])).astype(
+            np.int64
+        )
+
+    def _words(self, text: str) -> list[str]:
+        kept = [word for word in self._tokens(text) if word not in self._stopwords]
+        return self._stem.stemWords(kept) if self._stem else kept
+
+    def _stopword_list(self, name: str) -> frozenset[str]:
+        lists = vars(require("bm25s.stopwords", "bm25", "lexical"))
+        known = {n.removeprefix("STOPWORDS_").lower(): n for n in lists if n.startswith("STOPWORDS_")}
+        chosen = one_of("stopwords", name.lower(), ["none", *sorted(known)])
+        return frozenset() if chosen == "none" else frozenset(lists[known[chosen]])
+
+
+def _stemmer(language: str) -> Any:
+    if language == "none":
+        return None
+    package = require("Stemmer", "bm25(stemmer=…)", "lexical", "PyStemmer")
+    return package.Stemmer(one_of("stemmer", language, ["none", *package.algorithms()]))
+
+
+def _refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
+    if len(ids) != len(texts):
+        raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
+    if len(set(ids)) != len(ids):
+        seen: set[str] = set()
+        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise InputError(f"the id {twice!r} stands for two texts", remedy="make the ids unique")

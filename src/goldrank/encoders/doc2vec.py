@@ -1,0 +1,94 @@
+"""Paragraph vectors (PV-DBOW) through gensim, trained on the corpus."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, positive
+from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.tokens import tokenizer
+from goldrank.errors import InputError
+
+OWN = ("min_count", "epochs", "negative", "sample", "window", "model", "seed", "tokens")
+
+
+class Doc2Vec(BatchEncoder):
+    """``doc2vec:SIZE``: 100 dimensions, min_count 2, 30 epochs, 5 negatives, no subsampling, as in the 2023 thesis.
+
+    A text of the corpus has the vector it got in training, any other one is inferred. One thread, so that the same
+    seed gives the same vectors.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        options, own = Options.take(spec, *OWN, without=("dtype", "max_length", "dim", "query_prompt", "item_prompt"))
+        super().__init__(spec, options)
+        self.width = positive("SIZE", spec.argument or "100")
+        self._package = require("gensim.models.doc2vec", "doc2vec", "doc2vec", "gensim")
+        self._tokens = tokenizer(own.get("tokens", "split"))
+        self._seed = int(number("seed", own.get("seed", "1")))
+        self._parameters = {
+            "dm": int(one_of("model", own.get("model", "dbow"), ("dbow", "dm")) == "dm"),
+            "vector_size": self.width,
+            "min_count": positive("min_count", own.get("min_count", "2")),
+            "epochs": positive("epochs", own.get("epochs", "30")),
+            "negative": positive("negative", own.get("negative", "5")),
+            "sample": number("sample", own.get("sample", "0")),
+            "window": positive("window", own.get("window", "5")),
+            "seed": self._seed,
+            "workers": 1,
+        }
+        self._model: Any = None
+        self._fitted_on = ""
+
+    @property
+    def version(self) -> str:
+        """Version of gensim, and the texts it was fitted on."""
+        return version_of("gensim") + self._fitted_on
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Train on the corpus."""
+        texts = checked_texts(texts)
+        documents = [self._package.TaggedDocument(self._tokens(text), [at]) for at, text in enumerate(texts)]
+        model = self._package.Doc2Vec(**self._parameters)
+        if documents:
+            model.build_vocab(documents)
+        if not documents or not len(model.wv):
+            raise InputError(
+                f"no word of the {len(texts)} texts comes {self._parameters['min_count']} times",
+                remedy="lower min_count, or check that the texts are not empty",
+            )
+        model.train(documents, total_examples=model.corpus_count, epochs=model.epochs)
+        self._model = model
+        self._row = {text: at for at, text in reversed(list(enumerate(texts)))}
+        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """Trained vectors of texts that were seen, inferred ones of the others."""
+        if self._model is None:
+            raise InputError("doc2vec has not seen a corpus yet", remedy="call fit(texts) first")
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text: str) -> NDArray[Any]:
+        if text in self._row:
+            return np.asarray(self._model.dv[self._row[text]])
+        words = [word for word in self._tokens(text) if word in self._model.wv]
+        if not words:
+            return np.zeros(self._parameters["vector_size"], np.float32)  # type: ignore[call-overload, no-any-return]
+        # gensim starts an inference from hash(text), which differs in every process, and draws negatives from a
+        # generator that remembers the inferences before: both are set, so that a text has one vector.
+        self._model.random = np.random.RandomState(self._seed)
+        start = self._package.pseudorandom_weak_vector
+        self._package.pseudorandom_weak_vector = lambda size, seed_string: start(size, seed_string, self._hash)
+        try:
+            return np.asarray(self._model.infer_vector(words))
+        finally:
+            self._package.pseudorandom_weak_vector = start
+
+    def _hash(self, text: str) -> int:
+        return zlib.crc32(text.encode(), self._seed)

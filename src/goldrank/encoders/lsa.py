@@ -1,0 +1,63 @@
+"""Latent semantic analysis: tf-idf brought to a few dense dimensions by a singular value decomposition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from goldrank.encoders.base import Dense, Options, checked_texts, identity_of, positive, unit, yes_no
+from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.tfidf import OWN, UNUSED, Weighting
+from goldrank.errors import InputError
+
+
+class Lsa:
+    """``lsa:DIM`` with the options of ``tfidf``; unit length unless ``normalize=false``."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        _, own = Options.take(spec, *OWN, "normalize", without=(*UNUSED, "dim"))
+        self._dim = positive("DIM", spec.argument or "100")
+        self._normalize = yes_no("normalize", own.get("normalize", "true"))
+        self._weigh = Weighting(own)
+        # ARPACK from a fixed start: exact and repeatable, where the randomised solver is neither.
+        svd = require("sklearn.decomposition", "lsa", "lexical", "scikit-learn").TruncatedSVD
+        self._svd: Any = svd(self._dim, algorithm="arpack", random_state=0)
+        self._fitted_on = ""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a vector, the texts it was fitted on included."""
+        return identity_of(self.spec, f"{version_of('scikit-learn')}{self._fitted_on}")
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn vocabulary, weights and the directions that hold most of the corpus."""
+        texts = checked_texts(texts)
+        self._weigh.fit(texts)
+        rows = self._weigh(texts, "item").astype(np.float64)
+        if self._dim >= min(rows.shape):
+            raise InputError(
+                f"lsa:{self._dim} needs more than {self._dim} texts and words, the corpus has {rows.shape[0]} texts "
+                f"and {rows.shape[1]} words",
+                remedy="ask for fewer dimensions",
+            )
+        self._svd.fit(rows)
+        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+
+    def encode_queries(self, texts: Sequence[str]) -> Dense:
+        """One row per query."""
+        return self._project(checked_texts(texts), "query")
+
+    def encode_items(self, texts: Sequence[str]) -> Dense:
+        """One row per item."""
+        return self._project(checked_texts(texts), "item")
+
+    def _project(self, texts: list[str], side: str) -> Dense:
+        rows = self._weigh(texts, side)
+        if not texts:
+            return np.empty((0, self._dim), np.float32)
+        dense = np.asarray(self._svd.transform(rows.astype(np.float64)))
+        return unit(dense) if self._normalize else dense.astype(np.float32)

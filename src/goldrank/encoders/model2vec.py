@@ -1,0 +1,46 @@
+"""Static models of model2vec (the potion family), from a hub or a local folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
+from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.errors import InputError
+
+
+class Model2Vec(BatchEncoder):
+    """``model2vec:NAME_OR_PATH``; unit length if the model's settings say so, or with ``normalize=true|false``."""
+
+    def __init__(self, spec: Spec) -> None:
+        options, own = Options.take(spec, "normalize", without=("dtype",))
+        super().__init__(spec, options)
+        if not spec.argument:
+            raise InputError("model2vec needs a model", remedy="write model2vec:minishlab/potion-base-8M or a path")
+        package = require("model2vec", "model2vec", "model2vec")
+        local = Path(spec.argument).expanduser()
+        name = str(local) if local.exists() else spec.argument
+        try:
+            self._model: Any = package.StaticModel.from_pretrained(name, force_download=False)
+        except Exception as error:  # the hub client has a family of its own
+            raise no_model("model2vec", spec.argument, error) from error
+        asked = own.get("normalize")
+        self.normalizes = bool(self._model.normalize) if asked is None else yes_no("normalize", asked)
+        self._length = {} if options.max_length is None else {"max_length": options.max_length}
+        self.width = int(self._model.dim)
+        self._stamp = local_stamp(name) or "hub"
+
+    @property
+    def version(self) -> str:
+        """Version of the package, and a stamp of the local files."""
+        return f"{version_of('model2vec')} {self._stamp}"
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """Mean of the token vectors; zero for a text without tokens."""
+        made = self._model.encode(texts, normalize=False, use_multiprocessing=False, **self._length)
+        return unit(np.asarray(made)) if self.normalizes else np.asarray(made)

@@ -1,0 +1,105 @@
+"""A transformer exported to ONNX, with its tokenizer, and nothing of torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, unit, yes_no
+from goldrank.encoders.provenance import require, stamp, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.errors import InputError
+
+_LONGEST = 512
+
+
+class Onnx(BatchEncoder):
+    """``onnx:DIR`` with a .onnx file and tokenizer.json; ``pooling=mean`` or ``cls``, unit length by default.
+
+    A model quantised to int8 on the fly scales each batch by its largest value, so its vectors depend a little on
+    what else is in the batch; ``batch_size=1`` is exact, and slow.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        options, own = Options.take(spec, "pooling", "normalize", "file", without=("dtype",))
+        super().__init__(spec, options)
+        runtime = require("onnxruntime", "onnx", "onnx")
+        tokenizers = require("tokenizers", "onnx", "onnx")
+        folder = Path(spec.argument).expanduser()
+        model = _model_file(folder, own.get("file"))
+        self._pooling = one_of("pooling", own.get("pooling", "mean"), ("mean", "cls"))
+        self.normalizes = yes_no("normalize", own.get("normalize", "true"))
+        try:
+            self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._session: Any = runtime.InferenceSession(str(model), providers=_providers(runtime, options.device))
+        except Exception as error:  # both packages raise bare Exceptions
+            reason = str(error).partition("\n")[0][:160]
+            raise InputError(
+                f"the model cannot be loaded ({reason})", where=str(folder), remedy="export it again"
+            ) from error
+        own_limit = (self._tokenizer.truncation or {}).get("max_length", _LONGEST)
+        self._tokenizer.enable_truncation(options.max_length or own_limit)
+        self._tokenizer.enable_padding(**_padding(self._tokenizer))
+        self._inputs = [entry.name for entry in self._session.get_inputs()]
+        self._output = _output(self._session)
+        self._stamp = f"{stamp(model)} {stamp(folder / 'tokenizer.json')}"
+
+    @property
+    def version(self) -> str:
+        """Version of the runtime, and stamps of model and tokenizer."""
+        return f"{version_of('onnxruntime', 'tokenizers')} {self._stamp}"
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """Run the model and pool its tokens, padding left out."""
+        encoded = self._tokenizer.encode_batch(texts)
+        mask = np.array([entry.attention_mask for entry in encoded], np.int64)
+        fed = {"input_ids": np.array([entry.ids for entry in encoded], np.int64), "attention_mask": mask}
+        if "token_type_ids" in self._inputs:
+            fed["token_type_ids"] = np.zeros_like(mask)
+        made = self._session.run([self._output], {name: fed[name] for name in self._inputs})[0]
+        vectors = np.asarray(made, np.float32)
+        if vectors.ndim == 3:
+            vectors = vectors[:, 0] if self._pooling == "cls" else _mean(vectors, mask)
+        return unit(vectors) if self.normalizes else vectors
+
+
+def _mean(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    weights = mask[:, :, None].astype(np.float32)
+    return np.asarray((tokens * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
+
+
+def _model_file(folder: Path, chosen: str | None) -> Path:
+    if not folder.is_dir():
+        raise InputError("there is no such folder", where=str(folder), remedy="give a local folder with an ONNX model")
+    found = sorted(folder.glob("*.onnx")) or sorted((folder / "onnx").glob("*.onnx"))
+    named = [file for file in found if file.name == (chosen or "model.onnx")] or ([] if chosen else found)
+    if len(named) != 1:
+        listed = ", ".join(file.name for file in found) or "none"
+        raise InputError(
+            f"one .onnx file is needed, there is {listed}", where=str(folder), remedy="name one with file=model.onnx"
+        )
+    if not (folder / "tokenizer.json").is_file():
+        raise InputError("there is no tokenizer.json", where=str(folder), remedy="save the tokenizer beside the model")
+    return named[0]
+
+
+def _providers(runtime: Any, device: str | None) -> list[str]:
+    wanted = ["CUDAExecutionProvider"] if (device or "").startswith("cuda") else []
+    missing = [name for name in wanted if name not in runtime.get_available_providers()]
+    if missing:
+        raise InputError(f"device={device} is not in this onnxruntime", remedy="pip install onnxruntime-gpu")
+    return [*wanted, "CPUExecutionProvider"]
+
+
+def _padding(tokenizer: Any) -> dict[str, Any]:
+    """The tokenizer's own padding token, but only up to the longest text of a batch."""
+    known = tokenizer.padding or {}
+    return {name: known[name] for name in ("pad_id", "pad_token", "pad_type_id", "direction") if name in known}
+
+
+def _output(session: Any) -> str:
+    names = [entry.name for entry in session.get_outputs()]
+    return next((n for n in ("sentence_embedding", "last_hidden_state", "token_embeddings") if n in names), names[0])

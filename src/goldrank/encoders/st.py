@@ -1,0 +1,67 @@
+"""Models of sentence-transformers, from a hub or a local folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
+from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.errors import InputError
+
+
+class SentenceTransformers(BatchEncoder):
+    """``st:NAME_OR_PATH``; the model's own prompts for queries and documents unless others are given.
+
+    Vectors come as the model makes them; ``normalize=true`` brings them to unit length.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        options, own = Options.take(spec, "normalize", "trust_remote_code", "revision")
+        super().__init__(spec, options)
+        if not spec.argument:
+            raise InputError("st needs a model", remedy="write st:BAAI/bge-base-en-v1.5 or st:/path/of/a/model")
+        package = require("sentence_transformers", "st", "st", "sentence-transformers")
+        torch = require("torch", "st", "st")
+        name = str(Path(spec.argument).expanduser()) if Path(spec.argument).expanduser().exists() else spec.argument
+        try:
+            self._model: Any = package.SentenceTransformer(
+                name,
+                device=options.device,
+                revision=own.get("revision"),
+                trust_remote_code=yes_no("trust_remote_code", own.get("trust_remote_code", "false")),
+                model_kwargs={"torch_dtype": getattr(torch, options.dtype)},
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            raise no_model("st", spec.argument, error) from error
+        if options.max_length is not None:
+            self._model.max_seq_length = options.max_length
+        self._normalize = yes_no("normalize", own.get("normalize", "false"))
+        self.normalizes = self._normalize or any(type(part).__name__ == "Normalize" for part in self._model)
+        self._stamp = local_stamp(name) or _commit(self._model)
+
+    @property
+    def version(self) -> str:
+        """Version of the packages, and a stamp of the local files or the hub's commit."""
+        return f"{version_of('sentence-transformers', 'torch')} {self._stamp}"
+
+    def prompt(self, side: Side) -> str:
+        """Nothing: the model puts prompts in place itself, because some leave them out of the mean."""
+        return ""
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """What the model gives for queries or for documents."""
+        encode = self._model.encode_query if side == "query" else self._model.encode_document
+        prompt = self.options.query_prompt if side == "query" else self.options.item_prompt
+        made = encode(texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True)
+        vectors = np.asarray(made.float().cpu().numpy())
+        return unit(vectors) if self._normalize else vectors
+
+
+def _commit(model: Any) -> str:
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return str(getattr(config, "_commit_hash", None) or "unknown")

@@ -1,0 +1,159 @@
+"""TF-IDF in any SMART weighting, as sparse vectors; fitted on the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from goldrank.encoders.base import Options, Vectors, checked_texts, identity_of, one_of, positive
+from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.tokens import tokenizer
+from goldrank.errors import InputError
+
+OWN = ("smart", "base", "tokens", "min_df", "max_df", "max_features", "ngrams")
+UNUSED = ("query_prompt", "item_prompt", "dtype", "max_length")
+_LOGARITHM = {"2": np.log2, "e": np.log, "10": np.log10}
+
+
+class Tfidf:
+    """Weights by SMART letters: tf ``n`` ``l`` ``b`` ``a``, idf ``n`` ``t`` (or ``f``) ``p``, norm ``n`` ``c``.
+
+    ``smart=ltc`` by default; ``lnc.ltc`` weighs items by the first triple and queries by the second. Logarithms have
+    base 2, as in gensim (``base=e`` or 10 for others): it matters, for 1 + log tf is not a multiple in another base.
+    The 2023 thesis' baseline is ``tfidf(smart=lfn, min_df=10, max_df=0.8)`` with cosine similarity.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        _, own = Options.take(spec, *OWN, without=(*UNUSED, "dim"))
+        if spec.argument:
+            raise InputError(f"tfidf takes no argument, but got {spec.argument!r}", remedy="write tfidf(smart=lfn)")
+        self._weigh = Weighting(own)
+        self._fitted_on = ""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a vector, the texts it was fitted on included."""
+        return identity_of(self.spec, f"{version_of('scikit-learn')}{self._fitted_on}")
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn the vocabulary and how many documents hold each word."""
+        texts = checked_texts(texts)
+        self._weigh.fit(texts)
+        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """One sparse row per query."""
+        return self._weigh(checked_texts(texts), "query")
+
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        """One sparse row per item."""
+        return self._weigh(checked_texts(texts), "item")
+
+
+class Weighting:
+    """Counts words and weighs them; the part that LSA shares."""
+
+    def __init__(self, own: dict[str, str]) -> None:
+        item, _, query = own.get("smart", "ltc").partition(".")
+        self._smart = {"item": _triple(item), "query": _triple(query or item)}
+        self._log = _LOGARITHM[one_of("base", own.get("base", "2"), list(_LOGARITHM))]
+        counting = require("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
+        self._counter: Any = counting.CountVectorizer(
+            tokenizer=tokenizer(own.get("tokens", "split")),
+            token_pattern=None,
+            lowercase=False,
+            ngram_range=_range(own.get("ngrams", "1")),
+            min_df=_share_or_count("min_df", own.get("min_df", "1")),
+            max_df=_share_or_count("max_df", own.get("max_df", "1.0")),
+            max_features=positive("max_features", own["max_features"]) if "max_features" in own else None,
+        )
+        self._fitted = False
+
+    def fit(self, texts: list[str]) -> None:
+        """Learn the vocabulary and the document frequencies."""
+        if not texts:
+            raise InputError("tf-idf was to be fitted on no texts", remedy="give it the corpus")
+        try:
+            counts = self._counter.fit_transform(texts)
+        except ValueError as error:  # scikit-learn's word for an empty vocabulary and for min_df above max_df
+            raise InputError(
+                f"no word is left of {len(texts)} texts ({str(error).rstrip('.')})",
+                remedy="lower min_df, raise max_df, or check that the texts are not empty",
+            ) from None
+        self._documents = len(texts)
+        self._frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        self._fitted = True
+
+    def __call__(self, texts: list[str], side: str) -> Vectors:
+        """The weighted rows, float32 CSR."""
+        if not self._fitted:
+            raise InputError("tf-idf has not seen a corpus yet", remedy="call fit(texts) first")
+        tf, idf, norm = self._smart[side]
+        if not texts:
+            return _csr()((0, len(self._frequency)), dtype=np.float32)
+        rows = self._counter.transform(texts).astype(np.float64)
+        rows.data = self._term_weight(rows, tf) * self._inverse(idf)[rows.indices]
+        if norm == "c":
+            lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+            rows.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
+        return rows.astype(np.float32)
+
+    def _term_weight(self, rows: Any, letter: str) -> Any:
+        counts = rows.data
+        if letter == "l":
+            return 1.0 + self._log(counts)
+        if letter == "b":
+            return np.ones_like(counts)
+        if letter == "a":
+            most = rows.max(axis=1).toarray().ravel()
+            return 0.5 + 0.5 * counts / np.repeat(most, np.diff(rows.indptr))
+        return counts
+
+    def _inverse(self, letter: str) -> Any:
+        found, size = self._frequency, self._documents
+        if letter == "n":
+            return np.ones(len(found))
+        if letter == "p":  # a word in more than half of the documents would weigh less than nothing
+            return np.maximum(0.0, self._log(np.maximum(size - found, 0.5) / found))
+        return self._log(size / found)
+
+
+def _triple(written: str) -> tuple[str, str, str]:
+    if len(written) != 3 or written[0] not in "nlba" or written[1] not in "ntfp" or written[2] not in "nc":
+        raise InputError(
+            f"smart={written!r} is not a SMART weighting",
+            remedy="write three letters: tf n, l, b or a; idf n, t, f or p; norm n or c (say ltc or lfn)",
+        )
+    return written[0], written[1], written[2]
+
+
+def _range(written: str) -> tuple[int, int]:
+    low, _, high = written.partition("-")
+    first, last = positive("ngrams", low), positive("ngrams", high or low)
+    if first > last:
+        raise InputError(f"ngrams={written} runs backwards", remedy="write ngrams=1-2")
+    return first, last
+
+
+def _share_or_count(name: str, written: str) -> float | int:
+    if written.isdecimal():
+        return positive(name, written)
+    try:
+        share = float(written)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise InputError(
+            f"{name}={written!r} is neither a share nor a count", remedy=f"write {name}=0.8 (of the texts) or {name}=10"
+        )
+    return share
+
+
+def _csr() -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix

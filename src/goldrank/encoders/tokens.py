@@ -1,0 +1,47 @@
+"""From a text to its words, for the models that count them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from goldrank.encoders.base import one_of
+
+Tokenizer = Callable[[str], list[str]]
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+_RUN = re.compile(r"\w+")
+
+
+def split(text: str) -> list[str]:
+    """Lower case, split at white space; punctuation stays on its word.
+
+    >>> split("The cat, the hat.")
+    ['the', 'cat,', 'the', 'hat.']
+    """
+    return text.lower().split()
+
+
+def words(text: str) -> list[str]:
+    """Lower case, runs of two or more letters and digits: scikit-learn's rule.
+
+    >>> words("The cat, a hat.")
+    ['the', 'cat', 'hat']
+    """
+    return _WORD.findall(text.lower())
+
+
+def runs(text: str) -> list[str]:
+    """Lower case, runs of letters and digits of any length.
+
+    >>> runs("The cat, a hat.")
+    ['the', 'cat', 'a', 'hat']
+    """
+    return _RUN.findall(text.lower())
+
+
+TOKENIZERS: dict[str, Tokenizer] = {"split": split, "words": words, "runs": runs}
+
+
+def tokenizer(name: str) -> Tokenizer:
+    """The rule called *name*."""
+    return TOKENIZERS[one_of("tokens", name, list(TOKENIZERS))]

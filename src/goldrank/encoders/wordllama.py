@@ -1,0 +1,41 @@
+"""The built-in model: static token vectors of WordLlama, averaged; small, fast and offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
+from goldrank.encoders.provenance import require, version_of
+from goldrank.encoders.spec import Spec
+from goldrank.errors import InputError
+
+
+class WordLlama(BatchEncoder):
+    """256 dimensions of unit length (``normalize=false`` keeps the plain mean); ``dim=64`` or 128 truncates."""
+
+    width = 256
+
+    def __init__(self, spec: Spec) -> None:
+        options, own = Options.take(spec, "normalize", without=("dtype", "max_length"))
+        super().__init__(spec, options)
+        if spec.argument:
+            raise InputError(f"wordllama has one model, not {spec.argument!r}", remedy="write wordllama(dim=64)")
+        self.normalizes = yes_no("normalize", own.get("normalize", "true"))
+        package = require("wordllama", "wordllama", "wordllama")
+        # Told where its own files lie: left alone it looks for the tokenizer in the wrong folder and downloads it.
+        self._model: Any = package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
+
+    @property
+    def version(self) -> str:
+        """Version of the package, which carries the weights."""
+        return version_of("wordllama")
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """The mean of the token vectors; zero for a text without tokens."""
+        # Not with its own norm=True, which divides an empty text by zero.
+        mean = np.asarray(self._model.embed(texts, norm=False, batch_size=len(texts)))
+        return unit(mean) if self.normalizes else mean

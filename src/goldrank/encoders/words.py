@@ -1,0 +1,155 @@
+"""Word vectors of any file, averaged over the words of a text: plainly, or weighted by rarity (SIF)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, yes_no
+from goldrank.encoders.provenance import stamp, texts_stamp
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.tokens import tokenizer
+from goldrank.errors import InputError
+from goldrank.io.word_vectors import Rule, read_word_vectors
+
+OWN = ("weighting", "a", "lower", "tokens", "rule", "encoding", "cache")
+
+
+@dataclass
+class Coverage:
+    """How much of what was encoded so far the vocabulary knows."""
+
+    tokens: int = 0
+    known: int = 0
+    texts: int = 0
+    without: int = 0
+    """Texts of which no word is known: their vector is zero."""
+
+
+def make(spec: Spec) -> Words:
+    """``words:FILE``: plain means, or with ``weighting=sif`` an encoder that can be fitted."""
+    weighting = one_of("weighting", spec.options.get("weighting", "mean"), ("mean", "sif"))
+    return SifWords(spec) if weighting == "sif" else Words(spec)
+
+
+class Words(BatchEncoder):
+    """The mean vector of a text's known words; ``lower=false`` for vectors that tell cases apart."""
+
+    def __init__(self, spec: Spec) -> None:
+        options, own = Options.take(spec, *OWN, without=("dtype", "max_length"))
+        super().__init__(spec, options)
+        if not spec.argument:
+            raise InputError("words needs a file of word vectors", remedy="write words:glove.6B.50d.txt")
+        self._own = own
+        self._lower = yes_no("lower", own.get("lower", "true"))
+        self._tokens = tokenizer(own.get("tokens", "split"))
+        if not self._lower and own.get("tokens", "split") != "split":
+            raise InputError("lower=false goes with tokens=split only", remedy="leave one of the two out")
+        self._vectors = read_word_vectors(
+            spec.argument,
+            rule=cast(Rule, one_of("rule", own.get("rule", "plain"), ("plain", "evalrank"))),
+            encoding=one_of("encoding", own.get("encoding", "utf-8"), ("utf-8", "latin-1")),
+            cache=yes_no("cache", own.get("cache", "true")),
+        )
+        self._stamp = stamp(Path(spec.argument).expanduser())
+        self.width = self._vectors.dim
+        self.coverage = Coverage()
+
+    @property
+    def version(self) -> str:
+        """A stamp of the file."""
+        return f"words {self._stamp}"
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """Means over known words; zero where there is none."""
+        return self._means(self._known(texts))
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text as they are looked up."""
+        return self._tokens(text) if self._lower else text.split()
+
+    def _known(self, texts: list[str]) -> list[list[int]]:
+        row, seen = self._vectors.row, self.coverage
+        known = []
+        for text in texts:
+            words = self.split(text)
+            rows = [row[word] for word in words if word in row]
+            seen.tokens += len(words)
+            seen.known += len(rows)
+            seen.texts += 1
+            seen.without += not rows
+            known.append(rows)
+        return known
+
+    def _means(self, known: list[list[int]]) -> NDArray[Any]:
+        means = np.zeros((len(known), self._vectors.dim), np.float32)
+        filled = [at for at, rows in enumerate(known) if rows]
+        if filled:
+            counts = np.array([len(known[at]) for at in filled])
+            rows = np.concatenate([known[at] for at in filled])
+            summed = np.add.reduceat(self._weighted(rows), np.cumsum(counts) - counts, axis=0)
+            means[filled] = summed / counts[:, None]
+        return means
+
+    def _weighted(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        return self._vectors.matrix[rows]
+
+
+class SifWords(Words):
+    """Smooth inverse frequency: a word of probability p weighs a / (a + p), with a = 0.001.
+
+    Before a fit, p comes from the word's place in the file by Zipf's law, and no component is taken out. A fit counts
+    the words of the corpus instead and removes the direction that its texts have in common.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._a = number("a", self._own.get("a", "0.001"), low=1e-12)
+        places = np.arange(1, len(self._vectors.matrix) + 1)
+        self._weights = self._weight((1 / places) / (1 / places).sum())
+        self._common: NDArray[np.float32] | None = None
+        self._fitted_on = ""
+
+    @property
+    def version(self) -> str:
+        """A stamp of the file, and of the texts it was fitted on."""
+        return super().version + self._fitted_on
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Count the words and find the common component; what is encoded while fitting is not in the coverage."""
+        texts = checked_texts(texts)
+        counts = Counter(word for text in texts for word in self.split(text))
+        if not counts:
+            raise InputError(f"none of the {len(texts)} texts to fit on has a word", remedy="give it the corpus")
+        row = self._vectors.row
+        share = np.zeros(len(self._vectors.matrix))
+        for word, count in counts.items():
+            if word in row:
+                share[row[word]] = count
+        self._weights = self._weight(share / counts.total())
+        self._common = None
+        means = self._means([[row[word] for word in self.split(text) if word in row] for text in texts])
+        # The right singular vector by the small Gram matrix: one pass, whatever the number of texts.
+        gram = means.T.astype(np.float64) @ means
+        self._common = np.linalg.eigh(gram)[1][:, -1].astype(np.float32)
+        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+
+    def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
+        """Weighted means, less the common component if one was found."""
+        means = super().encode_batch(texts, side)
+        if self._common is None:
+            return means
+        along = (means * self._common).sum(axis=1, keepdims=True)
+        return np.asarray(means - along * self._common)
+
+    def _weight(self, share: NDArray[np.float64]) -> NDArray[np.float32]:
+        return (self._a / (self._a + share)).astype(np.float32)
+
+    def _weighted(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(self._vectors.matrix[rows] * self._weights[rows, None])

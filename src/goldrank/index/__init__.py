@@ -1,0 +1,1 @@
+"""Indexes: item vectors to exact hits, or to the top k of each query."""

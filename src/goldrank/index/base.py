@@ -1,0 +1,154 @@
+"""What an index is: item vectors to the top k of each query or, where it can, to exact hits; and how one is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError, shorten
+from goldrank.hits import Gold, Hits, Run
+from goldrank.index.exact import ExactIndex
+
+Similarity = Literal["cosine", "dot", "l2"]
+Dense = NDArray[np.float32]
+
+_BLOCK = 1 << 16
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Item vectors, and the questions that can be put to them."""
+
+    @property
+    def spec(self) -> str:
+        """What builds an index like this one: ``exact`` or ``faiss:FACTORY``."""
+
+    @property
+    def similarity(self) -> str:
+        """How a query and an item are compared; a higher score is always better."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def count(self) -> int:
+        """Items held."""
+
+    def top_k(self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False) -> Run:
+        """The k best items of each query; *exclude_self* leaves out the item whose id is the query's."""
+
+    def exact_hits(
+        self, queries: Any, gold: Gold, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
+    ) -> Hits:
+        """Where the gold stands among all items; an index that only finds its top k refuses, and says why."""
+
+
+class Exact(ExactIndex):
+    """The exact index, with what the protocol asks for."""
+
+    spec = "exact"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return self._items.dimension
+
+    @property
+    def count(self) -> int:
+        """Items held."""
+        return len(self)
+
+
+def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine") -> Index:
+    """The index that *spec* names, filled: ``exact``, or ``faiss:`` and a factory string.
+
+    >>> index = build("exact", [[1.0, 0.0], [0.0, 1.0]], ["east", "north"])
+    >>> list(index.top_k([[0.2, 0.9]], k=1)["0"])
+    ['north']
+    """
+    kind, _, factory = spec.strip().partition(":")
+    if kind == "exact" and not factory:
+        # It checks its vectors itself when it first reads them, so that a mapped file is opened at once.
+        refuse_sparse(vectors, "item")
+        return Exact(vectors, ids, checked_similarity(similarity))
+    if kind == "faiss" and factory:
+        from goldrank.index.faiss_index import FaissIndex
+
+        return FaissIndex.build(factory, vectors, ids, similarity)
+    raise InputError(f"there is no index {shorten(spec)}", remedy="write exact, or faiss: and a factory (faiss:HNSW32)")
+
+
+def blocks(count: int, size: int = _BLOCK) -> Iterator[slice]:
+    """The rows from 0 to *count* in slices of *size*.
+
+    >>> list(blocks(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
+def checked_vectors(vectors: Any, role: str, dimension: int | None = None) -> Dense:
+    """*vectors* as a float32 matrix without a needless copy; what is no finite matrix is refused.
+
+    *role* is the word for messages, "item" or "query"; a *dimension* is one that they have to have.
+    """
+    refuse_sparse(vectors, role)
+    try:
+        matrix = np.asarray(vectors, np.float32)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the {role} vectors are no matrix of numbers", remedy="give every vector the same number of numbers"
+        ) from None
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        raise InputError(
+            f"the {role} vectors have the shape {matrix.shape}", remedy=f"give a matrix with one row per {role}"
+        )
+    if dimension is not None and matrix.shape[1] != dimension:
+        raise InputError(
+            f"the {role} vectors have {matrix.shape[1]} dimensions, the index has {dimension}",
+            remedy="encode both with the same model and transform",
+        )
+    for rows in blocks(len(matrix)):
+        finite = np.isfinite(matrix[rows]).all(axis=1)
+        if not finite.all():
+            raise InputError(
+                f"the vector of {role} {rows.start + int(finite.argmin())} (counted from 0) is not finite",
+                remedy="check the model and the transform",
+            )
+    return matrix
+
+
+def refuse_sparse(vectors: Any, role: str) -> None:
+    """Raise for a scipy matrix."""
+    if hasattr(vectors, "tocsr"):
+        raise InputError(
+            f"the {role} vectors are sparse, which this index cannot hold",
+            remedy="use a model with dense vectors (lsa instead of tfidf)",
+        )
+
+
+def checked_ids(ids: Sequence[str] | None, count: int, role: str) -> list[str]:
+    """The ids of *count* vectors, "0", "1", … where none are given; repeated ones are refused."""
+    if ids is None:
+        return [str(number) for number in range(count)]
+    listed = list(ids)
+    if len(listed) != count:
+        raise InputError(f"there are {len(listed)} ids for {count} {role} vectors", remedy="give one id per vector")
+    if len(set(listed)) != count:
+        seen: set[str] = set()
+        twice = next(i for i in listed if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise InputError(f"the {role} id {shorten(twice)} is given twice", remedy=f"give every {role} its own id")
+    return listed
+
+
+def checked_similarity(similarity: str) -> Similarity:
+    """One of the similarities there are."""
+    if similarity not in get_args(Similarity):
+        raise InputError(
+            f"there is no similarity {shorten(similarity)}", remedy=f"use one of {', '.join(get_args(Similarity))}"
+        )
+    return similarity  # type: ignore[return-value]

@@ -1,0 +1,116 @@
+"""From texts and a model, or from a Hugging Face data set with embeddings, to vectors, an index and hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from goldrank import encoders
+from goldrank.encoders.base import Encoder, Fitted, Side
+from goldrank.errors import InputError, shorten
+from goldrank.hits import Gold, Hits
+from goldrank.index.base import Dense, build, checked_vectors
+
+
+def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
+    """The model that *model* names, fitted on the *corpus* where it has to be."""
+    encoder = encoders.load(model) if isinstance(model, str) else model
+    if not isinstance(encoder, Encoder):
+        raise InputError(f"{model} ranks without vectors, so it has nothing to index", remedy="use a model of vectors")
+    if isinstance(encoder, Fitted):
+        if not corpus:
+            raise InputError(
+                f"{model} is fitted on the texts of the corpus, and there are none", remedy="keep the texts"
+            )
+        encoder.fit(corpus)
+    return encoder
+
+
+def encoded(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
+    """The vectors of *texts*, as a dense matrix; what was encoded before comes from the cache."""
+    from goldrank.vectors.cache import EmbeddingCache
+
+    if isinstance(encoder, Fitted):
+        # What it gives depends on the corpus, so that little would ever be found again.
+        made = encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
+    else:
+        made = EmbeddingCache(unwritable="ignore").encode(encoder, texts, side)
+    return checked_vectors(made, side)
+
+
+def dataset_hits(
+    dataset: Any,
+    embedding: str = "embedding",
+    labels: str = "labels",
+    id: str = "id",
+    k: int | None = None,
+    model: str | Encoder | None = None,
+    *,
+    text: str = "text",
+) -> Hits:
+    """Where the labelled items of each row of a data set stand among all its other rows, by cosine.
+
+    Args:
+        dataset: a Hugging Face ``Dataset``, or a list of records.
+        embedding: the column of vectors; not needed with a *model*.
+        labels: the column of right items: ids, or records with an ``id``. Rows without labels are items only.
+        id: the column of ids.
+        k: search only the k best with faiss; None gives exact ranks.
+        model: encodes the column *text* instead.
+
+    >>> rows = [{"id": "a", "embedding": [1, 0], "labels": ["b"]}, {"id": "b", "embedding": [1, 1], "labels": []}]
+    >>> dataset_hits(rows).above.tolist()
+    [0]
+    """
+    ids = [str(name) for name in _column(dataset, id)]
+    gold = _gold(ids, _column(dataset, labels), labels)
+    if model is None:
+        vectors = _vectors(dataset, embedding)
+    else:
+        texts = _column(dataset, text)
+        vectors = encoded(load_encoder(model, texts), texts, "item")
+    place = {name: row for row, name in enumerate(ids)}
+    queries = vectors[[place[query] for query in gold.queries]]
+    index = build("exact" if k is None else "faiss:Flat", vectors, ids, "cosine")
+    if k is None:
+        return index.exact_hits(queries, gold, query_ids=gold.queries, exclude_self=True)
+    run = index.top_k(queries, k, query_ids=gold.queries, exclude_self=True)
+    return run.hits(gold, corpus=ids)
+
+
+def _column(dataset: Any, name: str) -> list[Any]:
+    names = getattr(dataset, "column_names", None)
+    try:
+        return [row[name] for row in dataset] if names is None else list(dataset[name])
+    except KeyError:
+        listed = ", ".join(names if isinstance(names, list) else dataset[0])
+        raise InputError(
+            f"the data set has no column {shorten(name)} (columns: {listed})", remedy="name the column that holds it"
+        ) from None
+
+
+def _vectors(dataset: Any, name: str) -> Dense:
+    column = _column(dataset, name)
+    lengths = [0 if row is None else len(row) for row in column]
+    if len(set(lengths)) > 1:
+        odd = next(row for row, length in enumerate(lengths) if length != lengths[0])
+        raise InputError(
+            f"row {odd} of {shorten(name)} has {lengths[odd]} numbers, row 0 has {lengths[0]}",
+            remedy="encode all rows with one model",
+        )
+    return checked_vectors(np.asarray(column, np.float32), "item")
+
+
+def _gold(ids: list[str], column: Sequence[Any], name: str) -> Gold:
+    rows: dict[str, dict[str, int]] = {}
+    for query, right in zip(ids, column, strict=True):
+        if right is None or not len(right):
+            continue
+        # A column of records comes as a list of records or, from older versions, as a record of lists.
+        listed = right["id"] if isinstance(right, dict) else [r["id"] if isinstance(r, dict) else r for r in right]
+        rows[query] = {str(item): 1 for item in listed}
+    if not rows:
+        raise InputError(f"no row has labels in the column {shorten(name)}", remedy="name the column of right items")
+    return Gold(rows)

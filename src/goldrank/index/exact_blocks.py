@@ -1,0 +1,120 @@
+"""The parts that exact counting moves: blocks of items and queries, rounds of gold items, and counts of masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.hits import Floats, Ints
+from goldrank.index.exact_signs import Matrix, Signs
+
+Mask = NDArray[np.bool_]
+
+QUERY_BLOCK = 2048
+"""How many queries, or gold items of them, are compared at once."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Judged items that are compared with one product at once: the columns they need, and their rows."""
+
+    columns: slice | Ints
+    rows: Ints
+
+
+@dataclass(frozen=True)
+class QueryBlock:
+    """Some of the queries: their columns, the matrix that is multiplied, and what is compared with it."""
+
+    columns: Ints
+    operand: Matrix
+    rounds: list[Round]
+
+
+@dataclass
+class Block:
+    """A block of items: as stored, as multiplied, and the length of the longest."""
+
+    start: int
+    rows: Matrix
+    operand: Matrix
+    length: float
+
+    @property
+    def stop(self) -> int:
+        """The number of the first item after the block."""
+        return self.start + len(self.rows)
+
+    @cached_property
+    def distinct(self) -> tuple[Ints, Ints]:
+        """The first of each group of equal rows, and for every row its group."""
+        # Adding zero turns -0.0 into 0.0: equal numbers, but other bytes.
+        plain = np.ascontiguousarray(self.rows + self.rows.dtype.type(0))
+        as_bytes = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).reshape(-1)
+        _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
+        return first, group.reshape(-1)
+
+
+def rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
+    """Rows of one query block in rounds: the first gold of every query, the second, … and the long tail together."""
+    sizes = np.bincount(nth) if len(nth) else np.zeros(0, np.int64)
+    # A round for a handful of columns costs as much overhead as a full one.
+    full = int(np.count_nonzero(sizes >= max(1, sizes.max(initial=0) // 8)))
+    by_round = np.argsort(nth, kind="stable")
+    ends = np.cumsum(sizes)
+    for number in range(full):
+        yield Round(slice(0, int(sizes[number])), rows[by_round[ends[number] - sizes[number] : ends[number]]])
+    tail = by_round[ends[full - 1] if full else 0 :]
+    for start in range(0, len(tail), QUERY_BLOCK):
+        part = tail[start : start + QUERY_BLOCK]
+        yield Round(within[part], rows[part])
+
+
+def count_columns(mask: Mask) -> Ints:
+    """How many are true in each column."""
+    counts = np.zeros(mask.shape[1], np.int64)
+    as_bytes = mask.view(np.uint8)
+    # Up to 255 rows fit into a byte, and bytes add up eight times as fast as integers.
+    for start in range(0, len(mask), 255):
+        counts += np.add.reduce(as_bytes[start : start + 255], axis=0, dtype=np.uint8)
+    return counts
+
+
+def true_places(mask: Mask) -> tuple[Ints, Ints]:
+    """The rows and columns where a contiguous mask is true, found eight at a time because few are."""
+    flat = mask.reshape(-1)
+    whole = len(flat) // 8 * 8
+    words = np.flatnonzero(flat[:whole].view(np.uint64) != 0)
+    candidates = (8 * words[:, None] + np.arange(8)).reshape(-1)
+    places = np.concatenate((candidates[flat[candidates]], whole + np.flatnonzero(flat[whole:])))
+    row, column = np.divmod(places, mask.shape[1])
+    return row, column
+
+
+def signs_outside(differences: Floats, margin: Floats) -> Signs:
+    """1 or -1 where a difference exceeds its margin, else 0."""
+    signs: Signs = (differences > margin).astype(np.int8)
+    signs -= differences < -margin
+    return signs
+
+
+def half_squares(rows: Floats) -> Floats:
+    """Half the squared length of each row."""
+    halves: Floats = 0.5 * np.add.reduce(rows * rows, axis=1)
+    return halves
+
+
+def is_whole(rows: Matrix) -> bool:
+    """Whether all numbers are integers."""
+    return bool((np.rint(rows) == rows).all())
+
+
+def ldexp(values: Matrix, exponents: int | NDArray[np.integer]) -> Matrix:
+    """The values times powers of two; as they are where that would change nothing."""
+    if isinstance(exponents, (int, np.integer)) and exponents == 0:
+        return values
+    return np.ldexp(values, exponents)

@@ -1,0 +1,343 @@
+"""Counting who beats the gold: blocked products that decide nearly every pair, and a closer look at the rest.
+
+A product of blocks gives every score with an error that is bounded beforehand. What lies further from the gold's
+score than that bound is decided at the cost of two comparisons; the few pairs within it are scored again in
+float64 with a bound of its own, and what is open even then is decided exactly. The counts are therefore those of
+real arithmetic, whatever the size of the blocks and the number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from goldrank.hits import Floats, Ints
+from goldrank.index.exact_blocks import (
+    QUERY_BLOCK,
+    Block,
+    QueryBlock,
+    Round,
+    count_columns,
+    half_squares,
+    is_whole,
+    ldexp,
+    rounds,
+    signs_outside,
+    true_places,
+)
+from goldrank.index.exact_signs import Matrix, Signs, difference_signs
+from goldrank.index.exact_vectors import CHUNK, Vectors, single_threaded_blas, spread
+from goldrank.progress import Progress
+
+_BLOCK_ELEMENTS = 2**20
+_PAIR_ELEMENTS = 2**20
+# Products of a single row or column take another kernel, whose sums may differ in the last bit.
+_LEAST_SIDE = 8
+# From this share of open pairs on, treating the whole block in float64 is cheaper than going pair by pair.
+_DENSE_SHARE = 128
+# Within these no product of two vectors leaves the range of a float32, and the items are used as they are.
+_SAFE_EXPONENT = 40
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is to be counted: for each judged item, its query's column and its own number among the items."""
+
+    column: Ints
+    gold: Ints
+    own: Ints
+    """For each column, the number of the item to leave out of the rivals; -1 where there is none."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """For each judged item, what stands above it and what is tied with it, as in Hits."""
+
+    above: Ints
+    tied: Ints
+    tied_docid: Ints
+    tied_input: Ints
+
+
+class Counter:
+    """Counts the rivals of judged items over all items.
+
+    Args:
+        queries: the query of each column, as stored (normalised already where that is asked for).
+        items: the items, checked.
+        lengths: the longest of each chunk of items.
+        rows: the judged items.
+        squared: rank by distance instead of dot product.
+        certify: decide every pair exactly; without it, the blocked products count as they come.
+    """
+
+    def __init__(
+        self, queries: Matrix, items: Vectors, lengths: Floats, rows: Rows, *, squared: bool, certify: bool
+    ) -> None:
+        self._queries, self._items, self._lengths, self._rows = queries, items, lengths, rows
+        self._squared, self._certify = squared, certify
+        self._dtype = queries.dtype
+        self._choose_scales()
+        self._blocks = list(self._query_blocks())
+        self._counts = Counts(*(np.zeros(len(rows.gold), np.int64) for _ in range(4)))
+        self._lock, self._local = threading.Lock(), threading.local()
+
+    def run(self, *, block: int | None, threads: int) -> Counts:
+        """Go through all items and return the counts."""
+        columns = min(max(len(self._queries), 1), QUERY_BLOCK)
+        size = block or int(np.clip(_BLOCK_ELEMENTS // columns, 512, 16384))
+        with (
+            single_threaded_blas(threads) as workers,
+            Progress("exact ranks", total=len(self._items)) as progress,
+        ):
+            self._score_gold()
+            starts = range(0, len(self._items), size) if len(self._rows.gold) else range(0)
+            for done in spread(lambda start: self._count_block(start, size), starts, workers):
+                progress.advance(done)
+        return self._counts
+
+    def _choose_scales(self) -> None:
+        """Powers of two that bring every number near 1: they move no rank and keep products in range."""
+        longest = float(self._lengths.max(initial=0))
+        peaks = np.abs(self._queries).max(axis=1, initial=0).astype(np.float64)
+        query_exponents = np.frexp(peaks)[1]
+        if self._squared:
+            # Distances bear only a common scale.
+            longest = max(longest, float(peaks.max(initial=0)))
+        exponent = int(np.frexp(longest)[1])
+        self._item_exponent = exponent if abs(exponent) > _SAFE_EXPONENT else 0
+        self._query_exponents = np.full_like(query_exponents, self._item_exponent) if self._squared else query_exponents
+        self._wide = wide = ldexp(self._queries.astype(np.float64), -self._query_exponents[:, None])
+        self._query_lengths = 1.001 * np.sqrt(np.add.reduce(wide * wide, axis=1))
+
+    def _query_blocks(self) -> Iterator[QueryBlock]:
+        """Queries with the most gold first, so that the k-th gold items of a block belong to its first columns."""
+        counts = np.bincount(self._rows.column, minlength=len(self._queries))
+        columns = np.argsort(-counts, kind="stable")
+        place = np.empty_like(columns)
+        place[columns] = np.arange(len(columns))
+        by_place = np.argsort(place[self._rows.column], kind="stable")
+        starts = np.concatenate(([0], np.cumsum(counts[columns])))
+        for first in range(0, len(columns), QUERY_BLOCK):
+            here = columns[first : first + QUERY_BLOCK]
+            rows = by_place[starts[first] : starts[first + len(here)]]
+            within = place[self._rows.column[rows]] - first
+            nth = np.arange(len(rows)) - (starts[first : first + len(here)] - starts[first])[within]
+            yield QueryBlock(here, self._query_operand(here), list(rounds(rows, within, nth)))
+
+    def _query_operand(self, columns: Ints) -> Matrix:
+        queries, squared = self._wide[columns], int(self._squared)
+        operand = np.zeros((max(len(columns), _LEAST_SIDE), queries.shape[1] + squared), self._dtype)
+        operand[: len(columns), : queries.shape[1]] = queries
+        operand[: len(columns), queries.shape[1] :] = 1
+        return operand
+
+    def _item_block(self, start: int, stop: int) -> Block:
+        lengths = self._lengths[start // CHUNK : (stop - 1) // CHUNK + 1]
+        return self._block(self._items.read(start, stop), start, float(ldexp(lengths.max(), -self._item_exponent)))
+
+    def _block(self, rows: Matrix, start: int, length: float) -> Block:
+        """The score of a distance is q·x - ‖x‖²/2, whose last term becomes one more column of the product."""
+        operand = rows
+        if self._squared or self._item_exponent or len(rows) < _LEAST_SIDE:
+            shape = max(len(rows), _LEAST_SIDE), rows.shape[1] + int(self._squared)
+            operand = np.zeros(shape, self._dtype)
+            operand[: len(rows), : rows.shape[1]] = ldexp(rows, -self._item_exponent)
+            if self._squared:
+                operand[: len(rows), -1] = -half_squares(self._wide_items(rows))
+        return Block(start, rows, operand, length)
+
+    def _wide_items(self, rows: Matrix) -> Floats:
+        return ldexp(rows.astype(np.float64), -self._item_exponent)
+
+    def _score_gold(self) -> None:
+        """Each judged item's score, in the scaled units of the products, and the error it may have."""
+        gold, column = self._rows.gold, self._rows.column
+        self._gold_scores, self._gold_errors = np.zeros(len(gold)), np.zeros(len(gold))
+        step = 64 if not self._certify else max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
+        for start in range(0, len(gold), step):
+            part = slice(start, start + step)
+            vectors = self._items.take(gold[part])
+            if self._certify:
+                wide = self._wide_items(vectors)
+                self._gold_scores[part] = self._pair_scores(column[part], wide)
+                lengths = 1.001 * np.sqrt(np.add.reduce(wide * wide, axis=1))
+                self._gold_errors[part] = self._bound(column[part], lengths, np.dtype(np.float64))
+            else:
+                operand = self._block(vectors, 0, 0.0).operand
+                product = operand @ self._query_operand(column[part]).T
+                self._gold_scores[part] = np.diagonal(product)[: len(vectors)]
+
+    def _pair_scores(self, columns: Ints, items: Floats) -> Floats:
+        scores: Floats = np.add.reduce(self._wide[columns] * items, axis=1)
+        if self._squared:
+            scores -= half_squares(items)
+        return scores
+
+    def _bound(self, columns: Ints, length: float | Floats, dtype: np.dtype[np.floating]) -> Floats:
+        """How far a score computed in *dtype* may lie from the true one, for items up to *length*.
+
+        A sum of n products in any order errs by at most nu/(1 - nu)·Σ|qᵢxᵢ| (Higham, Accuracy and Stability of
+        Numerical Algorithms, 2002, section 3.1), and Σ|qᵢxᵢ| ≤ ‖q‖‖x‖. The last summand stands for numbers too
+        small for the type, even where the processor flushes them to zero.
+        """
+        kind, terms = np.finfo(dtype), self._items.dimension + 8
+        unit = terms * float(kind.eps) / 2
+        size = self._query_lengths[columns] * length
+        if self._squared:
+            size = size + 0.5 * np.square(length)
+        smallest = terms * 2 * float(kind.tiny) * (1 + self._query_lengths[columns] + length)
+        bound: Floats = unit / (1 - unit) * size + smallest
+        return bound
+
+    def _limits(self, rows: Ints, length: float) -> tuple[Matrix, Matrix]:
+        """Scores from which on an item surely stands below, or surely above, the judged items of *rows*."""
+        scores = self._gold_scores[rows]
+        if not self._certify:
+            return scores.astype(self._dtype), scores.astype(self._dtype)
+        margin = self._bound(self._rows.column[rows], length, self._dtype) + self._gold_errors[rows]
+        low, high = (scores - margin).astype(self._dtype), (scores + margin).astype(self._dtype)
+        return np.nextafter(low, self._dtype.type(-np.inf)), np.nextafter(high, self._dtype.type(np.inf))
+
+    def _count_block(self, start: int, size: int) -> int:
+        # Underflow is part of the bound, and nothing here can overflow.
+        with np.errstate(under="ignore"):
+            block = self._item_block(start, min(start + size, len(self._items)))
+            for queries in self._blocks:
+                product = self._buffer("product", (len(block.operand), len(queries.operand)), self._dtype)
+                np.matmul(block.operand, queries.operand.T, out=product)
+                scores = product[: len(block.rows), : len(queries.columns)]
+                own = self._rows.own[queries.columns]
+                here = np.flatnonzero((own >= block.start) & (own < block.stop))
+                scores[own[here] - block.start, here] = -np.inf
+                for each in queries.rounds:
+                    self._count_round(block, scores, each)
+        return len(block.rows)
+
+    def _count_round(self, block: Block, scores: Matrix, each: Round) -> None:
+        rows = each.rows
+        compared = scores[:, each.columns]
+        above = self._buffer("above", compared.shape, np.dtype(bool))
+        not_below = self._buffer("not_below", compared.shape, np.dtype(bool))
+        low, high = self._limits(rows, block.length)
+        np.greater(compared, high, out=above)
+        np.greater_equal(compared, low, out=not_below)
+        # The judged item is no rival of its own, whatever the product made of it.
+        gold = self._rows.gold[rows]
+        here = np.flatnonzero((gold >= block.start) & (gold < block.stop))
+        above[gold[here] - block.start, here] = not_below[gold[here] - block.start, here] = False
+        sure = count_columns(above)
+        near = count_columns(not_below) - sure
+        open_pairs = int(near.sum())
+        if open_pairs * _DENSE_SHARE > above.size:
+            at = np.flatnonzero(near)
+            sure[at] = 0
+            signs = above[:, at].astype(np.int8) - ~not_below[:, at]
+            self._count_signs(block, rows[at], self._block_signs(block, rows[at]) if self._certify else signs)
+        elif open_pairs:
+            np.logical_xor(above, not_below, out=not_below)
+            self._count_pairs(block, rows, *true_places(not_below))
+        with self._lock:
+            self._counts.above[rows] += sure
+
+    def _count_pairs(self, block: Block, rows: Ints, item: Ints, place: Ints) -> None:
+        """Add the outcome of single open pairs: an item of the block against the judged item at a place of *rows*."""
+        signs = self._pair_signs(block, item, rows[place]) if self._certify else np.zeros(len(item), np.int8)
+        won, tied = place[signs > 0], signs == 0
+        place, item, gold = place[tied], block.start + item[tied], self._rows.gold[rows[place[tied]]]
+        by_docid = place[self._id_ranks[item] > self._id_ranks[gold]] if len(place) else place
+        by_input = place[item < gold]
+        self._add(rows, *(np.bincount(found, minlength=len(rows)) for found in (won, place, by_docid, by_input)))
+
+    def _count_signs(self, block: Block, rows: Ints, signs: Signs) -> None:
+        """Add the outcome of a whole block against the judged items of *rows*."""
+        gold, own = self._rows.gold[rows], self._rows.own[self._rows.column[rows]]
+        for left_out in (gold, own):
+            here = np.flatnonzero((left_out >= block.start) & (left_out < block.stop))
+            signs[left_out[here] - block.start, here] = -1
+        tied = signs == 0
+        ranks, numbers = self._id_ranks[block.start : block.stop], np.arange(block.start, block.stop)
+        by_docid = tied & (ranks[:, None] > self._id_ranks[gold])
+        by_input = tied & (numbers[:, None] < gold)
+        self._add(rows, *(count_columns(mask) for mask in (signs > 0, tied, by_docid, by_input)))
+
+    def _add(self, rows: Ints, above: Ints, tied: Ints, tied_docid: Ints, tied_input: Ints) -> None:
+        with self._lock:
+            self._counts.above[rows] += above
+            self._counts.tied[rows] += tied
+            self._counts.tied_docid[rows] += tied_docid
+            self._counts.tied_input[rows] += tied_input
+
+    def _pair_signs(self, block: Block, item: Ints, rows: Ints) -> Signs:
+        """For each pair whether the item beats (1), ties (0) or trails (-1) the judged item."""
+        signs = np.empty(len(item), np.int8)
+        step = max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
+        for start in range(0, len(item), step):
+            part = slice(start, start + step)
+            columns = self._rows.column[rows[part]]
+            scores = self._pair_scores(columns, self._wide_items(block.rows[item[part]]))
+            margin = self._bound(columns, block.length, np.dtype(np.float64)) + self._gold_errors[rows[part]]
+            signs[part] = signs_outside(scores - self._gold_scores[rows[part]], margin)
+        undecided = np.flatnonzero(signs == 0)
+        signs[undecided] = self._exact_signs(block, item[undecided], rows[undecided])
+        return signs
+
+    def _block_signs(self, block: Block, rows: Ints) -> Signs:
+        """The same for every item of the block, by a float64 product over the items that differ."""
+        first, group = block.distinct
+        columns = self._rows.column[rows]
+        items, queries = self._wide_items(block.rows[first]), self._wide[columns]
+        scores = items @ queries.T
+        if self._squared:
+            scores -= half_squares(items)[:, None]
+        margin = self._bound(columns, block.length, np.dtype(np.float64)) + self._gold_errors[rows]
+        if not self._is_exact_in_float64(block, rows):
+            signs = signs_outside(scores - self._gold_scores[rows], margin)
+            item, place = np.nonzero(signs == 0)
+            signs[item, place] = self._exact_signs(block, first[item], rows[place])
+        else:
+            signs = signs_outside(scores - self._gold_scores[rows], np.zeros(len(rows)))
+        return signs[group]
+
+    def _is_exact_in_float64(self, block: Block, rows: Ints) -> bool:
+        """Whether all numbers are whole and so small that float64 holds every sum: counts, bits, small integers."""
+        if self._item_exponent:
+            return False
+        column = self._rows.column[rows]
+        queries = self._queries[column]
+        gold_lengths = self._lengths[self._rows.gold[rows] // CHUNK]
+        longest = max(block.length, float(gold_lengths.max()), float(np.abs(queries).max()) * queries.shape[1])
+        if longest >= 2.0**25 or not (is_whole(block.rows) and is_whole(queries)):
+            return False
+        return is_whole(self._items.take(self._rows.gold[rows]))
+
+    def _exact_signs(self, block: Block, item: Ints, rows: Ints) -> Signs:
+        signs = np.empty(len(item), np.int8)
+        step = max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
+        for start in range(0, len(item), step):
+            part = slice(start, start + step)
+            queries = self._queries[self._rows.column[rows[part]]]
+            gold = self._items.take(self._rows.gold[rows[part]])
+            signs[part] = difference_signs(queries, block.rows[item[part]], gold, squared=self._squared)
+        return signs
+
+    @cached_property
+    def _id_ranks(self) -> Ints:
+        """The place of each item when sorted by id; code points sort as the bytes of UTF-8 do."""
+        ids = self._items.ids
+        ranks = np.empty(len(ids), np.int64)
+        ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+        return ranks
+
+    def _buffer(self, name: str, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
+        """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
+        size = shape[0] * shape[1]
+        kept: Matrix | None = getattr(self._local, name, None)
+        if kept is None or len(kept) < size:
+            kept = np.empty(size, dtype)
+            setattr(self._local, name, kept)
+        return kept[:size].reshape(shape)

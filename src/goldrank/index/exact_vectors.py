@@ -1,0 +1,185 @@
+"""Vectors as the exact ranks need them: checked once, read block by block, never copied whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import copy
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError
+from goldrank.hits import Floats, Ints
+from goldrank.io.checks import id_strings
+from goldrank.vectors.similarity import normalised, not_finite, numeric_matrix
+
+Matrix = NDArray[Any]
+Task = TypeVar("Task")
+Made = TypeVar("Made")
+
+CHUNK = 1024
+"""Lengths are kept as one maximum for so many rows."""
+
+
+class Vectors:
+    """A matrix with ids, in memory or memory-mapped, whose rows are read in the precision that is compared.
+
+    Args:
+        data: a numeric matrix; it is never copied as a whole.
+        what: its name in messages.
+        ids: one per row; "0", "1", … by default.
+        normalise: give every row length 1 as it is read.
+    """
+
+    def __init__(self, data: object, what: str, ids: Sequence[object] | None = None, *, normalise: bool) -> None:
+        self._data = np.asarray(numeric_matrix(data, what))
+        self._normalise = normalise
+        self.what = what
+        self.dtype: np.dtype[Any] = np.dtype(np.float32 if self._data.dtype in (np.float16, np.float32) else np.float64)
+        self._numbered = ids is None
+        if ids is not None:
+            self.ids = _ids(ids, len(self._data), what)
+            if len(self._position) != len(self.ids):
+                raise _duplicate(self.ids, what)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a row holds."""
+        return int(self._data.shape[1])
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of each row."""
+        return [str(row) for row in range(len(self))]
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.ids)}
+
+    def find(self, names: list[str]) -> Ints:
+        """The row of each id, -1 for those that are not here."""
+        if self._numbered:
+            # A table of all default ids would cost more than everything else around the product.
+            return np.array([_number(name, len(self)) for name in names], np.int64)
+        return np.array([self._position.get(name, -1) for name in names], np.int64)
+
+    def at(self, dtype: np.dtype[Any]) -> Vectors:
+        """The same vectors, read in another precision."""
+        other = copy(self)
+        other.dtype = dtype
+        return other
+
+    def read(self, start: int, stop: int) -> Matrix:
+        """The rows *start* to *stop*, in row-major order; a view where nothing has to change."""
+        return self._prepared(self._data[start:stop])
+
+    def take(self, rows: Ints) -> Matrix:
+        """The rows with these numbers."""
+        return self._prepared(self._data[rows])
+
+    def _prepared(self, rows: Matrix) -> Matrix:
+        rows = np.ascontiguousarray(rows, self.dtype)
+        return normalised(rows) if self._normalise else rows
+
+    def check(self, threads: int) -> Floats:
+        """The length of the longest row of each chunk, from above; NaN and infinities are refused."""
+        starts = range(0, len(self), CHUNK)
+        return np.array(list(spread(self._longest, starts, threads)), np.float64)
+
+    def _longest(self, start: int) -> float:
+        rows = np.ascontiguousarray(self._data[start : start + CHUNK], self.dtype)
+        with np.errstate(all="ignore"):
+            peak = float(np.einsum("ij,ij->i", rows, rows).max())
+        if not 1e-20 < peak < 1e30:
+            # Not finite, or its squares may have left the range of the type: look closer.
+            finite = np.isfinite(rows).all(axis=1)
+            if not finite.all():
+                row = start + int(np.argmin(finite))
+                raise not_finite(self.what, row, self.ids[row])
+            largest = float(np.abs(rows).max(initial=0))
+            if largest == 0:
+                return 0.0
+            # Squares that vanish beside the largest do not matter here.
+            with np.errstate(under="ignore"):
+                relative = rows.astype(np.float64) / largest
+                length = largest * float(np.sqrt((relative * relative).sum(axis=1).max()))
+        else:
+            length = float(np.sqrt(peak))
+        if self._normalise:
+            return 1.001
+        if 1.001 * length == np.inf:
+            raise InputError(
+                f"a vector of rows {start} to {start + len(rows) - 1} is longer than any float64",
+                where=self.what,
+                remedy="divide all vectors by the same constant",
+            )
+        return 1.001 * length
+
+
+def spread(work: Callable[[Task], Made], tasks: Iterable[Task], threads: int) -> Iterator[Made]:
+    """The results of *work* on each task, in order, from a pool of threads."""
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, tasks)
+
+
+def default_threads() -> int:
+    """As many threads as this process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def single_threaded_blas(threads: int) -> Iterator[int]:
+    """Keep BLAS to one thread a call, so that *threads* tasks do not fight for the cores; says how many may run.
+
+    Without threadpoolctl BLAS keeps its own threads, and the tasks come one at a time.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield 1
+        return
+    with threadpool_limits(1, "blas"):
+        yield threads
+
+
+def refuse_other_dimension(queries: Vectors, items: Vectors) -> None:
+    """Queries and items must come from the same space."""
+    if queries.dimension != items.dimension:
+        raise InputError(
+            f"the queries have {queries.dimension} dimensions and the items {items.dimension}",
+            where=queries.what,
+            remedy="encode both with the same model",
+        )
+
+
+def _number(name: str, count: int) -> int:
+    """The row that a default id names, -1 where it is none: "07" and "٣" are not how "7" and "3" are written."""
+    number = int(name) if name.isdecimal() and len(name) < 19 else -1
+    return number if number < count and str(number) == name else -1
+
+
+def _ids(ids: Sequence[object], count: int, what: str) -> list[str]:
+    cells = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    if len(cells) != count:
+        raise InputError(f"there are {count} vectors and {len(cells)} ids", where=what, remedy="give one id per row")
+    return id_strings(cells, role=what.removeprefix("the "), integers=True, place=lambda row: f"{what}, id {row}")
+
+
+def _duplicate(ids: list[str], what: str) -> InputError:
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if first.setdefault(name, row) != row:
+            return InputError(
+                f"rows {first[name]} and {row} have the same id {name!r}",
+                where=what,
+                remedy="give every row its own id",
+            )
+    raise AssertionError("called for ids that are all different")

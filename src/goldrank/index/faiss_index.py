@@ -1,0 +1,365 @@
+"""Any index of faiss by its factory string, with ids, checked dimensions, one order of results and clear errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import GoldrankError, InputError, shorten
+from goldrank.hits import Gold, Hits, Run
+from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_similarity, checked_vectors
+from goldrank.io.columns import Columns
+from goldrank.progress import Progress
+from goldrank.vectors.similarity import normalised
+
+_TRAIN_AT_MOST = 1 << 22
+_QUERY_BLOCK = 1 << 13
+_ADD_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Factory:
+    """A faiss factory string and the parameters its search is run with.
+
+    >>> Factory.parse("IVF1024,PQ32(nprobe=16)")
+    Factory(name='IVF1024,PQ32', parameters='nprobe=16')
+    >>> Factory.parse("IVF64(HNSW32),Flat").parameters
+    ''
+    """
+
+    name: str
+    parameters: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Factory:
+        """Read a factory; only brackets at the end that set something are parameters, others are faiss's own."""
+        match = re.fullmatch(r"(?:faiss:)?(?P<name>.+?)(?:\((?P<set>[^()]*=[^()]*)\))?", text.strip())
+        if match is None:
+            raise _unknown(text)
+        return cls(match["name"], re.sub(r"\s", "", match["set"] or ""))
+
+    def __str__(self) -> str:
+        return self.name + (f"({self.parameters})" if self.parameters else "")
+
+
+class FaissIndex:
+    """Items in an index of faiss.
+
+    Scores are similarities, and a higher one is always better: the cosine, the inner product, or for ``l2`` *minus*
+    the distance (faiss itself gives its square), as in the exact index. Results come in order of score, equal ones by
+    descending id; which of several items tied at the cut is taken is faiss's choice.
+    """
+
+    def __init__(self, index: Any, ids: list[str], similarity: Similarity, factory: Factory) -> None:
+        self.faiss_index, self.ids, self.factory = index, ids, factory
+        self.similarity: Similarity = similarity
+        with _clear_errors(str(factory)):
+            _set_parameters(index, factory)
+
+    @classmethod
+    def build(
+        cls,
+        factory: str,
+        vectors: Any,
+        ids: Sequence[str] | None = None,
+        similarity: Similarity = "cosine",
+        *,
+        gpu: bool = False,
+        parallel_graph: bool = False,
+    ) -> FaissIndex:
+        """Train the index where it needs that, and add the vectors.
+
+        Args:
+            factory: a factory string, with search parameters in brackets: ``IVF1024,PQ32(nprobe=16)``.
+            vectors: one row per item.
+            ids: their ids, by default "0", "1", ….
+            similarity: ``cosine`` (vectors are normalised), ``dot`` or ``l2``.
+            gpu: search on all GPUs.
+            parallel_graph: build HNSW and NSG on all cores; the graph then differs from one build to the next.
+
+        >>> index = FaissIndex.build("Flat", np.eye(3), ["x", "y", "z"])
+        >>> list(index.top_k([[0.9, 0.1, 0.0]], k=2)["0"])
+        ['x', 'y']
+        """
+        faiss = load_faiss()
+        if gpu:
+            _refuse_without_gpu(faiss)
+        parsed = Factory.parse(factory)
+        matrix = checked_vectors(vectors, "item")
+        names = checked_ids(ids, len(matrix), "item")
+        metric = faiss.METRIC_L2 if checked_similarity(similarity) == "l2" else faiss.METRIC_INNER_PRODUCT
+        if not len(matrix):
+            raise InputError("there are no items to index", remedy="check that the data was read completely")
+        try:
+            empty = faiss.index_factory(matrix.shape[1], parsed.name, metric)
+        except RuntimeError as error:
+            raise _unknown(parsed.name, matrix.shape[1], _sentence(error)) from None
+        # Wrong parameters are told before the long work, not after it.
+        built = cls(empty, names, similarity, parsed)
+        with _clear_errors(parsed.name, len(matrix)):
+            if not empty.is_trained:
+                empty.train(built._prepared(_sample(matrix)))
+            with _threads(faiss, 1 if _is_graph(parsed.name) and not parallel_graph else None):
+                built._add(matrix)
+            _set_parameters(empty, parsed)
+        return built.on_gpu() if gpu else built
+
+    def _add(self, matrix: Dense) -> None:
+        with Progress(f"indexing ({self.factory})", total=len(matrix)) as progress:
+            for rows in blocks(len(matrix), _ADD_BLOCK):
+                self.faiss_index.add(self._prepared(matrix[rows]))
+                progress.advance(rows.stop - rows.start)
+
+    def on_gpu(self) -> FaissIndex:
+        """The same index on all GPUs."""
+        faiss = load_faiss()
+        _refuse_without_gpu(faiss)
+        # The clone keeps the search parameters, which could not be set on it by the same means.
+        moved = copy(self)
+        with _clear_errors(str(self.factory)):
+            moved.faiss_index = faiss.index_cpu_to_all_gpus(self.faiss_index)
+        return moved
+
+    @property
+    def spec(self) -> str:
+        """What builds an index like this one."""
+        return f"faiss:{self.factory}"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return int(self.faiss_index.d)
+
+    @property
+    def count(self) -> int:
+        """Items held."""
+        return int(self.faiss_index.ntotal)
+
+    @property
+    def size(self) -> int:
+        """Bytes that the index takes as a file."""
+        counted = 0
+
+        def count(data: bytes) -> int:
+            nonlocal counted
+            counted += len(data)
+            return len(data)
+
+        faiss = load_faiss()
+        faiss.write_index(self.faiss_index, faiss.PyCallbackIOWriter(count, 1 << 24))
+        return counted
+
+    def top_k(self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False) -> Run:
+        """The k best items of each query, fewer where the index finds fewer.
+
+        Args:
+            queries: one row per query.
+            k: how many.
+            query_ids: their ids, by default "0", "1", ….
+            exclude_self: leave out the item whose id is the query's.
+        """
+        if k < 1:
+            raise InputError(f"k is {k}", remedy="ask for one item or more")
+        matrix = checked_vectors(queries, "query", self.dimension)
+        names = checked_ids(query_ids, len(matrix), "query")
+        selves = self._positions(names) if exclude_self else None
+        counts, items, values = [], [], []
+        with Progress(f"searching ({self.factory})", total=len(matrix), unit="query vector") as progress:
+            for rows in blocks(len(matrix), _QUERY_BLOCK):
+                scores, found = self._search(matrix[rows], min(k + exclude_self, self.count))
+                self._order_ties(scores, found)
+                kept = found >= 0
+                if selves is not None:
+                    kept &= found != selves[rows, None]
+                    kept &= kept.cumsum(axis=1) <= k
+                counts.append(kept.sum(axis=1))
+                items += self._id_array[found[kept]].tolist()
+                values.append(scores[kept].astype(np.float64))
+                progress.advance(rows.stop - rows.start)
+        starts = np.concatenate([[0], *counts]).cumsum().astype(np.int64)
+        return Run.from_columns(Columns(names, starts, items, np.concatenate([np.zeros(0), *values]), self.spec))
+
+    def exact_hits(
+        self, queries: Any, gold: Gold, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
+    ) -> Hits:
+        """Where the gold stands among all items; only ``Flat``, which holds the vectors as they are, can tell."""
+        if self.factory.name != "Flat":
+            raise InputError(
+                f"the index {self.spec} is approximate and finds only its top k, so it knows no exact ranks",
+                remedy="use top_k, or the index exact",
+            )
+        from goldrank.index.exact import ExactIndex
+
+        faiss = load_faiss()
+        flat = faiss.rev_swig_ptr(self.faiss_index.get_xb(), self.count * self.dimension)
+        exact = ExactIndex(flat.reshape(self.count, self.dimension), self.ids, self.similarity)
+        return exact.exact_hits(queries, gold, query_ids=query_ids, exclude_self=exclude_self)
+
+    def _prepared(self, block: Dense) -> Dense:
+        if self.similarity != "cosine":
+            return np.ascontiguousarray(block)
+        return np.ascontiguousarray(normalised(block), np.float32)
+
+    def _search(self, block: Dense, k: int) -> tuple[Dense, NDArray[np.int64]]:
+        with _tuned_for_small_batches(), _clear_errors(str(self.factory)):
+            scores, found = self.faiss_index.search(self._prepared(block), k)
+        if self.similarity == "l2":
+            scores = -np.sqrt(np.maximum(scores, 0))
+        elif self.similarity == "cosine":
+            # Rounding puts the product of two unit vectors beyond 1 about as often as not.
+            np.clip(scores, -1, 1, out=scores)
+        return scores, found
+
+    def _order_ties(self, scores: Dense, found: NDArray[np.int64]) -> None:
+        # Rows without equal scores are in order already, and they are nearly all.
+        tied = (scores[:, 1:] >= scores[:, :-1]) & (found[:, 1:] >= 0)
+        for row in np.flatnonzero(tied.any(axis=1)):
+            end = int((found[row] >= 0).sum())
+            ids = self._id_array[found[row, :end]]
+            # Code points order like the bytes of UTF-8, so Python's own comparison serves.
+            order = sorted(range(end), key=lambda i: (scores[row, i], ids[i]), reverse=True)
+            scores[row, :end], found[row, :end] = scores[row, order], found[row, order]
+
+    def _positions(self, names: Sequence[str]) -> NDArray[np.int64]:
+        return np.fromiter((self._position.get(name, -1) for name in names), np.int64, len(names))
+
+    @cached_property
+    def _id_array(self) -> NDArray[np.object_]:
+        return np.array([*self.ids, None], object)[:-1]
+
+    @cached_property
+    def _position(self) -> Mapping[str, int]:
+        return {name: position for position, name in enumerate(self.ids)}
+
+
+def load_faiss() -> Any:
+    """The module faiss."""
+    try:
+        import faiss
+    except ImportError:
+        raise GoldrankError("this index needs faiss, which is not installed; run: pip install faiss-cpu") from None
+    return faiss
+
+
+def _refuse_without_gpu(faiss: Any) -> None:
+    if not hasattr(faiss, "index_cpu_to_all_gpus") or not faiss.get_num_gpus():
+        raise InputError(
+            "this faiss sees no GPU", remedy="leave the GPU out, or install faiss-gpu on a machine that has one"
+        )
+
+
+def _set_parameters(index: Any, factory: Factory) -> None:
+    if factory.parameters:
+        load_faiss().ParameterSpace().set_index_parameters(index, factory.parameters)
+
+
+def _sample(matrix: Dense) -> Dense:
+    if len(matrix) <= _TRAIN_AT_MOST:
+        return matrix
+    chosen = np.random.default_rng(0).choice(len(matrix), _TRAIN_AT_MOST, replace=False)
+    return matrix[np.sort(chosen)]
+
+
+def _is_graph(factory: str) -> bool:
+    # The order in which threads reach a graph decides its links, so it is built by one unless asked otherwise.
+    return re.search(r"(^|,)(HNSW|NSG|NNDescent)", factory) is not None
+
+
+@contextmanager
+def _threads(faiss: Any, count: int | None) -> Iterator[None]:
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+# Below 128,000 numbers in a batch of queries faiss leaves BLAS out and runs at a tenth of its speed.
+_TUNED = {"distance_compute_blas_threshold": 2000, "distance_compute_blas_database_bs": 4096}
+_tuning = Lock()
+_searches = 0
+_untuned: dict[str, int] = {}
+
+
+@contextmanager
+def _tuned_for_small_batches() -> Iterator[None]:
+    """Set faiss's thresholds for the time of a search; they are global, so the last of several searches restores."""
+    global _searches  # noqa: PLW0603
+    cvar = load_faiss().cvar
+    with _tuning:
+        if not _searches:
+            _untuned.update({name: getattr(cvar, name) for name in _TUNED})
+            for name, value in _TUNED.items():
+                setattr(cvar, name, value)
+        _searches += 1
+    try:
+        yield
+    finally:
+        with _tuning:
+            _searches -= 1
+            if not _searches:
+                for name, value in _untuned.items():
+                    setattr(cvar, name, value)
+
+
+@contextmanager
+def _clear_errors(factory: str, count: int | None = None) -> Iterator[None]:
+    """Turn what faiss throws into one sentence."""
+    try:
+        yield
+    except RuntimeError as error:
+        said = _sentence(error)
+        if few := re.search(
+            r"training points \((\d+)\) should be at least as large as number of clusters \((\d+)\)", said
+        ):
+            raise _too_few(factory, int(few[1]), int(few[2])) from None
+        if parameter := re.search(r"could not set parameter (\S+)", said):
+            raise InputError(
+                f"the index {factory} has no search parameter {shorten(parameter[1])}",
+                remedy="IVF has nprobe, HNSW efSearch, and an index with RFlat k_factor_rf",
+            ) from None
+        raise InputError(f"faiss cannot build or search {factory} ({said})", remedy="try another factory") from None
+    except MemoryError:
+        raise GoldrankError(f"the index {factory} of {count} vectors does not fit in memory; try one with PQ") from None
+
+
+def _too_few(factory: str, count: int, needed: int) -> InputError:
+    fewer = max(1, min(count // 39, int(4 * count**0.5)))
+    listed = re.search(r"IVF(\d+)", factory)
+    smaller = f"IVF{fewer}" if listed and int(listed[1]) == needed else "an index without PQ, or PQ with fewer bits"
+    return InputError(
+        f"{factory} is trained on {needed} vectors or more, and there are {count}",
+        remedy=f"use {smaller}, or Flat, which needs no training",
+    )
+
+
+def _unknown(factory: str, dimension: int | None = None, said: str = "") -> InputError:
+    if not said or "could not parse" in said:
+        return InputError(
+            f"faiss knows no index {shorten(factory)}",
+            remedy="write a factory such as Flat, HNSW32, IVF1024,PQ32 or PQ96x4fs,RFlat",
+        )
+    return InputError(
+        f"faiss cannot make {shorten(factory)} for {dimension} dimensions ({said})", remedy="try another factory"
+    )
+
+
+def _sentence(error: Exception) -> str:
+    """The part of a faiss message that a person can read.
+
+    >>> _sentence(RuntimeError("Error in void faiss::f(int) at /project/faiss/f.cpp:64: Error: 'a == b' failed: no"))
+    'no'
+    """
+    said = re.sub(r"^Error in .*? at \S+?:\d+: ", "", str(error).strip(), flags=re.DOTALL)
+    said = re.sub(r"^Error: '(.*?)' failed:? ?", lambda match: "" if match.end() < len(said) else match[1], said)
+    return said.partition("\n")[0].strip().rstrip(".")

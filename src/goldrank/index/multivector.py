@@ -1,0 +1,261 @@
+"""Items of several vectors, a sentence or a section each: scored by best matches, and ranked by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError, unknown_name
+from goldrank.hits import Gold, Hits
+from goldrank.index.base import checked_ids, checked_vectors
+from goldrank.progress import Progress
+from goldrank.vectors.similarity import normalised
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_BLOCK_NUMBERS = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class MultiVectors:
+    """Documents as runs of rows of one matrix: a document owns sections, a section owns vectors.
+
+    Documents without sections have one section each. Empty sections are dropped, in which nothing can match; a
+    document that has no vector at all stays, without sections.
+    """
+
+    ids: list[str]
+    vectors: NDArray[np.float32]
+    sections: Ints
+    """Section *s* owns the vectors ``sections[s]:sections[s + 1]``."""
+    documents: Ints
+    """Document *d* owns the sections ``documents[d]:documents[d + 1]``."""
+
+    @classmethod
+    def of(cls, documents: Sequence[Any], ids: Sequence[str] | None = None, *, cosine: bool = True) -> MultiVectors:
+        """Documents that are matrices, one row per vector.
+
+        >>> MultiVectors.of([[[1, 0], [0, 1]], [[1, 1]]]).counts.tolist()
+        [2, 1]
+        """
+        return cls.nested([[document] for document in documents], ids, cosine=cosine)
+
+    @classmethod
+    def nested(
+        cls, documents: Sequence[Sequence[Any]], ids: Sequence[str] | None = None, *, cosine: bool = True
+    ) -> MultiVectors:
+        """Documents that are lists of sections, which are matrices; *cosine* normalises the vectors."""
+        kept = [[section for section in document if len(section)] for document in documents]
+        flat = [checked_vectors(section, "section") for document in kept for section in document]
+        if len({section.shape[1] for section in flat}) > 1:
+            raise InputError("the sections have vectors of different dimensions", remedy="encode all with one model")
+        rows = np.concatenate(flat) if flat else np.zeros((0, 0), np.float32)
+        return cls(
+            checked_ids(ids, len(kept), "document"),
+            normalised(rows) if cosine and len(rows) else rows,
+            np.cumsum([0, *map(len, flat)], dtype=np.int64),
+            np.cumsum([0, *map(len, kept)], dtype=np.int64),
+        )
+
+    @property
+    def counts(self) -> Ints:
+        """How many vectors each document has."""
+        return np.diff(self.sections[self.documents])
+
+    def block(self, start: int, stop: int) -> MultiVectors:
+        """The documents from *start* to *stop*, seen in place."""
+        sections = self.sections[self.documents[start] : self.documents[stop] + 1]
+        documents = self.documents[start : stop + 1]
+        rows = self.vectors[sections[0] : sections[-1]]
+        return MultiVectors(self.ids[start:stop], rows, sections - sections[0], documents - documents[0])
+
+    def blocks(self, vectors: int) -> list[tuple[int, int]]:
+        """Runs of documents of about so many vectors, none of them cut."""
+        ends = np.unique(self.sections[self.documents[1:]] // max(1, vectors), return_index=True)[1]
+        edges = np.unique([0, *ends.tolist(), len(self.ids)]).tolist()
+        return list(pairwise(edges))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+Scorer = Callable[[MultiVectors, MultiVectors], Floats]
+
+
+def max_sim(queries: MultiVectors, items: MultiVectors, *, total: bool = False) -> Floats:
+    """Queries by items: the best match of every query vector among the item's, averaged (or summed) over them.
+
+    A pair of which one has no vectors scores -inf, below every other.
+
+    >>> query, items = MultiVectors.of([[[1, 0], [0, 1]]]), MultiVectors.of([[[1, 0]], [[1, 0], [0, 1]], []])
+    >>> max_sim(query, items).tolist()
+    [[0.5, 1.0, -inf]]
+    """
+    best = _best(_similarities(queries, items), items.sections[items.documents])
+    return _combined(best, queries.sections[queries.documents], total)
+
+
+def sum_max_sim(queries: MultiVectors, items: MultiVectors) -> Floats:
+    """As :func:`max_sim`, summed over the query's vectors, as ColBERT does."""
+    return max_sim(queries, items, total=True)
+
+
+def sdr(queries: MultiVectors, items: MultiVectors) -> Floats:
+    """Queries by items: SDR's hierarchical score of articles made of sections made of sentences.
+
+    The best match of a sentence among those of a section, averaged over the sentences of the source section, is
+    how alike two sections are; the best of these over the target's sections, averaged over the source's, is how
+    alike two articles are (Ginzburg et al., Self-Supervised Document Similarity Ranking, ACL Findings 2021).
+    """
+    of_sections = _combined(_best(_similarities(queries, items), items.sections), queries.sections, total=False)
+    return _combined(_best(of_sections, items.documents), queries.documents, total=False)
+
+
+SCORERS: dict[str, Scorer] = {"max_sim": max_sim, "sum_max_sim": sum_max_sim, "sdr": sdr}
+
+
+def _similarities(queries: MultiVectors, items: MultiVectors) -> Floats:
+    if not len(queries.vectors) or not len(items.vectors):
+        return np.zeros((len(queries.vectors), len(items.vectors)))
+    if queries.vectors.shape[1] != items.vectors.shape[1]:
+        raise InputError(
+            f"the query vectors have {queries.vectors.shape[1]} dimensions, the items' {items.vectors.shape[1]}",
+            remedy="encode both with one model",
+        )
+    # In float64, and the score rounded to float32 at the end: equal documents then score the same in any block.
+    return queries.vectors.astype(np.float64) @ items.vectors.T.astype(np.float64)
+
+
+def _best(scores: Floats, edges: Ints) -> Floats:
+    """The maximum over each run of columns; -inf for a run of none."""
+    best = np.full((len(scores), len(edges) - 1), -np.inf)
+    filled = np.diff(edges) > 0
+    if filled.any() and len(scores):
+        # Runs of none take no columns, so those before and after them still meet.
+        best[:, filled] = np.maximum.reduceat(scores, edges[:-1][filled], axis=1)
+    return best
+
+
+def _combined(scores: Floats, edges: Ints, total: bool) -> Floats:
+    """The mean or sum over each run of rows; -inf for a run of none."""
+    combined = np.full((len(edges) - 1, scores.shape[1]), -np.inf)
+    sizes = np.diff(edges)
+    filled = sizes > 0
+    if filled.any():
+        combined[filled] = np.add.reduceat(scores, edges[:-1][filled], axis=0)
+        if not total:
+            combined[filled] /= sizes[filled, None]
+    return combined
+
+
+def multivector_scores(queries: MultiVectors, items: MultiVectors, scorer: str | Scorer = "max_sim") -> Floats:
+    """Queries by items, computed in blocks of bounded size; what a scorer gives is rounded to float32."""
+    score = _scorer(scorer)
+    query_step = max(1, int(_BLOCK_NUMBERS**0.5))
+    item_step = max(1, _BLOCK_NUMBERS // min(query_step, max(1, len(queries.vectors))))
+    scores = np.empty((len(queries), len(items)))
+    item_blocks = [(start, stop, items.block(start, stop)) for start, stop in items.blocks(item_step)]
+    with Progress("scoring documents", total=len(queries), unit="document") as progress:
+        for first, last in queries.blocks(query_step):
+            block = queries.block(first, last)
+            for start, stop, part in item_blocks:
+                scores[first:last, start:stop] = score(block, part).astype(np.float32)
+            progress.advance(last - first)
+    return scores
+
+
+def multivector_hits(
+    queries: MultiVectors,
+    items: MultiVectors,
+    gold: Gold,
+    scorer: str | Scorer = "max_sim",
+    *,
+    exclude_self: bool = False,
+) -> Hits:
+    """Where the gold stands among all items, by counting what scores more and what scores the same.
+
+    Args:
+        queries: the documents asked with; those that the gold does not have are ignored.
+        items: the documents ranked; one without vectors comes last.
+        gold: the right items of each query.
+        scorer: ``max_sim``, ``sum_max_sim``, ``sdr`` or a function of the same kind.
+        exclude_self: leave out the item whose id is the query's.
+
+    >>> documents = MultiVectors.of([[[1, 0]], [[1, 0.1], [0, 1]], [[0, 1]]], ["a", "b", "c"])
+    >>> hits = multivector_hits(documents, documents, Gold({"a": {"b": 1}}), exclude_self=True)
+    >>> hits.above.tolist(), hits.depth.tolist()
+    ([0], [2])
+    """
+    judged = gold.columns
+    place = {name: number for number, name in enumerate(queries.ids)}
+    known = [place[query] for query in judged.queries if query in place]
+    if not known and judged.queries:
+        raise InputError("no query of the gold is among the documents", remedy="check that both use the same ids")
+    asked = _chosen(queries, known)
+    scores = multivector_scores(asked, items, scorer)
+    row_of = {name: row for row, name in enumerate(asked.ids)}
+    position = {name: number for number, name in enumerate(items.ids)}
+    # By descending id, as ties are broken: the larger the number, the earlier the item.
+    by_id = np.empty(len(items), np.int64)
+    by_id[sorted(range(len(items)), key=items.ids.__getitem__)] = np.arange(len(items))
+    counts = np.zeros((4, len(judged.items)), np.int64)
+    counts[0] = -1
+    depth = np.zeros(len(judged.queries), np.int64)
+    dropped = 0
+    for number, query in enumerate(judged.queries):
+        if query not in row_of:
+            continue
+        ranked = np.ones(len(items), bool)
+        if exclude_self and query in position:
+            ranked[position[query]] = False
+            dropped += 1
+        depth[number] = ranked.sum()
+        row = scores[row_of[query]]
+        for at in range(*judged.starts[number : number + 2].tolist()):
+            item = position.get(judged.items[at], -1)
+            if item >= 0 and ranked[item]:
+                counts[:, at] = _count(row, ranked, item, by_id)
+    return Hits(
+        queries=judged.queries,
+        starts=judged.starts,
+        items=judged.items,
+        grade=judged.values,
+        above=counts[0],
+        tied=counts[1],
+        tied_docid=counts[2],
+        tied_input=counts[3],
+        depth=depth,
+        ignored_queries=len(queries) - len(known),
+        dropped_self=dropped,
+    ).within(position)
+
+
+def _count(row: Floats, ranked: NDArray[np.bool_], item: int, by_id: Ints) -> tuple[int, int, int, int]:
+    tied = np.flatnonzero((row == row[item]) & ranked)
+    above = int(((row > row[item]) & ranked).sum())
+    return above, len(tied) - 1, int((by_id[tied] > by_id[item]).sum()), int((tied < item).sum())
+
+
+def _chosen(documents: MultiVectors, numbers: list[int]) -> MultiVectors:
+    parts = [documents.block(number, number + 1) for number in numbers]
+    sections = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.sections) for part in parts)])
+    return MultiVectors(
+        [documents.ids[number] for number in numbers],
+        np.concatenate([documents.vectors[:0], *(part.vectors for part in parts)]),
+        np.concatenate([[0], sections]).cumsum().astype(np.int64),
+        np.cumsum([0, *(len(part.sections) - 1 for part in parts)], dtype=np.int64),
+    )
+
+
+def _scorer(scorer: str | Scorer) -> Scorer:
+    if callable(scorer):
+        return scorer
+    if scorer not in SCORERS:
+        raise unknown_name("scorer", scorer, SCORERS, f"there are: {', '.join(SCORERS)}")
+    return SCORERS[scorer]

@@ -1,0 +1,82 @@
+"""A vocabulary that is looked up where it lies on disk, so that opening a large one costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+_WORDS, _ENDS, _HASHES, _ROWS = "words.bin", "ends.npy", "hashes.npy", "rows.npy"
+
+
+def write_vocabulary(folder: Path, words: Sequence[str]) -> None:
+    """Write *words* so that `MappedVocabulary` finds the row of each: their bytes, and their hashes in order."""
+    encoded = [_encoded(word) for word in words]
+    hashes = np.fromiter(map(_hash, encoded), np.uint64, len(encoded))
+    order = np.argsort(hashes, kind="stable")
+    (folder / _WORDS).write_bytes(b"".join(encoded))
+    np.save(folder / _ENDS, np.cumsum([len(word) for word in encoded], dtype=np.int64))
+    np.save(folder / _HASHES, hashes[order])
+    np.save(folder / _ROWS, order.astype(np.int32))
+
+
+class MappedVocabulary(Mapping[str, int]):
+    """The row of each word, from a folder that `write_vocabulary` filled; words once asked for are remembered."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / _WORDS
+        self._ends, self._hashes, self._rows = (
+            np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (_ENDS, _HASHES, _ROWS)
+        )
+        if not len(self._ends) == len(self._hashes) == len(self._rows) or self._file.stat().st_size != self._size():
+            raise ValueError("the parts of the vocabulary do not fit together")
+        self._bytes = np.memmap(self._file, np.uint8, "r") if self._size() else np.empty(0, np.uint8)
+        self._seen: dict[str, int | None] = {}
+
+    def __getitem__(self, word: str) -> int:
+        row = self._find(word)
+        if row is None:
+            raise KeyError(word)
+        return row
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._find(word) is not None
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __iter__(self) -> Iterator[str]:
+        data, start = self._file.read_bytes(), 0
+        for end in self._ends.tolist():
+            yield data[start:end].decode("utf-8", "surrogatepass")
+            start = end
+
+    def _size(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def _find(self, word: str) -> int | None:
+        if word not in self._seen:
+            self._seen[word] = self._search(_encoded(word))
+        return self._seen[word]
+
+    def _search(self, word: bytes) -> int | None:
+        hash_ = np.uint64(_hash(word))
+        at = int(np.searchsorted(self._hashes, hash_))
+        # Two words may share a hash, so the bytes decide.
+        while at < len(self._hashes) and self._hashes[at] == hash_:
+            row = int(self._rows[at])
+            start = int(self._ends[row - 1]) if row else 0
+            if self._bytes[start : int(self._ends[row])].tobytes() == word:
+                return row
+            at += 1
+        return None
+
+
+def _encoded(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _hash(word: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")

@@ -1,0 +1,1 @@
+"""Vectors: similarity, transforms, and the cache that keeps what was encoded."""

@@ -1,0 +1,298 @@
+"""Similarities: how alike two token sets or two vectors are, each declared once with its range and direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError, unknown_name
+
+Matrix = NDArray[Any]
+# A dense numpy matrix or a scipy.sparse CSR matrix; scipy is imported only where it is needed.
+Vectors = Any
+
+_BLOCK_ELEMENTS = 2**20
+"""How many numbers a temporary may hold."""
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """The declaration of one measure: what it computes and how to read it."""
+
+    name: str
+    formula: str
+    low: float
+    high: float
+    direction: Literal["higher", "lower"]
+    """Which end of the range means alike."""
+    zero: str
+    """What an empty set or a zero vector gives."""
+    citation: str = ""
+    of: Literal["vectors", "tokens"] = "vectors"
+    sparse: bool = False
+    """Whether it also takes scipy.sparse matrices."""
+
+
+SIMILARITIES: dict[str, Similarity] = {
+    made.name: made
+    for made in (
+        Similarity(
+            "jaccard",
+            "|A ∩ B| / |A ∪ B|",
+            0,
+            1,
+            "higher",
+            "two empty sets are equal: 1; an empty set shares nothing with another: 0",
+            "Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11, 1912",
+            of="tokens",
+        ),
+        Similarity("dot", "Σ aᵢbᵢ", -math.inf, math.inf, "higher", "0 with every vector", sparse=True),
+        Similarity(
+            "cosine",
+            "Σ aᵢbᵢ / (‖a‖‖b‖), clipped to [-1, 1]",
+            -1,
+            1,
+            "higher",
+            "0 with every vector, itself included",
+            "Salton, Wong and Yang, A vector space model for automatic indexing, CACM 18, 1975",
+            sparse=True,
+        ),
+        Similarity("euclidean", "√Σ (aᵢ - bᵢ)²", 0, math.inf, "lower", "the length of the other vector", sparse=True),
+        Similarity(
+            "euclidean_similarity",
+            "1 / (1 + √Σ (aᵢ - bᵢ)²)",
+            0,
+            1,
+            "higher",
+            "1 / (1 + the length of the other vector)",
+            "Wang, Kuo and Li, Just Rank: rethinking evaluation with word and sentence similarities, ACL 2022",
+            sparse=True,
+        ),
+        Similarity("manhattan", "Σ |aᵢ - bᵢ|", 0, math.inf, "lower", "the sum of the other vector's absolute values"),
+    )
+}
+
+
+def jaccard(a: str, b: str, tokenise: Callable[[str], Sequence[str]] = str.split) -> float:
+    """The share of tokens that two texts have in common; two texts without tokens are equal.
+
+    >>> jaccard("a b", "b c")
+    0.3333333333333333
+    """
+    left, right = set(tokenise(a)), set(tokenise(b))
+    return len(left & right) / len(left | right) if left or right else 1.0
+
+
+def pairwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
+    """The measure *name* of every row of *a* with every row of *b*, as a dense matrix.
+
+    float32 stays float32 and float64 stays float64 (other numbers become one of them). Beside the result only
+    blocks of bounded size are held.
+
+    >>> pairwise([[5, 2, 2, 6]], [[4, 6, 6, 4], [0, 0, 0, 0]], "cosine").round(7).tolist()
+    [[0.8027267, 0.0]]
+    """
+    a, b = _checked(a, b, name)
+    result = np.empty((a.shape[0], b.shape[0]), a.dtype)
+    step = max(1, _BLOCK_ELEMENTS // max(1, a.shape[1], b.shape[0]))
+    if name == "cosine":
+        b = normalised(b)
+    for start in range(0, a.shape[0], step):
+        rows = slice(start, start + step)
+        result[rows] = _block(a[rows], b, name)
+    return result
+
+
+def rowwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
+    """The measure *name* of each row of *a* with the row of *b* that has the same number.
+
+    >>> float(rowwise([[5, 2, 2, 6]], [[4, 6, 6, 4]], "dot")[0])
+    68.0
+    """
+    a, b = _checked(a, b, name)
+    if a.shape[0] != b.shape[0]:
+        raise InputError(
+            f"the first set has {a.shape[0]} rows and the second {b.shape[0]}",
+            remedy="give as many of one as of the other, or use pairwise for every combination",
+        )
+    result = np.empty(a.shape[0], a.dtype)
+    step = max(1, _BLOCK_ELEMENTS // max(1, a.shape[1]))
+    for start in range(0, a.shape[0], step):
+        rows = slice(start, start + step)
+        result[rows] = _rows(a[rows], b[rows], name)
+    return result
+
+
+def normalised(rows: Vectors) -> Vectors:
+    """The rows at length 1, in their own precision; a zero row stays zero.
+
+    Lengths are taken in float64, so no float32 row is too long or too short for it, and every row comes out
+    the same whichever rows stand beside it.
+
+    >>> normalised(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    if not isinstance(rows, np.ndarray):
+        return _normalised_sparse(rows)
+    wide = _scaled(rows)
+    lengths = np.sqrt(np.add.reduce(wide * wide, axis=1))
+    lengths[lengths == 0] = 1
+    wide /= lengths[:, None]
+    return wide.astype(rows.dtype, copy=False)
+
+
+def _scaled(rows: Matrix) -> NDArray[np.float64]:
+    """A float64 copy whose squares neither overflow nor vanish; scaling by powers of two changes no direction."""
+    wide = np.array(rows, np.float64, order="C")
+    if rows.dtype == np.float64:
+        _, exponents = np.frexp(np.abs(wide).max(axis=1, initial=0))
+        np.ldexp(wide, -exponents[:, None], out=wide)
+    return wide
+
+
+def _normalised_sparse(rows: Vectors) -> Vectors:
+    # The largest value of a row is divided out first, for the same reason as above.
+    counts = np.diff(rows.indptr)
+    row_of_value = np.repeat(np.arange(rows.shape[0]), counts)
+    peaks = np.zeros(rows.shape[0])
+    np.maximum.at(peaks, row_of_value, np.abs(rows.data).astype(np.float64))
+    values = rows.data / np.where(peaks > 0, peaks, 1)[row_of_value]
+    lengths = np.sqrt(np.bincount(row_of_value, values * values, minlength=rows.shape[0]))
+    values /= np.where(lengths > 0, lengths, 1)[row_of_value]
+    return type(rows)((values.astype(rows.dtype), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _block(a: Vectors, b: Vectors, name: str) -> Matrix:
+    """All pairs of two blocks; for cosine, *b* is normalised already."""
+    if name == "dot":
+        return _dense(a @ b.T)
+    if name == "cosine":
+        return np.clip(_dense(normalised(a) @ b.T), -1, 1)
+    return _finish(_distances(a, b, name), name).astype(a.dtype)
+
+
+def _distances(a: Vectors, b: Vectors, name: str) -> NDArray[np.float64]:
+    if not isinstance(a, np.ndarray):
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        squares = _squares(a)[:, None] + _squares(b) - 2 * _dense(a @ b.T)
+        roots: NDArray[np.float64] = np.sqrt(np.maximum(squares, 0))
+        return roots
+    from scipy.spatial.distance import cdist
+
+    kind: Literal["cityblock", "euclidean"] = "cityblock" if name == "manhattan" else "euclidean"
+    distances = np.empty((len(a), len(b)))
+    step = max(1, _BLOCK_ELEMENTS // max(1, a.shape[1]))
+    for start in range(0, len(b), step):
+        distances[:, start : start + step] = cdist(a, b[start : start + step], kind)
+    return distances
+
+
+def _rows(a: Vectors, b: Vectors, name: str) -> Matrix:
+    if name == "cosine":
+        a, b = normalised(a), normalised(b)
+    if name in ("dot", "cosine"):
+        products = a.multiply(b).sum(axis=1) if not isinstance(a, np.ndarray) else np.add.reduce(a * b, axis=1)
+        values = np.asarray(products).reshape(-1)
+        return np.clip(values, -1, 1) if name == "cosine" else values
+    difference = a.astype(np.float64) - b.astype(np.float64)
+    if name == "manhattan":
+        sums: Matrix = np.abs(difference).sum(axis=1).astype(a.dtype)
+        return sums
+    return _finish(np.sqrt(_squares(difference)), name).astype(a.dtype)
+
+
+def _finish(distances: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    return 1 / (1 + distances) if name == "euclidean_similarity" else distances
+
+
+def _squares(rows: Vectors) -> NDArray[np.float64]:
+    squared = rows.multiply(rows) if not isinstance(rows, np.ndarray) else rows * rows
+    return np.asarray(squared.sum(axis=1), np.float64).reshape(-1)
+
+
+def _dense(product: Vectors) -> Matrix:
+    return product if isinstance(product, np.ndarray) else np.asarray(product.toarray())
+
+
+def _checked(a: Vectors, b: Vectors, name: str) -> tuple[Vectors, Vectors]:
+    """Both sides as float matrices of one precision that the measure *name* can take."""
+    if name not in SIMILARITIES:
+        raise unknown_name("similarity", name, SIMILARITIES, "goldrank list similarities")
+    declared = SIMILARITIES[name]
+    if declared.of != "vectors":
+        raise InputError(f"{name} compares token sets, not vectors", remedy="call jaccard(text, text)")
+    a, b = as_matrix(a, "the first set"), as_matrix(b, "the second set")
+    dense = [isinstance(side, np.ndarray) for side in (a, b)]
+    if not (all(dense) or declared.sparse):
+        raise InputError(f"{name} does not take sparse vectors", remedy="call .toarray() on them first")
+    if dense[0] != dense[1]:
+        raise InputError(
+            "one set of vectors is dense and the other sparse", remedy="give both dense or both as scipy CSR matrices"
+        )
+    if a.shape[1] != b.shape[1]:
+        raise InputError(
+            f"the first set has vectors of {a.shape[1]} dimensions and the second of {b.shape[1]}",
+            remedy="encode both with the same model",
+        )
+    precision = np.result_type(a, b)
+    return a.astype(precision, copy=False), b.astype(precision, copy=False)
+
+
+def as_matrix(vectors: Vectors, what: str) -> Vectors:
+    """*vectors* as a float32 or float64 matrix with finite values, or an error that names *what* and the row."""
+    if hasattr(vectors, "tocsr"):
+        matrix = vectors.tocsr()
+        values = matrix.data
+    else:
+        matrix = values = numeric_matrix(vectors, what)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = values = matrix.astype(np.float32 if matrix.dtype == np.float16 else np.float64)
+        values = values if isinstance(values, np.ndarray) else values.data
+    if not np.isfinite(values).all():
+        bad = np.flatnonzero(~np.isfinite(values))[0]
+        sparse = not isinstance(matrix, np.ndarray)
+        row = np.searchsorted(matrix.indptr, bad, "right") - 1 if sparse else bad // matrix.shape[1]
+        raise not_finite(what, int(row))
+    return matrix
+
+
+def numeric_matrix(vectors: object, what: str) -> Matrix:
+    """*vectors* as they are, refused unless they form a numeric matrix; nothing is copied."""
+    try:
+        matrix = np.asanyarray(vectors)
+    except ValueError:
+        raise _ragged(what) from None
+    if matrix.dtype == object and matrix.ndim == 1:
+        raise _ragged(what)
+    if matrix.dtype.kind not in "fiub" or matrix.dtype.itemsize > 8:
+        raise InputError(
+            f"the vectors hold {matrix.dtype} values, not real numbers",
+            where=what,
+            remedy="give a float32 or float64 array",
+        )
+    if matrix.ndim != 2:
+        raise InputError(
+            f"the vectors have {matrix.ndim} axes instead of 2",
+            where=what,
+            remedy="give one row per vector, as vector[None, :] does for a single one",
+        )
+    return matrix
+
+
+def not_finite(what: str, row: int, name: str | None = None) -> InputError:
+    """The error for a vector that holds NaN or an infinity; *name* is its id where it has one."""
+    known = f" (id {name!r})" if name is not None else ""
+    return InputError(
+        f"the vector of row {row}{known} holds NaN or infinite values",
+        where=what,
+        remedy="remove or re-encode that row",
+    )
+
+
+def _ragged(what: str) -> InputError:
+    return InputError("the rows differ in length", where=what, remedy="give vectors of one dimension")

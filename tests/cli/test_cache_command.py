@@ -1,0 +1,126 @@
+"""`goldrank cache`: what is kept is shown in every format, and removed only by those who mean it."""
+
+import csv
+import io
+import json
+import os
+import time
+
+import pytest
+
+from goldrank.cli import cache_command
+from goldrank.cli.main import COMMANDS, main
+from goldrank.vectors.cache import EmbeddingCache
+from vectors.cache_cases import CountingEncoder
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache of two models, one of them not used for ten days."""
+    monkeypatch.setitem(COMMANDS, "cache", "show or clear what is kept")
+    made = EmbeddingCache(tmp_path / "cache")
+    made.encode(CountingEncoder("st:old"), ["a", "b"], "item")
+    os.utime(made.info()[0].folder / "manifest.json", (time.time() - 10 * 86400,) * 2)
+    made.encode(CountingEncoder("st:new", prompts={"query": "find: "}), ["a"], "query")
+    return made
+
+
+def run(capsys, cache, *arguments):
+    code = main(["cache", *arguments, "--folder", str(cache.folder)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def identities(cache):
+    return sorted(entry.identity for entry in cache.info())
+
+
+def test_info_shows_models_counts_and_the_folder(capsys, cache):
+    code, out, err = run(capsys, cache, "info")
+    assert (code, err) == (0, "")
+    for expected in ("st:old", "st:new", "query", "'find: '", "3 vectors", str(cache.folder)):
+        assert expected in out
+
+
+def test_info_as_json_and_csv_carry_the_same(capsys, cache):
+    content = json.loads(run(capsys, cache, "info", "--format", "json")[1])
+    assert content["folder"] == str(cache.folder)
+    assert [entry["identity"] for entry in content["entries"]] == ["st:new", "st:old"]
+    rows = list(csv.DictReader(io.StringIO(run(capsys, cache, "info", "--format", "csv")[1])))
+    assert [{key: str(value) for key, value in entry.items()} for entry in content["entries"]] == rows
+
+
+@pytest.mark.parametrize("look", ["markdown", "latex"])
+def test_info_in_the_other_formats_names_the_models(capsys, cache, look):
+    code, out, _ = run(capsys, cache, "info", "--format", look)
+    assert code == 0
+    assert "st:old" in out
+
+
+def test_info_of_nothing_says_so(capsys, cache, tmp_path):
+    assert run(capsys, EmbeddingCache(tmp_path / "none"), "info")[:2] == (
+        0,
+        f"Nothing to show in {tmp_path / 'none'}.\n",
+    )
+    assert json.loads(run(capsys, cache, "info", "--model", "nobody", "--format", "json")[1])["entries"] == []
+
+
+def test_model_and_age_choose(capsys, cache):
+    for flags, expected in ((["--model", "NEW"], ["st:new"]), (["--older-than", "5"], ["st:old"])):
+        content = json.loads(run(capsys, cache, "info", *flags, "--format", "json")[1])
+        assert [entry["identity"] for entry in content["entries"]] == expected
+
+
+def test_clear_with_yes_removes_what_was_chosen_and_says_what(capsys, cache):
+    code, out, err = run(capsys, cache, "clear", "--older-than", "5", "--yes")
+    assert (code, err) == (0, "")
+    assert "2 vectors" in out
+    assert "removed" in out
+    assert identities(cache) == ["st:new"]
+    assert run(capsys, cache, "clear", "--older-than", "5", "--yes")[1].startswith("Nothing to remove")
+
+
+def test_clear_without_yes_is_refused_where_nobody_can_be_asked(capsys, cache):
+    code, out, err = run(capsys, cache, "clear")
+    assert (code, out) == (2, "")
+    assert "this would remove 3 vectors" in err
+    assert "--yes" in err
+    assert identities(cache) == ["st:new", "st:old"]
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, []), ("no\n", 1, ["st:new"]), ("", 1, ["st:new"])])
+def test_clear_asks_on_a_terminal_and_only_yes_removes(monkeypatch, cache, answer, code, left):
+    cache.clear("old")
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", shown)
+    assert main(["cache", "clear", "--folder", str(cache.folder)]) == code
+    assert "Remove 1 vector (" in shown.getvalue()
+    assert identities(cache) == left
+
+
+@pytest.mark.parametrize("days", ["-1", "nan", "inf"])
+def test_an_age_that_is_none_is_refused(capsys, cache, days):
+    code, _, err = run(capsys, cache, "clear", f"--older-than={days}", "--yes")
+    assert code == 2
+    assert "is not a number of days" in err
+    assert identities(cache) == ["st:new", "st:old"]
+
+
+def test_a_folder_that_is_a_file_is_refused(capsys, cache, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, EmbeddingCache(tmp_path / "file"), "info")
+    assert code == 2
+    assert "the cache cannot be read" in err
+
+
+def test_the_default_folder_is_that_of_the_environment(capsys, cache, monkeypatch, tmp_path):
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
+    (tmp_path / "cache").rename(tmp_path / "embeddings")
+    assert cache_command.run(cache_command.parser().parse_args(["info"])) == 0
+    assert "st:old" in capsys.readouterr().out

@@ -1,0 +1,192 @@
+"""TF-IDF, LSA and BM25 against computations by hand."""
+
+import math
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from goldrank.encoders import load
+from goldrank.errors import InputError
+
+CORPUS = ["the cat the cat sat", "the dog sat", "the bird flew", "cat and dog and bird"]
+
+
+def by_hand(text, corpus, vocabulary):
+    size = len(corpus)
+    counts = Counter(text.lower().split())
+    row = []
+    for word in vocabulary:
+        found = sum(word in other.lower().split() for other in corpus)
+        row.append((1 + math.log2(counts[word])) * math.log2(size / found) if counts[word] else 0.0)
+    return row
+
+
+def test_lfn_is_the_product_of_log_tf_and_idf():
+    encoder = load("tfidf(smart=lfn)")
+    encoder.fit(CORPUS)
+    vocabulary = sorted({word for text in CORPUS for word in text.split()})
+    rows = encoder.encode_items(CORPUS).toarray()
+    np.testing.assert_allclose(rows, [by_hand(text, CORPUS, vocabulary) for text in CORPUS], rtol=1e-6)
+
+
+def test_lfn_with_the_limits_of_the_thesis_drops_rare_and_common_words():
+    rng = random.Random(5)
+    words = [f"w{i}" for i in range(60)]
+    corpus = [
+        " ".join(["always", *rng.choices(words, k=15), *(["rare"] if i < 9 else ["kept"] if i < 19 else [])])
+        for i in range(50)
+    ]
+    encoder = load("tfidf(smart=lfn,min_df=10,max_df=0.8)")
+    encoder.fit(corpus)
+    found = Counter(word for text in corpus for word in set(text.split()))
+    vocabulary = sorted(word for word, count in found.items() if 10 <= count <= 40)
+    assert "kept" in vocabulary
+    assert not {"rare", "always"} & set(vocabulary)
+    rows = encoder.encode_items(corpus).toarray()
+    np.testing.assert_allclose(rows, [by_hand(text, corpus, vocabulary) for text in corpus], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.heavy
+def test_lfn_is_what_gensim_makes():
+    corpora = pytest.importorskip("gensim.corpora")
+    models = pytest.importorskip("gensim.models")
+    tokens = [text.split() for text in CORPUS]
+    dictionary = corpora.Dictionary(tokens)
+    theirs = models.TfidfModel([dictionary.doc2bow(t) for t in tokens], smartirs="lfn")
+    encoder = load("tfidf(smart=lfn)")
+    encoder.fit(CORPUS)
+    names = sorted(dictionary.token2id)
+    for text, row in zip(tokens, encoder.encode_items(CORPUS).toarray(), strict=True):
+        expected = {dictionary[i]: weight for i, weight in theirs[dictionary.doc2bow(text)]}
+        np.testing.assert_allclose(row, [expected.get(name, 0.0) for name in names], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("smart", "weight"), [("nnn", 2.0), ("bnn", 1.0), ("ann", 1.0), ("lnn", 2.0), ("npn", 0.0)])
+def test_each_letter_weighs_as_it_should(smart, weight):
+    encoder = load(f"tfidf(smart={smart})")
+    encoder.fit(CORPUS)
+    row = encoder.encode_items(CORPUS)[0].toarray().ravel()
+    vocabulary = sorted({word for text in CORPUS for word in text.split()})
+    assert row[vocabulary.index("cat")] == pytest.approx(weight)
+
+
+def test_c_normalises_and_a_pair_of_triples_tells_queries_from_items():
+    encoder = load("tfidf(smart=nnn.ltc)")
+    encoder.fit(CORPUS)
+    queries, items = encoder.encode_queries(CORPUS).toarray(), encoder.encode_items(CORPUS).toarray()
+    np.testing.assert_allclose(np.linalg.norm(queries, axis=1), 1.0, rtol=1e-6)
+    assert items.max() == 2.0
+
+
+def test_rows_are_sparse_and_unseen_words_weigh_nothing():
+    encoder = load("tfidf")
+    encoder.fit(CORPUS)
+    rows = encoder.encode_queries(["unseen words only", "cat"])
+    assert rows.format == "csr"
+    assert rows.dtype == np.float32
+    assert rows[0].nnz == 0
+    assert rows[1].nnz == 1
+
+
+@pytest.mark.parametrize("spec", ["tfidf", "lsa:2"])
+def test_an_encoder_that_was_not_fitted_says_so(spec):
+    with pytest.raises(InputError, match=r"call fit\(texts\) first"):
+        load(spec).encode_items(["a"])
+
+
+@pytest.mark.parametrize("texts", [[], ["", " "]])
+def test_a_corpus_without_words_is_refused(texts):
+    with pytest.raises(InputError, match=r"no texts|no word is left"):
+        load("tfidf").fit(texts)
+
+
+def test_lsa_repeats_itself_and_refuses_more_dimensions_than_there_are():
+    corpus = [f"word{i} word{i % 3} common{i % 2} text" for i in range(12)]
+    first, second = load("lsa:4"), load("lsa:4")
+    first.fit(corpus)
+    second.fit(corpus)
+    assert (first.encode_items(corpus) == second.encode_items(corpus)).all()
+    np.testing.assert_allclose(np.linalg.norm(first.encode_items(corpus), axis=1), 1.0, rtol=1e-5)
+    with pytest.raises(InputError, match="lsa:40 needs more than 40 texts"):
+        load("lsa:40").fit(corpus)
+
+
+def bm25_by_hand(query, corpus, k1, b):
+    documents = [Counter(text.split()) for text in corpus]
+    average = sum(sum(d.values()) for d in documents) / len(documents)
+    scores = []
+    for document in documents:
+        score = 0.0
+        for word in query.split():
+            found = sum(word in d for d in documents)
+            if found:
+                idf = math.log(1 + (len(corpus) - found + 0.5) / (found + 0.5))
+                norm = k1 * (1 - b + b * sum(document.values()) / average)
+                score += idf * document[word] / (document[word] + norm)
+        scores.append(score)
+    return scores
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (1.2, 0.0)])
+def test_bm25_follows_the_formula_repeated_query_words_included(k1, b):
+    rng = random.Random(9)
+    corpus = [" ".join(rng.choices([f"w{i}" for i in range(20)], k=rng.randint(1, 12))) for _ in range(30)]
+    searcher = load("bm25", k1=k1, b=b, tokens="split")
+    searcher.index([f"d{i}" for i in range(30)], corpus)
+    run = searcher.search(["q"], ["w1 w2 w2 never"], 100)["q"]
+    expected = {f"d{i}": s for i, s in enumerate(bm25_by_hand("w1 w2 w2 never", corpus, k1, b)) if s > 0}
+    assert run == pytest.approx(expected)
+    assert list(run.values()) == sorted(run.values(), reverse=True)
+
+
+def test_bm25_breaks_ties_by_id_however_the_corpus_is_ordered():
+    ids = [f"d{i:02}" for i in range(20)]
+    for seed in range(3):
+        order = random.Random(seed).sample(ids, len(ids))
+        searcher = load("bm25")
+        searcher.index(order, ["same words here"] * 20)
+        assert list(searcher.search(["q"], ["words"], 3)["q"]) == ["d19", "d18", "d17"]
+
+
+@pytest.mark.parametrize("method", ["lucene", "robertson", "atire", "bm25l", "bm25+"])
+def test_bm25_ranks_only_what_shares_a_word_and_takes_any_k(method):
+    searcher = load("bm25", method=method)
+    searcher.index(["a", "b", "c", "d"], ["cats sleep", "dogs bark", "", "birds fly"])
+    run = searcher.search(["q1", "q2", "q3"], ["cats", "nothing known", ""], 1000)
+    assert run.queries == ["q1", "q2", "q3"]
+    assert list(run["q1"]) == ["a"]
+    assert run["q2"] == run["q3"] == {}
+
+
+def test_bm25_leaves_stopwords_and_stems_only_when_asked():
+    plain, told = load("bm25"), load("bm25(stopwords=en)")
+    for searcher in (plain, told):
+        searcher.index(["a", "b"], ["the cat", "the dogs"])
+    assert len(plain.search(["q"], ["the"], 5)["q"]) == 2
+    assert told.search(["q"], ["the"], 5)["q"] == {}
+
+
+@pytest.mark.heavy
+def test_bm25_stems_when_asked():
+    pytest.importorskip("Stemmer")
+    searcher = load("bm25(stemmer=english)")
+    searcher.index(["a", "b"], ["the cat", "the dogs"])
+    assert list(searcher.search(["q"], ["dog"], 5)["q"]) == ["b"]
+
+
+def test_bm25_says_what_is_wrong():
+    searcher = load("bm25")
+    with pytest.raises(InputError, match="call index"):
+        searcher.search(["q"], ["x"], 5)
+    with pytest.raises(InputError, match="stands for two texts"):
+        searcher.index(["a", "a"], ["x y", "y z"])
+    with pytest.raises(InputError, match="2 ids for 1 texts"):
+        searcher.index(["a", "b"], ["x"])
+    with pytest.raises(InputError, match="has a word"):
+        searcher.index(["a"], [""])
+    searcher.index(["a"], ["some text"])
+    with pytest.raises(InputError, match="k=0"):
+        searcher.search(["q"], ["text"], 0)
+    assert len(searcher.search([], [], 5)) == 0
