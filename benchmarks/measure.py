@@ -7,11 +7,14 @@ import os
 import resource
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 
 
 def job_cpu(module: str, job: str, *arguments: str, repeat: int = 1) -> dict[str, float]:
     """Run ``python -m module job …`` and take the best of *repeat*: what it timed itself, and its peak memory.
+
+    Where the job also gives its wall time, that is the best of them too.
 
     A process of its own for each peer keeps one's memory and warm caches from helping another.
     """
@@ -20,8 +23,11 @@ def job_cpu(module: str, job: str, *arguments: str, repeat: int = 1) -> dict[str
         command = [sys.executable, "-m", module, job, *arguments]
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment())
         result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+        wall = min(result.get("result:wall", inf), best.get("result:wall", inf))
         if not best or result["seconds"] < best["seconds"]:
             best = result
+        if wall < inf:
+            best["result:wall"] = wall
     return best
 
 

@@ -47,22 +47,6 @@ class Index(Protocol):
         """Where the gold stands among all items; an index that only finds its top k refuses, and says why."""
 
 
-class Exact(ExactIndex):
-    """The exact index, with what the protocol asks for."""
-
-    spec = "exact"
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-        return self._items.dimension
-
-    @property
-    def count(self) -> int:
-        """Items held."""
-        return len(self)
-
-
 def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine") -> Index:
     """The index that *spec* names, filled: ``exact``, or ``faiss:`` and a factory string.
 
@@ -74,7 +58,7 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
     if kind == "exact" and not factory:
         # It checks its vectors itself when it first reads them, so that a mapped file is opened at once.
         refuse_sparse(vectors, "item")
-        return Exact(vectors, ids, checked_similarity(similarity))
+        return ExactIndex(vectors, ids, checked_similarity(similarity))
     if kind == "faiss" and factory:
         from goldrank.index.faiss_index import FaissIndex
 

@@ -32,8 +32,9 @@ def exact_hits(
     """Where each gold item lands when all items are ranked by similarity to its query.
 
     Args:
-        queries: one row per query: a float16, float32 or float64 matrix.
-        items: one row per item, of the same dimension; may be memory-mapped and larger than memory.
+        queries: one row per query: a float16, float32 or float64 matrix, or a scipy sparse one.
+        items: one row per item, of the same dimension and kind; a dense one may be memory-mapped and larger than
+            memory.
         gold: the right items of each query, as a Gold or anything Gold() takes.
         similarity: ``cosine`` (rows brought to length 1 in their precision, zero rows stay zero), ``dot``, or
             ``l2`` (nearest first, which is also the order of 1/(1 + distance)).
@@ -49,8 +50,19 @@ def exact_hits(
     >>> hits.above.tolist(), hits.tied.tolist(), hits.depth.tolist()
     ([1], [0], [3])
     """
-    index = ExactIndex(items, item_ids, similarity, threads=threads)
+    index = exact_index(items, item_ids, similarity, threads=threads)
     return index.exact_hits(queries, gold, query_ids, exclude_self, certify=certify, block=block)
+
+
+def exact_index(
+    items: object, ids: Sequence[object] | None = None, similarity: str = "cosine", *, threads: int | None = None
+) -> ExactIndex:
+    """The exact index over dense vectors, or over a scipy sparse matrix."""
+    if hasattr(items, "tocsr"):
+        from goldrank.index.exact_sparse import SparseExactIndex
+
+        return SparseExactIndex(items, ids, similarity, threads=threads)
+    return ExactIndex(items, ids, similarity, threads=threads)
 
 
 class ExactIndex:
@@ -76,8 +88,20 @@ class ExactIndex:
         self._items = Vectors(items, "the items", ids, normalise=similarity == "cosine")
         self._lengths: Floats | None = None
 
+    spec = "exact"
+
     def __len__(self) -> int:
         return len(self._items)
+
+    @property
+    def count(self) -> int:
+        """Items held."""
+        return len(self)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return self._items.dimension
 
     @property
     def ids(self) -> list[str]:

@@ -41,11 +41,14 @@ class Vectors:
         self._normalise = normalise
         self.what = what
         self.dtype: np.dtype[Any] = np.dtype(np.float32 if self._data.dtype in (np.float16, np.float32) else np.float64)
+        self._name(ids, len(self._data))
+
+    def _name(self, ids: Sequence[object] | None, count: int) -> None:
         self._numbered = ids is None
         if ids is not None:
-            self.ids = _ids(ids, len(self._data), what)
+            self.ids = _ids(ids, count, self.what)
             if len(self._position) != len(self.ids):
-                raise _duplicate(self.ids, what)
+                raise _duplicate(self.ids, self.what)
 
     def __len__(self) -> int:
         return len(self._data)
