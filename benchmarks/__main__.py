@@ -45,9 +45,8 @@ def main() -> int:
     options.add_argument("--quick", action="store_true", help="a tenth of the size, to see that it runs")
     options.add_argument("--part", choices=("scoring", "vectors"), help="only this part")
     args = options.parse_args()
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; seconds of CPU time unless it says wall"
-    )
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    print(f"{machine}; seconds of CPU time unless it says wall")
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.data or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from goldrank.index.exact_signs import Matrix, Signs
 
 Mask = NDArray[np.bool_]
 
-QUERY_BLOCK = 2048
+QUERY_BLOCK = 1024
 """How many queries, or gold items of them, are compared at once."""
 
 
