@@ -76,8 +76,8 @@ def ir_measures_file(qrels: str, run: str) -> tuple[float, dict[str, float]]:
     from ir_measures import AP, RR, P, R, nDCG
 
     def work() -> dict[str, float]:
-        gold: Any = ir_measures.read_trec_qrels(qrels)  # type: ignore[no-untyped-call]
-        results: Any = ir_measures.read_trec_run(run)  # type: ignore[no-untyped-call]
+        gold: Any = ir_measures.read_trec_qrels(qrels)
+        results: Any = ir_measures.read_trec_run(run)
         values = ir_measures.calc_aggregate([nDCG @ 10, AP, RR @ 10, R @ 100, P @ 10], gold, results)
         return {str(name): float(value) for name, value in values.items()}
 

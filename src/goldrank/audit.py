@@ -241,7 +241,7 @@ def plot_audit(made: Audit, path: PathLike) -> None:
     names = [str(metric) for metric in made.metrics]
     figure = Figure(figsize=(8.5, 2.4 * len(names) + 2.8), layout="constrained")
     axes = figure.subplots(len(names) + 1, 1, sharex=True, squeeze=False)[:, 0]
-    colours = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]
+    colours = mpl.colormaps["tab10"](range(10))
     for number, audited in enumerate(made.indexes):
         look = {"color": colours[number % 10], "marker": "osD^vP"[number // 10 % 6], "label": audited.factory}
         for axis, pair in zip(axes, audited.pairs, strict=False):
