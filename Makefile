@@ -11,6 +11,7 @@ demo: $(VENV)/.base
 	$(BIN)/goldrank demo
 
 test: $(VENV)/.test
+	$(BIN)/python -m pytest --doctest-modules src/goldrank
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/.heavy

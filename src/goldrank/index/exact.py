@@ -85,8 +85,11 @@ class ExactIndex:
             raise unknown_name("similarity to rank by", similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
         self.similarity = similarity
         self._threads = _positive("threads", threads) or default_threads()
-        self._items = Vectors(items, "the items", ids, normalise=similarity == "cosine")
+        self._items = self._taken(items, "the items", ids)
         self._lengths: Floats | None = None
+
+    def _taken(self, data: object, what: str, ids: Sequence[object] | None) -> Vectors:
+        return Vectors(data, what, ids, normalise=self.similarity == "cosine")
 
     spec = "exact"
 
@@ -185,7 +188,7 @@ class ExactIndex:
         return Run(rows)
 
     def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> Vectors:
-        asked = Vectors(queries, "the queries", ids, normalise=self.similarity == "cosine")
+        asked = self._taken(queries, "the queries", ids)
         refuse_other_dimension(asked, self._items)
         asked.check(self._threads)
         return asked.at(np.result_type(asked.dtype, self._items.dtype))

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints, Run
-from goldrank.index.exact import RANKABLE, ExactIndex
+from goldrank.index.exact import ExactIndex
 from goldrank.index.exact_blocks import count_columns
 from goldrank.index.exact_counting import Counts, Rows
 from goldrank.index.exact_signs import difference_signs
-from goldrank.index.exact_vectors import Vectors, default_threads, refuse_other_dimension
+from goldrank.index.exact_vectors import Vectors, refuse_other_dimension
 from goldrank.progress import Progress
 from goldrank.vectors.similarity import as_matrix, normalised
 
@@ -45,6 +45,11 @@ class SparseVectors(Vectors):
 
     def __len__(self) -> int:
         return int(self._data.shape[0])
+
+    @cached_property
+    def no_negatives(self) -> bool:
+        """Whether no number is negative: a product of two such sets is 0 only where they share no term."""
+        return bool((self.matrix.data >= 0).all())
 
     @property
     def matrix(self) -> Any:
@@ -77,24 +82,13 @@ class SparseExactIndex(ExactIndex):
     [1]
     """
 
-    def __init__(
-        self,
-        items: Any,
-        ids: Sequence[object] | None = None,
-        similarity: str = "cosine",
-        *,
-        threads: int | None = None,
-    ) -> None:
-        if similarity not in RANKABLE:
-            raise unknown_name("similarity to rank by", similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
-        self.similarity = similarity
-        self._threads = threads or default_threads()
-        self._items: SparseVectors = SparseVectors(items, "the items", ids, normalise=similarity == "cosine")
-        # Without negative numbers a score of 0 means that no term is shared, so it is exact.
-        self._no_negatives = bool((self._items.matrix.data >= 0).all())
+    _items: SparseVectors
+
+    def _taken(self, data: Any, what: str, ids: Sequence[object] | None) -> SparseVectors:
+        return SparseVectors(data, what, ids, normalise=self.similarity == "cosine")
 
     def _query_vectors(self, queries: Any, ids: Sequence[object] | None) -> SparseVectors:
-        asked = SparseVectors(queries, "the queries", ids, normalise=self.similarity == "cosine")
+        asked = self._taken(queries, "the queries", ids)
         refuse_other_dimension(asked, self._items)
         return asked
 
@@ -127,10 +121,11 @@ class SparseExactIndex(ExactIndex):
     ) -> None:
         used, within = np.unique(part.column, return_inverse=True)
         size = block or max(1, _BLOCK_ELEMENTS // len(rows))
+        zeros_are_exact = self._items.no_negatives and asked.no_negatives and self.similarity != "l2"
         for start in range(0, len(self), size):
             items = np.arange(start, min(start + size, len(self)))
             differences = self._scores(items, asked, used)[:, within.reshape(-1)]
-            zero = differences == 0 if self._no_negatives and self.similarity != "l2" else None
+            zero = differences == 0 if zeros_are_exact else None
             differences -= gold_scores
             rivals = (items[:, None] != part.gold) & (items[:, None] != part.own)
             above = (differences > margins) & rivals
