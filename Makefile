@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := pyproject.toml setup.py src/goldrank/native/_native.cpp
+SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp)
 
 .PHONY: demo test test-all lint format bench docs fuzz clean
 

@@ -1,4 +1,4 @@
-"""The parts that exact counting moves: blocks of items and queries, rounds of gold items, and counts of masks."""
+"""The parts that exact counting moves: blocks of items and queries, rounds of gold items, and their arithmetic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from goldrank.hits import Floats, Ints
 from goldrank.index.exact_signs import Matrix, Signs
 
-Mask = NDArray[np.bool_]
-
-QUERY_BLOCK = 1024
+QUERY_BLOCK = 2048
 """How many queries, or gold items of them, are compared at once."""
 
 
@@ -74,27 +72,6 @@ def rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
         yield Round(within[part], rows[part])
 
 
-def count_columns(mask: Mask) -> Ints:
-    """How many are true in each column."""
-    counts = np.zeros(mask.shape[1], np.int64)
-    as_bytes = mask.view(np.uint8)
-    # Up to 255 rows fit into a byte, and bytes add up eight times as fast as integers.
-    for start in range(0, len(mask), 255):
-        counts += np.add.reduce(as_bytes[start : start + 255], axis=0, dtype=np.uint8)
-    return counts
-
-
-def true_places(mask: Mask) -> tuple[Ints, Ints]:
-    """The rows and columns where a contiguous mask is true, found eight at a time because few are."""
-    flat = mask.reshape(-1)
-    whole = len(flat) // 8 * 8
-    words = np.flatnonzero(flat[:whole].view(np.uint64) != 0)
-    candidates = (8 * words[:, None] + np.arange(8)).reshape(-1)
-    places = np.concatenate((candidates[flat[candidates]], whole + np.flatnonzero(flat[whole:])))
-    row, column = np.divmod(places, mask.shape[1])
-    return row, column
-
-
 def signs_outside(differences: Floats, margin: Floats) -> Signs:
     """1 or -1 where a difference exceeds its margin, else 0."""
     signs: Signs = (differences > margin).astype(np.int8)
@@ -117,4 +94,7 @@ def ldexp(values: Matrix, exponents: int | NDArray[np.integer]) -> Matrix:
     """The values times powers of two; as they are where that would change nothing."""
     if isinstance(exponents, (int, np.integer)) and exponents == 0:
         return values
+    if values.dtype == np.float64 and np.abs(exponents).max(initial=0) < 1000:
+        # A product with a power of two is as exact, and ten times as fast.
+        return values * np.ldexp(1.0, exponents)
     return np.ldexp(values, exponents)

@@ -21,24 +21,26 @@ from goldrank.index.exact_blocks import (
     Block,
     QueryBlock,
     Round,
-    count_columns,
     half_squares,
     is_whole,
     ldexp,
     rounds,
     signs_outside,
-    true_places,
 )
 from goldrank.index.exact_signs import Matrix, Signs, difference_signs
 from goldrank.index.exact_vectors import CHUNK, Vectors, single_threaded_blas, spread
+from goldrank.native import count_beyond, places_between
+from goldrank.native.counting_fallback import Mask, count_columns
 from goldrank.progress import Progress
 
-_BLOCK_ELEMENTS = 2**20
+_BLOCK_ELEMENTS = 2**21
 _PAIR_ELEMENTS = 2**20
 # Products of a single row or column take another kernel, whose sums may differ in the last bit.
 _LEAST_SIDE = 8
 # From this share of open pairs on, treating the whole block in float64 is cheaper than going pair by pair.
 _DENSE_SHARE = 128
+# Sorting all ids takes longer than comparing so many of them.
+_FEW_IDS = 64
 # Within these no product of two vectors leaves the range of a float32, and the items are used as they are.
 _SAFE_EXPONENT = 40
 
@@ -220,36 +222,41 @@ class Counter:
 
     def _count_round(self, block: Block, scores: Matrix, each: Round) -> None:
         rows = each.rows
-        compared = scores[:, each.columns]
-        above = self._buffer("above", compared.shape, np.dtype(bool))
-        not_below = self._buffer("not_below", compared.shape, np.dtype(bool))
+        compared = scores[:, each.columns] if isinstance(each.columns, slice) else scores.take(each.columns, axis=1)
         low, high = self._limits(rows, block.length)
-        np.greater(compared, high, out=above)
-        np.greater_equal(compared, low, out=not_below)
-        # The judged item is no rival of its own, whatever the product made of it.
+        sure, reached = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        # The judged item is no rival of its own, whatever the product made of it, but it is one of the others'.
         gold = self._rows.gold[rows]
         here = np.flatnonzero((gold >= block.start) & (gold < block.stop))
-        above[gold[here] - block.start, here] = not_below[gold[here] - block.start, here] = False
-        sure = count_columns(above)
-        near = count_columns(not_below) - sure
+        at_gold = gold[here] - block.start, here
+        kept = compared[at_gold]
+        compared[at_gold] = -np.inf
+        count_beyond(compared, low, high, sure, reached)
+        near = reached - sure
         open_pairs = int(near.sum())
-        if open_pairs * _DENSE_SHARE > above.size:
+        if open_pairs * _DENSE_SHARE > compared.size:
             at = np.flatnonzero(near)
             sure[at] = 0
-            signs = above[:, at].astype(np.int8) - ~not_below[:, at]
-            self._count_signs(block, rows[at], self._block_signs(block, rows[at]) if self._certify else signs)
+            self._count_signs(block, rows[at], self._dense_signs(block, rows[at], compared[:, at], low[at], high[at]))
         elif open_pairs:
-            np.logical_xor(above, not_below, out=not_below)
-            self._count_pairs(block, rows, *true_places(not_below))
+            places = np.frombuffer(places_between(compared, low, high), np.int64)
+            self._count_pairs(block, rows, *np.divmod(places, len(rows)))
+        compared[at_gold] = kept
         with self._lock:
             self._counts.above[rows] += sure
+
+    def _dense_signs(self, block: Block, rows: Ints, scores: Matrix, low: Matrix, high: Matrix) -> Signs:
+        if self._certify:
+            return self._block_signs(block, rows)
+        signs: Signs = (scores > high).astype(np.int8) - (scores < low)
+        return signs
 
     def _count_pairs(self, block: Block, rows: Ints, item: Ints, place: Ints) -> None:
         """Add the outcome of single open pairs: an item of the block against the judged item at a place of *rows*."""
         signs = self._pair_signs(block, item, rows[place]) if self._certify else np.zeros(len(item), np.int8)
         won, tied = place[signs > 0], signs == 0
         place, item, gold = place[tied], block.start + item[tied], self._rows.gold[rows[place[tied]]]
-        by_docid = place[self._id_ranks[item] > self._id_ranks[gold]] if len(place) else place
+        by_docid = place[self._ids_after(item, gold)]
         by_input = place[item < gold]
         self._add(rows, *(np.bincount(found, minlength=len(rows)) for found in (won, place, by_docid, by_input)))
 
@@ -324,6 +331,14 @@ class Counter:
             gold = self._items.take(self._rows.gold[rows[part]])
             signs[part] = difference_signs(queries, block.rows[item[part]], gold, squared=self._squared)
         return signs
+
+    def _ids_after(self, items: Ints, others: Ints) -> Mask:
+        """Whether the id of an item comes after that of another."""
+        if len(items) <= _FEW_IDS:
+            pairs = zip(items.tolist(), others.tolist(), strict=True)
+            return np.array([self._items.name(item) > self._items.name(other) for item, other in pairs], bool)
+        after: Mask = self._id_ranks[items] > self._id_ranks[others]
+        return after
 
     @cached_property
     def _id_ranks(self) -> Ints:

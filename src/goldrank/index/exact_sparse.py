@@ -15,10 +15,10 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints, Run
 from goldrank.index.exact import ExactIndex
-from goldrank.index.exact_blocks import count_columns
 from goldrank.index.exact_counting import Counts, Rows
 from goldrank.index.exact_signs import difference_signs
 from goldrank.index.exact_vectors import Vectors, refuse_other_dimension
+from goldrank.native.counting_fallback import count_columns
 from goldrank.progress import Progress
 from goldrank.vectors.similarity import as_matrix, normalised
 

@@ -63,6 +63,10 @@ class Vectors:
         """The id of each row."""
         return [str(row) for row in range(len(self))]
 
+    def name(self, row: int) -> str:
+        """The id of one row."""
+        return str(row) if self._numbered else self.ids[row]
+
     @cached_property
     def _position(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.ids)}
@@ -106,7 +110,7 @@ class Vectors:
             finite = np.isfinite(rows).all(axis=1)
             if not finite.all():
                 row = start + int(np.argmin(finite))
-                raise not_finite(self.what, row, self.ids[row])
+                raise not_finite(self.what, row, self.name(row))
             largest = float(np.abs(rows).max(initial=0))
             if largest == 0:
                 return 0.0
