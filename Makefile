@@ -16,8 +16,8 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.heavy
 	$(BIN)/python -m pytest -m heavy
-	# Tests that skip where Hugging Face datasets are missing.
-	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py
+	# Tests that skip where Hugging Face datasets, ir_datasets or gensim are missing.
+	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/io/collections tests/tasks/test_catalogue.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -10,8 +10,8 @@ import goldrank
 ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
-    "errors", "progress", "native", "io", "hits", "encoders", "vectors", "index", "metrics", "stats", "scoring",
-    "comparing", "reasons", "audit", "cli",
+    "errors", "progress", "native", "io", "hits", "fusion", "encoders", "vectors", "index", "metrics", "stats",
+    "scoring", "comparing", "reasons", "audit", "tasks", "store", "running", "cli",
 ]  # fmt: skip
 
 

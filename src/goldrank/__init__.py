@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from goldrank.index.exact import exact_hits
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
+    from goldrank.store import Store
+    from goldrank.tasks import Evaluation, Task, evaluate
 
 __version__ = "0.1.0"
 
@@ -22,6 +24,8 @@ _HOMES = {
     "goldrank.index.exact": ("exact_hits",),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
+    "goldrank.store": ("Store",),
+    "goldrank.tasks": ("Evaluation", "Task", "evaluate"),
 }
 
 __all__ = [
@@ -29,6 +33,7 @@ __all__ = [
     "Bootstrap",
     "Comparison",
     "Conventions",
+    "Evaluation",
     "Gold",
     "GoldrankError",
     "Hits",
@@ -39,8 +44,11 @@ __all__ = [
     "Run",
     "Score",
     "Scores",
+    "Store",
+    "Task",
     "compare",
     "compare_hits",
+    "evaluate",
     "exact_hits",
     "score",
     "score_hits",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -155,19 +156,39 @@ def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
             )
 
 
-def _pairs(scores: Mapping[str, Scores], test: str, bootstrap: Bootstrap) -> list[Pair]:
-    names = list(scores)
+def _pairs(scores: Mapping[str, Scores], test: str, how: Bootstrap) -> list[Pair]:
+    found = [
+        _pair(metric, scores[first][metric], scores[second][metric], first, second, test, how.seed)
+        for first, second in combinations(scores, 2)
+        for metric in scores[first]
+    ]
+    bounds = _intervals([differences for _, differences in found if differences is not None], how)
     pairs = []
-    for i, first in enumerate(names):
-        for second in names[i + 1 :]:
-            for metric in scores[first]:
-                pairs.append(
-                    _pair(metric, scores[first][metric], scores[second][metric], first, second, test, bootstrap)
-                )
+    for pair, differences in found:
+        interval = None if differences is None else next(bounds)
+        geometric = scores[pair.a][pair.metric].metric.definition.aggregate == "geometric"
+        pairs.append(pair if geometric else replace(pair, interval=interval))
     return pairs
 
 
-def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, how: Bootstrap) -> Pair:
+def _intervals(columns: Sequence[Floats], how: Bootstrap) -> Iterator[stats.Interval | None]:
+    """The interval of each column, from one set of resamples for all columns over as many queries."""
+    made: dict[int, stats.Interval | None] = {}
+    for size in {len(column) for column in columns}:
+        places = [place for place, column in enumerate(columns) if len(column) == size]
+        found = stats.intervals(
+            [stats.Sample(columns[place]) for place in places],
+            resamples=how.resamples,
+            level=how.level,
+            method=how.method,
+            seed=how.seed,
+        )
+        made.update(zip(places, found, strict=True))
+    return (made[place] for place in range(len(columns)))
+
+
+def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, seed: int) -> tuple[Pair, Floats | None]:
+    """Everything of a pair but its interval, and the differences that gives, if any."""
     both = ~(np.isnan(a.values) | np.isnan(b.values))
     raw = (b.values - a.values)[both]
     differences, note = _differences(a, b, both)
@@ -177,22 +198,15 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, h
         wins, ties, losses, note,
     )  # fmt: skip
     if differences is None:
-        return pair
-    (interval,) = stats.intervals(
-        [stats.Sample(differences)],
-        resamples=how.resamples,
-        level=how.level,
-        method=how.method,
-        seed=how.seed,
-    )
+        return pair, None
     geometric = a.metric.definition.aggregate == "geometric"
-    return replace(
+    tested = replace(
         pair,
-        interval=None if geometric else interval,
-        p=stats.paired_test(test, differences, a.values[both], b.values[both], seed=how.seed).p,
+        p=stats.paired_test(test, differences, a.values[both], b.values[both], seed=seed).p,
         effect=stats.effect_size(differences),
         detectable=math.nan if geometric else stats.smallest_detectable(differences),
     )
+    return tested, differences
 
 
 def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:

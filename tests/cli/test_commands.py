@@ -169,20 +169,14 @@ def test_explain_in_json(capsys):
 
 
 @pytest.mark.parametrize(
-    "what", ["metrics", "profiles", "conventions", "formats", "models", "transforms", "similarities"]
+    "what",
+    ["tasks", "collections", "metrics", "profiles", "conventions", "formats", "models", "transforms", "similarities"],
 )
 @pytest.mark.parametrize("look", ["table", "json", "csv", "markdown", "latex"])
 def test_list_prints_every_list_in_every_format(capsys, what, look):
     code, out, err = run(capsys, "list", what, "--format", look)
     assert (code, err) == (0, "")
     assert len(out.splitlines()) > 5
-
-
-def test_demo_scores_and_compares_the_built_in_runs(capsys):
-    code, out, _ = run(capsys, "demo")
-    assert code == 0
-    assert "$ goldrank score" in out
-    assert "beats" in out
 
 
 def test_standard_input_can_be_the_run(files, tmp_path):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from goldrank.cli import numbers, options, results
+from goldrank.cli import numbers, options, results, stored
 from goldrank.cli.grids import Cell, Grid, render
-from goldrank.comparing import Comparison, Pair, compare
+from goldrank.comparing import Comparison, Pair, compare, compare_hits
+from goldrank.errors import InputError
 from goldrank.metrics import parse_all
 
 _EXAMPLES = """\
@@ -15,6 +16,7 @@ _EXAMPLES = """\
   goldrank compare qrels.txt *.run -m ndcg@10 -m mrr@10 --correction bh
   goldrank compare qrels.txt a.run b.run -m hit_rate@10 --test mcnemar
   goldrank compare qrels.txt a.run b.run --common --format json
+  goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -m mrr
 """
 _TESTS = {
     "randomisation": "randomisation test",
@@ -28,8 +30,11 @@ _CORRECTIONS = {"holm": "after Holm", "bh": "after Benjamini–Hochberg", "none"
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("compare", "Compare runs query by query.", _EXAMPLES)
-    options.add_data(made, "+")
+    options.add_data(made, "*")
+    stored.add_store(made)
     options.add_metrics(made)
+    # A stored run has a profile of its own, so it must be known whether one was asked for.
+    made.set_defaults(profile=None)
     made.add_argument("--test", choices=tuple(_TESTS), default="randomisation", help="paired test (two-sided)")
     made.add_argument("--correction", choices=tuple(_CORRECTIONS), default="holm", help="for several comparisons")
     made.add_argument(
@@ -47,43 +52,64 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and show."""
+    how = {
+        "common": args.common,
+        "test": args.test,
+        "correction": args.correction,
+        "family": args.family,
+        "alpha": args.alpha,
+        "bootstrap": options.bootstrap(args),
+        **options.conventions(args),
+    }
+    comparison = _compare_stored(args, how) if stored.are_keys(args) else _compare_files(args, how)
+    options.emit(show(comparison, args.format), args)
+    return 0
+
+
+def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
+    stored.refuse_no_runs(args)
     names = options.run_names(args.runs)
     metrics = None if args.metric is None else parse_all(args.metric)
-    how, changes, gold = options.bootstrap(args), options.conventions(args), options.read_gold(args)
-    comparison = compare(
+    gold = options.read_gold(args)
+    return compare(
         gold,
         {name: options.read_run(args, path) for name, path in names.items()},
         metrics,
-        profile=args.profile,
+        profile=args.profile or "standard",
         corpus=options.read_corpus(args),
-        common=args.common,
-        test=args.test,
-        correction=args.correction,
-        family=args.family,
-        alpha=args.alpha,
-        bootstrap=how,
-        **changes,
+        **how,
     )
-    options.emit(show(comparison, args.format), args)
-    return 0
+
+
+def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
+    runs = stored.find(args)
+    if len(runs) < 2:
+        raise InputError("a comparison needs two runs or more", remedy="name at least two")
+    profile = stored.own_profile(runs, args.profile)
+    metrics = stored.own_metrics(runs, args, profile)
+    hits, notes = stored.count(runs, profile, options.conventions(args))
+    stored.refuse_different_gold(runs, hits)
+    stored.print_notes(notes)
+    return compare_hits(hits, metrics, profile=profile, **how)
 
 
 def show(comparison: Comparison, look: str) -> str:
     """The comparison in the format asked for."""
     if look == "json":
-        return results.to_json(_as_json(comparison))
+        return results.to_json(as_json(comparison))
     if look == "csv":
         return _as_csv(comparison)
-    shown = render([_scores_grid(comparison), _pairs_grid(comparison)], look)
+    shown = render([scores_grid(comparison), _pairs_grid(comparison)], look)
     verdicts = "\n".join(_verdict(pair, comparison) for pair in comparison.pairs)
     return verdicts + "\n\n" + shown if look == "table" else shown
 
 
-def _scores_grid(comparison: Comparison) -> Grid:
+def scores_grid(comparison: Comparison) -> Grid:
+    """Runs by metrics, with superscripts for the runs that each significantly beats."""
     runs = list(comparison.scores)
     marks = dict(zip(runs, numbers.letters(len(runs)), strict=True))
     superscripts = {
-        (run, metric): "".join(marks[beaten] for beaten in comparison.better_than(metric, run)).translate(
+        (run, metric): "".join(sorted(marks[beaten] for beaten in comparison.better_than(metric, run))).translate(
             numbers.SUPERSCRIPTS
         )
         for run in runs
@@ -166,7 +192,8 @@ def _verdict(pair: Pair, comparison: Comparison) -> str:
     )
 
 
-def _as_json(comparison: Comparison) -> dict[str, Any]:
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """The scores in the shape of `score`, and every pair."""
     content = results.scores_json(list(comparison.scores.values()), intervals=True, per_query=False)
     content["comparison"] = {
         "test": comparison.test,

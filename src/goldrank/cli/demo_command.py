@@ -1,32 +1,72 @@
-"""`goldrank demo`: the built-in gold and two runs, scored and compared, with the commands that do it."""
+"""`goldrank demo`: the main job on built-in models and data, from texts to a leaderboard and its worst queries."""
 
 from __future__ import annotations
 
 import argparse
-from importlib.resources import as_file, files
+import sys
+import time
 
-from goldrank.cli import compare_command, options, score_command
+from goldrank.cli import options
+from goldrank.cli.run_command import show_board
+from goldrank.running import Leaderboard, run_all
+from goldrank.store import Store
 
+MODELS = ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)")
+TASKS = ("wines", "games", "questions")
 _EXAMPLES = """\
   goldrank demo
+  goldrank demo --store ./my-runs
 """
-_METRICS = ["-m", "ndcg@10", "-m", "map", "-m", "mrr", "-m", "recall@20", "-m", "hit_rate@1"]
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = options.new_parser("demo", "Score and compare two small built-in runs.", _EXAMPLES)
+    made = options.new_parser("demo", "Evaluate five built-in models on three built-in tasks.", _EXAMPLES)
+    made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
     made.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the two commands on the built-in files, and say which they are."""
-    with as_file(files("goldrank") / "demo") as folder:
-        data = [str(folder / name) for name in ("qrels.txt", "lexical.run", "dense.run")]
-        for name, command in (("score", score_command), ("compare", compare_command)):
-            print(f"$ goldrank {name} qrels.txt lexical.run dense.run {' '.join(_METRICS)}\n")
-            command.run(command.parser().parse_args([*data, *_METRICS]))
-            print()
-        print(f"The files are in {folder}; `goldrank explain ndcg@10` says what a number means.")
+    """Run what a user would run, and say how."""
+    started = time.perf_counter()
+    store = Store.open(args.store)
+    written = " ".join(f'"{model}"' if "(" in model else model for model in MODELS)
+    print(f"$ goldrank run -m {written} -t {' '.join(TASKS)} --worst 3\n", flush=True)
+    boards = []
+    for board in run_all(
+        MODELS, TASKS, store=store, report=lambda line: print(f"goldrank: {line}", file=sys.stderr, flush=True)
+    ):
+        boards.append(board)
+        print(show_board(board, worst=3), end="\n\n", flush=True)
+    for board in boards:
+        print(_verdict(board))
+    fresh = sum(outcome.fresh for board in boards for outcome in board.outcomes)
+    total = sum(len(board.outcomes) for board in boards)
+    best = boards[-1].best.stored.key
+    print(
+        f"\n{total} results, {fresh} of them evaluated now, in {time.perf_counter() - started:.1f} s; "
+        f"they are in {store.where}.\n"
+        f"Next: goldrank runs show {best} · goldrank score {best} --profile beir · goldrank run -m bm25 -t ./my-folder"
+    )
     return 0
+
+
+def _verdict(board: Leaderboard) -> str:
+    """Who is best on the task, and whom that beats for sure."""
+    best, comparison = board.best.model, board.comparison
+    metric = next(iter(comparison.scores[best]))
+    beaten = comparison.better_than(metric, best)
+    rest = [model for model in comparison.scores if model not in (best, *beaten)]
+    said = f"On {board.task.name}, {best} is best by {metric}"
+    said += f"; it is significantly better than {_listed(beaten)}" if beaten else "; no difference is significant"
+    if rest:
+        could = [pair.detectable for pair in comparison.pairs if pair.metric == metric and {best} < {pair.a, pair.b}]
+        queries = comparison.scores[best].counts.queries
+        said += f", and {queries} queries cannot tell it from {_listed(rest)}"
+        said += f" (they would show a difference of {max(could):.2f})"
+    return said + "."
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""`goldrank list`: the metrics, profiles, conventions and file formats there are."""
+"""`goldrank list`: the tasks, models, metrics, profiles and everything else that has a name."""
 
 from __future__ import annotations
 
@@ -58,11 +58,16 @@ _ARGUMENTS = {"none": "", "optional": "[:k]", "required": ":k"}
 
 def _models() -> list[dict[str, str]]:
     from goldrank.encoders import KINDS
+    from goldrank.encoders.pair_scorers import PAIR_KINDS
+    from goldrank.fusion import METHODS
 
-    return [
-        {"model": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
-        for name, kind in KINDS.items()
+    rows = [
+        {"model": name, "what": what + kind.summary, "example": kind.example, "install": kind.install or "built in"}
+        for what, kinds in (("", KINDS), ("pairs: ", PAIR_KINDS))
+        for name, kind in kinds.items()
     ]
+    fused = f"several models fused by {', '.join(METHODS)}"
+    return [*rows, {"model": "fuse", "what": fused, "example": "fuse:rrf(bm25,wordllama)", "install": "built in"}]
 
 
 def _transforms() -> list[dict[str, str]]:
@@ -88,7 +93,30 @@ def _similarities() -> list[dict[str, str]]:
     ]
 
 
+def _tasks() -> list[dict[str, str]]:
+    from goldrank.tasks import TASKS
+
+    return [
+        {
+            "task": task.name,
+            "kind": task.kind,
+            "what": task.summary,
+            "data": "built in" if task.about is not None and task.about.source == "goldrank" else "by path or download",
+            "original": "" if task.about is None else task.about.original,
+        }
+        for task in TASKS.values()
+    ]
+
+
+def _collections() -> list[dict[str, str]]:
+    from goldrank.io.collections import READERS
+
+    return [{"collection": name, "layout": reader.summary} for name, reader in READERS.items()]
+
+
 _LISTS = {
+    "tasks": _tasks,
+    "collections": _collections,
     "models": _models,
     "transforms": _transforms,
     "similarities": _similarities,

@@ -9,15 +9,18 @@ from importlib import import_module
 from goldrank.errors import GoldrankError, unknown_name
 
 COMMANDS = {
+    "run": "evaluate any models on any tasks, store the results, show who is better",
     "score": "score runs against gold: any metric, any convention, with intervals",
     "compare": "compare runs query by query: is the difference real?",
     "explain": "what a metric means, its formula and variants, and which tool prints which",
-    "list": "list metrics, profiles, conventions, models, transforms, similarities or file formats",
+    "list": "list tasks, models, metrics, profiles and everything else that has a name",
     "similarity": "how alike texts are, by every measure side by side",
     "index": "build, search and describe an index of texts",
     "audit": "what an approximate index does to the metric",
+    "runs": "list, show, export and delete stored runs",
+    "data": "check or convert a collection of documents, queries and gold",
     "cache": "what encoded texts are kept, and removing them",
-    "demo": "score and compare two small built-in runs",
+    "demo": "five built-in models on three built-in tasks",
 }
 
 _USAGE = """\
@@ -29,6 +32,7 @@ commands:
 {commands}
 
 examples:
+  goldrank run -m bm25 wordllama -t ./my-folder
   goldrank score qrels.txt bm25.run
   goldrank score qrels.txt *.run -m ndcg@10 -m mrr --format latex
   goldrank compare qrels.txt bm25.run dense.run -m ndcg@10

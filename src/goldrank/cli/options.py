@@ -18,12 +18,19 @@ FORMATS = ("table", "json", "csv", "markdown", "latex")
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are one sentence like every other error, without the usage above it."""
 
+    intermixed = False
+    """Whether options may stand between the files; argparse by itself ends an optional list at the first one."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments of the command."""
+        return self.parse_intermixed_args(args) if self.intermixed else super().parse_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print."""
         raise InputError(message, remedy=f"see {self.prog} --help")
 
 
-def new_parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
+def new_parser(command: str, description: str, examples: str) -> Parser:
     """A parser with the look that all commands share."""
     return Parser(
         prog=f"goldrank {command}",
@@ -33,10 +40,15 @@ def new_parser(command: str, description: str, examples: str) -> argparse.Argume
     )
 
 
-def add_data(parser: argparse.ArgumentParser, runs: str) -> None:
+def add_data(parser: Parser, runs: str) -> None:
     """Gold and runs, and how to read them."""
-    parser.add_argument("gold", metavar="GOLD", help="qrels: TREC, BEIR tsv, csv, JSON(L) or Parquet; - is stdin")
-    parser.add_argument("runs", metavar="RUN", nargs=runs, help="run files in the same formats, .gz/.zst/.xz too")
+    parser.intermixed = True
+    parser.add_argument(
+        "gold", metavar="GOLD", help="qrels: TREC, BEIR tsv, csv, JSON(L) or Parquet; - is stdin; or a stored run's key"
+    )
+    parser.add_argument(
+        "runs", metavar="RUN", nargs=runs, help="run files in the same formats, .gz/.zst/.xz too; or further keys"
+    )
     parser.add_argument("--gold-format", metavar="F", help="format of GOLD (default: recognised by content)")
     parser.add_argument("--run-format", metavar="F", help="format of the runs (default: recognised by content)")
     parser.add_argument(

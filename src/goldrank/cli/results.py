@@ -28,8 +28,8 @@ def _parameters(metric: Metric) -> str:
 
 
 def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
-    """What was averaged over, and everything that was left out, one line per run that has something to say."""
-    lines = []
+    """What was averaged over, and everything that was left out: a line per run that has something to say, or one."""
+    lines: dict[str, str] = {}
     for scores in all_scores:
         counts = scores.counts
         remarks = [
@@ -44,8 +44,10 @@ def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
             remarks.append("the corpus is not known, so gold outside it counts as missed (give --corpus)")
         said = "; ".join(filter(None, remarks))
         if said:
-            lines.append(f"{scores.name}: {said}.")
-    return lines
+            lines[scores.name] = said
+    if len(all_scores) > 1 and len(lines) == len(all_scores) and len(set(lines.values())) == 1:
+        return [f"Every run: {said}."]
+    return [f"{name}: {said}." for name, said in lines.items()]
 
 
 _MISSING = {"zero": "scored 0", "skip": "left out", "error": "refused"}

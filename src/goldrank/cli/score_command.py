@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 
-from goldrank.cli import numbers, options, results
+from goldrank.cli import numbers, options, results, stored
 from goldrank.cli.grids import Cell, Grid, render
-from goldrank.hits import Gold, Run
-from goldrank.metrics import parse_all, profile
-from goldrank.scoring import Scores, score
+from goldrank.metrics import Metric, Profile, parse_all, profile
+from goldrank.scoring import Scores, score, score_hits
 
 _EXAMPLES = """\
   goldrank score qrels.txt bm25.run
@@ -19,14 +18,18 @@ _EXAMPLES = """\
   goldrank score qrels.txt bm25.run -m 'map(denominator=min)@10' --ties expected
   goldrank score qrels.txt bm25.run --profile trec_eval9 --per-query --format csv
   goldrank score gold.json wines.run --profiles sdr,standard --corpus 1000
+  goldrank score wines-wordllama-3f2a -m mrr -m hits@1
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("score", "Score runs against gold.", _EXAMPLES)
-    options.add_data(made, "+")
+    options.add_data(made, "*")
+    stored.add_store(made)
     options.add_metrics(made)
+    # A stored run has a profile of its own, so it must be known whether one was asked for.
+    made.set_defaults(profile=None)
     made.add_argument("--profiles", metavar="A,B", help="show several profiles side by side and why they differ")
     made.add_argument("--per-query", action="store_true", help="show the value of every query")
     made.add_argument("--no-interval", action="store_true", help="skip the bootstrap")
@@ -38,9 +41,27 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Score and show."""
+    if stored.are_keys(args):
+        by_run, explain = _score_stored(args)
+    else:
+        stored.refuse_no_runs(args)
+        by_run, explain = _score_files(args)
+    if args.profiles:
+        text = _side_by_side(by_run, explain, args)
+    else:
+        text = _one_profile([scores[0] for scores in by_run.values()], args)
+    options.emit(text, args)
+    return 0
+
+
+Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
+"""What makes a metric of a run differ under two profiles; None where that cannot be told."""
+
+
+def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
     names = options.run_names(args.runs)
     metrics = None if args.metric is None else parse_all(args.metric)
-    chosen = [profile(name.strip()) for name in (args.profiles or args.profile).split(",")]
+    chosen = [profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
     how, changes = options.bootstrap(args), options.conventions(args)
     gold, corpus = options.read_gold(args), options.read_corpus(args)
 
@@ -61,12 +82,32 @@ def run(args: argparse.Namespace) -> int:
         ]
 
     by_run = _map_runs(score_one, names, args.threads)
-    if args.profiles:
-        text = _side_by_side(by_run, gold, {name: options.read_run(args, p) for name, p in names.items()}, corpus, args)
-    else:
-        text = _one_profile([scores[0] for scores in by_run.values()], args)
-    options.emit(text, args)
-    return 0
+    runs = {name: options.read_run(args, path) for name, path in names.items()} if args.profiles else {}
+
+    def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object]:
+        from goldrank.reasons import reasons
+
+        return reasons(gold, runs[name], metric, base, other, corpus)
+
+    return by_run, explain
+
+
+def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
+    runs, changes, how = stored.find(args), options.conventions(args), options.bootstrap(args)
+    asked = args.profiles.split(",") if args.profiles else [args.profile]
+    chosen = [stored.own_profile(runs, name and name.strip()) for name in asked]
+    metrics = stored.own_metrics(runs, args, chosen[0])
+    by_run: dict[str, list[Scores]] = {key: [] for key in runs}
+    for entry in chosen:
+        hits, notes = stored.count(runs, entry, changes)
+        stored.print_notes(notes)
+        for key, one in hits.items():
+            by_run[key].append(score_hits(one, metrics, profile=entry, name=key, bootstrap=how, **changes))
+
+    def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object] | None:
+        return stored.reasons_of(runs[name], metric, base, other)
+
+    return by_run, explain
 
 
 def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], threads: int) -> dict[str, list[Scores]]:
@@ -92,13 +133,7 @@ def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
     return render([*grids, results.score_grid(all_scores, intervals=intervals)], args.format)
 
 
-def _side_by_side(
-    by_run: dict[str, list[Scores]],
-    gold: Gold,
-    runs: dict[str, Run],
-    corpus: int | Collection[str] | None,
-    args: argparse.Namespace,
-) -> str:
+def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argparse.Namespace) -> str:
     intervals = not args.no_interval
     if args.format == "json":
         shown = [
@@ -111,20 +146,11 @@ def _side_by_side(
     if args.format == "csv":
         flat = [scores for run_scores in by_run.values() for scores in run_scores]
         return results.scores_csv(flat, intervals=intervals, per_query=args.per_query)
-    grids = [_profiles_grid(name, scores, gold, runs[name], corpus, intervals) for name, scores in by_run.items()]
+    grids = [_profiles_grid(name, scores, explain, intervals) for name, scores in by_run.items()]
     return render(grids, args.format)
 
 
-def _profiles_grid(
-    name: str,
-    columns: list[Scores],
-    gold: Gold,
-    run: Run,
-    corpus: int | Collection[str] | None,
-    intervals: bool,
-) -> Grid:
-    from goldrank.reasons import reasons
-
+def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals: bool) -> Grid:
     base, *others = columns
     rows, differences = [], []
     for metric in base:
@@ -137,9 +163,10 @@ def _profiles_grid(
         ]
         rows.append([Cell(numbers.heading(base[metric].metric)), *cells])
         for other in others:
-            found = reasons(gold, run, base[metric].metric, base.profile, other.profile, corpus)
             if other[metric].mean != base[metric].mean:
-                why = "; ".join(map(str, found)) or "its conventions act only together"
+                found = explain(name, base[metric].metric, base.profile, other.profile)
+                why = "; ".join(map(str, found or [])) or "its conventions act only together"
+                why = "the rankings were not stored whole, so the reasons cannot be told" if found is None else why
                 differences.append(f"· {metric}, {other.profile.name}: {why}")
     notes = [
         *(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from goldrank.encoders.base import Encoder, Fitted, Options, Searcher
+from goldrank.encoders.base import Encoder, Fitted, Options, PairScorer, Searcher
 from goldrank.encoders.spec import Spec
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.fusion import is_fusion
 
-__all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "Searcher", "Spec", "load"]
+__all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ KINDS: dict[str, Kind] = {
         "openai", "OpenAi", "an OpenAI-compatible embeddings server", "", "openai:bge-m3@http://localhost:8000/v1"
     ),
     "python": _kind("function", "CallableEncoder", "your own function, texts to array", "", "python:mymodel:encode"),
+    "run": _kind("run_file", "RunFile", "rankings made elsewhere, from a run file", "", "run:bm25.trec"),
+    "search": _kind("search_function", "SearchFunction", "your own search(query, k)", "", "search:mymodel:search"),
+    "http": _kind(
+        "http_search", "HttpSearch", "a live search server", "", "http:http://localhost:8000/search(results=hits)"
+    ),
     "random": _kind("random", "Random", "random unit vectors: the floor", "", "random:256"),
 }
 
@@ -68,6 +74,10 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
                 "options cannot be given to a model that is made already", remedy="give them where it is made"
             )
         return spec
+    if isinstance(spec, str) and is_fusion(spec):
+        raise InputError(
+            f"{shorten(spec)} is a fusion of runs, not one model", remedy="evaluate it as it is: goldrank run -m fuse:…"
+        )
     if isinstance(spec, (str, Spec)):
         parsed = (Spec.parse(spec) if isinstance(spec, str) else spec).updated(options)
         kind = KINDS.get(parsed.kind)
@@ -80,3 +90,16 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
     from goldrank.encoders.function import CallableEncoder, named
 
     return CallableEncoder(named(spec).updated(options), spec)
+
+
+def searcher(function: Callable[..., Any]) -> Searcher:
+    """A model that ranks by calling ``function(query, k)``: item ids in order, (id, score) pairs or a dict.
+
+    >>> model = searcher(lambda query, k: ["d3", "d1"])
+    >>> model.search(["q1"], ["which is best?"], 10)["q1"]
+    {'d3': 10.0, 'd1': 9.0}
+    """
+    from goldrank.encoders.function import named
+    from goldrank.encoders.search_function import SearchFunction
+
+    return SearchFunction(named(function, "search"), function)

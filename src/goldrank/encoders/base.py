@@ -48,7 +48,7 @@ class Fitted(Protocol):
 
 @runtime_checkable
 class Searcher(Protocol):
-    """A model that ranks without vectors (BM25)."""
+    """A model that ranks without vectors (BM25, a run file, a search function, a search server)."""
 
     @property
     def identity(self) -> str:
@@ -59,6 +59,18 @@ class Searcher(Protocol):
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
         """The k best items of each query."""
+
+
+@runtime_checkable
+class PairScorer(Protocol):
+    """A model that reads a query and an item together and says how well they match (a cross-encoder)."""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a score."""
+
+    def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
+        """One score per pair, the higher the better: the first query with the first item, and so on."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +166,16 @@ def _checked_text(text: object, at: int) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
+    """Raise unless there is one id per text, each once."""
+    if len(ids) != len(texts):
+        raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
+    if len(set(ids)) != len(ids):
+        seen: set[str] = set()
+        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise InputError(f"the id {twice!r} stands for two texts", remedy="make the ids unique")
 
 
 def unit(vectors: NDArray[Any]) -> Dense:

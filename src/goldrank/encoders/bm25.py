@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of
-from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of, refuse_ids
+from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
@@ -26,6 +26,9 @@ class Bm25:
     ordered by id, last first, as trec_eval does, so that the cut at k is the same however the corpus is ordered.
     """
 
+    # Quicker to search again than to keep what was found until a run is stored.
+    instant = True
+
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         own_names = ("k1", "b", "delta", "method", "tokens", "stopwords", "stemmer")
@@ -33,7 +36,7 @@ class Bm25:
         _, own = Options.take(spec, *own_names, without=unused)
         if spec.argument:
             raise InputError(f"bm25 takes no argument, but got {spec.argument!r}", remedy="write bm25(k1=0.9, b=0.4)")
-        self._package = require("bm25s", "bm25", "lexical")
+        require_later("bm25s", "bm25", "lexical")
         self._parameters = {
             "k1": number("k1", own.get("k1", "1.5")),
             "b": number("b", own.get("b", "0.75")),
@@ -56,7 +59,7 @@ class Bm25:
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Take in the corpus."""
         texts = checked_texts(texts)
-        _refuse_ids(ids, texts)
+        refuse_ids(ids, texts)
         documents = [self._words(text) for text in texts]
         vocabulary: dict[str, int] = {}
         numbered = [[vocabulary.setdefault(word, len(vocabulary)) for word in document] for document in documents]
@@ -64,7 +67,7 @@ class Bm25:
             raise InputError(
                 f"none of the {len(texts)} texts has a word", remedy="check the texts, tokens and stopwords"
             )
-        self._model: Any = self._package.BM25(**self._parameters, dtype="float64")
+        self._model: Any = require("bm25s", "bm25", "lexical").BM25(**self._parameters, dtype="float64")
         self._model.index((numbered, vocabulary), show_progress=False, create_empty_token=False)
         self._vocabulary, self._ids = vocabulary, list(ids)
         order = sorted(range(len(self._ids)), key=lambda at: self._ids[at].encode("utf-8", "surrogatepass"))
@@ -79,7 +82,7 @@ class Bm25:
         if k < 1:
             raise InputError(f"k={k} is not a whole number from 1 up", remedy="ask for at least one item")
         texts = checked_texts(texts)
-        _refuse_ids(ids, texts)
+        refuse_ids(ids, texts)
         rankings: dict[str, dict[str, float]] = {}
         with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
             for query, text in zip(ids, texts, strict=True):
@@ -111,10 +114,12 @@ class Bm25:
         return self._stem.stemWords(kept) if self._stem else kept
 
     def _stopword_list(self, name: str) -> frozenset[str]:
+        if name.lower() == "none":
+            return frozenset()
         lists = vars(require("bm25s.stopwords", "bm25", "lexical"))
         known = {n.removeprefix("STOPWORDS_").lower(): n for n in lists if n.startswith("STOPWORDS_")}
         chosen = one_of("stopwords", name.lower(), ["none", *sorted(known)])
-        return frozenset() if chosen == "none" else frozenset(lists[known[chosen]])
+        return frozenset(lists[known[chosen]])
 
 
 def _stemmer(language: str) -> Any:
@@ -122,12 +127,3 @@ def _stemmer(language: str) -> Any:
         return None
     package = require("Stemmer", "bm25(stemmer=…)", "lexical", "PyStemmer")
     return package.Stemmer(one_of("stemmer", language, ["none", *package.algorithms()]))
-
-
-def _refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
-    if len(ids) != len(texts):
-        raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
-    if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-        raise InputError(f"the id {twice!r} stands for two texts", remedy="make the ids unique")

@@ -24,9 +24,9 @@ class CallableEncoder(BatchEncoder):
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
         options, _ = Options.take(spec, without=("dtype", "max_length"))
         super().__init__(spec, options)
-        self._function = function or _imported(spec.argument)
-        self._takes_side = _takes_side(self._function)
-        self._version = _source(self._function)
+        self._function = function or imported(spec)
+        self._takes_side = takes_argument(self._function, 1, "side")
+        self._version = source_stamp(self._function)
 
     @property
     def version(self) -> str:
@@ -44,17 +44,19 @@ class CallableEncoder(BatchEncoder):
         return made
 
 
-def named(function: Callable[..., Any]) -> Spec:
+def named(function: Callable[..., Any], kind: str = "python") -> Spec:
     """The spec that stands for a function given as such."""
     module = getattr(function, "__module__", None) or type(function).__module__
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
-    return Spec("python", f"{module}:{name}")
+    return Spec(kind, f"{module}:{name}")
 
 
-def _imported(argument: str) -> Callable[..., Any]:
-    module, _, name = argument.partition(":")
+def imported(spec: Spec) -> Callable[..., Any]:
+    """The function that a spec of the form ``kind:module:function`` names."""
+    asked = f"{spec.kind}:{spec.argument}"
+    module, _, name = spec.argument.partition(":")
     if not module or not name:
-        raise InputError(f"python:{argument} names no function", remedy="write python:module:function")
+        raise InputError(f"{asked} names no function", remedy=f"write {spec.kind}:module:function")
     try:
         # A command does not look where it was started, unlike `python -c`; people keep their models there.
         sys.path.insert(0, str(Path.cwd()))
@@ -63,27 +65,29 @@ def _imported(argument: str) -> Callable[..., Any]:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise InputError(
-            f"python:{argument} cannot be imported ({error})",
-            remedy="start goldrank where the module lies, or install it",
+            f"{asked} cannot be imported ({error})", remedy="start goldrank where the module lies, or install it"
         ) from error
     finally:
         sys.path.remove(str(Path.cwd()))
     if not callable(found):
-        raise InputError(f"python:{argument} is no function but {type(found).__name__}", remedy="name a function")
+        raise InputError(f"{asked} is no function but {type(found).__name__}", remedy="name a function")
     return found  # type: ignore[no-any-return]
 
 
-def _takes_side(function: Callable[..., Any]) -> bool:
+def takes_argument(function: Callable[..., Any], position: int, name: str) -> bool:
+    """Whether a function wants the argument at *position* (from 0) that is known here as *name*."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
     placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    # A second argument with a default that is not called side means something else (a batch size, say).
-    return len(placed) > 1 and (placed[1].default is inspect.Parameter.empty or placed[1].name == "side")
+    # One with a default and another name means something else (a batch size, say).
+    return len(placed) > position and (
+        placed[position].default is inspect.Parameter.empty or placed[position].name == name
+    )
 
 
-def _source(function: Callable[..., Any]) -> str:
+def source_stamp(function: Callable[..., Any]) -> str:
     """The stamp of the source file; for what has none, or holds state, something that never comes again."""
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", "<")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import logging
 from collections.abc import Iterable
 from importlib import metadata
@@ -31,6 +32,12 @@ def require(module: str, kind: str, extra: str, package: str | None = None) -> A
         # Some packages turn logging of everything on while they are imported.
         root.setLevel(before[0])
         root.handlers[:] = before[1]
+
+
+def require_later(module: str, kind: str, extra: str, package: str | None = None) -> None:
+    """Say now how to install what is missing, but leave the import for when it is used: a stored result needs none."""
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtraError(f"the encoder '{kind}'", package or module, extra)
 
 
 def version_of(*distributions: str) -> str:

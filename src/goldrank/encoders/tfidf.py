@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from goldrank.encoders.base import Options, Vectors, checked_texts, identity_of, one_of, positive
-from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
@@ -61,17 +62,20 @@ class Weighting:
         item, _, query = own.get("smart", "ltc").partition(".")
         self._smart = {"item": _triple(item), "query": _triple(query or item)}
         self._log = _LOGARITHM[one_of("base", own.get("base", "2"), list(_LOGARITHM))]
-        counting = require("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
-        self._counter: Any = counting.CountVectorizer(
-            tokenizer=tokenizer(own.get("tokens", "split")),
-            token_pattern=None,
-            lowercase=False,
-            ngram_range=_range(own.get("ngrams", "1")),
-            min_df=_share_or_count("min_df", own.get("min_df", "1")),
-            max_df=_share_or_count("max_df", own.get("max_df", "1.0")),
-            max_features=positive("max_features", own["max_features"]) if "max_features" in own else None,
-        )
+        require_later("sklearn", "tfidf", "lexical", "scikit-learn")
+        self._counting: dict[str, Any] = {
+            "tokenizer": tokenizer(own.get("tokens", "split")),
+            "ngram_range": _range(own.get("ngrams", "1")),
+            "min_df": _share_or_count("min_df", own.get("min_df", "1")),
+            "max_df": _share_or_count("max_df", own.get("max_df", "1.0")),
+            "max_features": positive("max_features", own["max_features"]) if "max_features" in own else None,
+        }
         self._fitted = False
+
+    @cached_property
+    def _counter(self) -> Any:
+        package = require("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
+        return package.CountVectorizer(token_pattern=None, lowercase=False, **self._counting)
 
     def fit(self, texts: list[str]) -> None:
         """Learn the vocabulary and the document frequencies."""

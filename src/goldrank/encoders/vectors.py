@@ -50,7 +50,9 @@ class Vectors(BatchEncoder):
             raise InputError(
                 f"the file has no {by}s", where=str(file), remedy=f"add a column {by!r}, or use by=id|text"
             )
-        self._file, self._by, self._matrix = file, by, _matrix(table["vector"], file)
+        self._file, self.by, self._matrix = file, by, _matrix(table["vector"], file)
+        # Looking rows up needs no small batches.
+        self.texts_per_call = 1 << 16
         self._row = _keys(table[by], by, file, len(self._matrix))
         self.width = int(self._matrix.shape[1])
         lengths = np.linalg.norm(self._matrix, axis=1)
@@ -69,10 +71,10 @@ class Vectors(BatchEncoder):
         if unknown is not None:
             near = difflib.get_close_matches(unknown[:80], list(self._row)[:10_000], n=1)
             raise InputError(
-                f"there is no vector for the {self._by} {shorten(unknown)}",
+                f"there is no vector for the {self.by} {shorten(unknown)}",
                 where=str(self._file),
                 remedy=(f"did you mean {shorten(near[0])}? " if near else "")
-                + f"the keys are the {self._by}s of its {len(self._matrix)} rows (by=id|text)",
+                + f"the keys are the {self.by}s of its {len(self._matrix)} rows (by=id|text)",
             )
         return self._matrix[[self._row[text] for text in texts]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import require, version_of
+from goldrank.encoders.provenance import require, require_later, version_of
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError
 
@@ -25,9 +26,13 @@ class WordLlama(BatchEncoder):
         if spec.argument:
             raise InputError(f"wordllama has one model, not {spec.argument!r}", remedy="write wordllama(dim=64)")
         self.normalizes = yes_no("normalize", own.get("normalize", "true"))
+        require_later("wordllama", "wordllama", "wordllama")
+
+    @cached_property
+    def _model(self) -> Any:
         package = require("wordllama", "wordllama", "wordllama")
         # Told where its own files lie: left alone it looks for the tokenizer in the wrong folder and downloads it.
-        self._model: Any = package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
+        return package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
 
     @property
     def version(self) -> str:

@@ -179,13 +179,16 @@ class ExactIndex:
         asked = self._query_vectors(queries, query_ids)
         wanted = min(_positive("k", k) or 0, len(self))
         items, depth = self._items.at(asked.dtype), min(wanted + exclude_self, len(self))
-        found = search(asked, items, self._checked(), depth, squared=self.similarity == "l2")
+        squared = self.similarity == "l2"
+        found = search(asked, items, self._checked(), depth, squared=squared, threads=self._threads)
+        name_of = self.ids.__getitem__
         rows: dict[str, dict[str, float]] = {}
         for name, (numbers, scores) in zip(asked.ids, found, strict=True):
-            ranked = zip([self.ids[number] for number in numbers.tolist()], scores.tolist(), strict=True)
-            kept = [(item, score) for item, score in ranked if not (exclude_self and item == name)]
-            rows[name] = dict(kept[:wanted])
-        return Run(rows)
+            ranking = dict(zip(map(name_of, numbers.tolist()), scores.tolist(), strict=True))
+            if exclude_self and ranking.pop(name, None) is None and len(ranking) > wanted:
+                ranking.popitem()
+            rows[name] = ranking
+        return Run.view(rows)
 
     def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> Vectors:
         asked = self._taken(queries, "the queries", ids)

@@ -34,6 +34,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "goldrank"
 
 
+def data_folder() -> Path:
+    """Where goldrank keeps what the user made and may not lose: a folder in the system's place for such data."""
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "goldrank" / "Data"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "goldrank"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "goldrank"
+
+
 def display_name(path: PathLike) -> str:
     """How messages call *path*."""
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
@@ -87,9 +97,9 @@ def map_text(path: PathLike) -> MappedFile | None:
     except (OSError, ValueError):
         return None  # reading it will say what is wrong
     head = mapped[:16]
-    if head[:3] == b"\xef\xbb\xbf" or is_parquet(head) or _compression(head) is not None:
+    if head[:3] == b"\xef\xbb\xbf" or is_parquet(head) or compression_of(head) is not None:
         return None
-    _without_mark(head, display_name(path))
+    without_mark(head, display_name(path))
     bytes_ = np.frombuffer(mapped, np.uint8)
     chunks = (bytes_[start : start + _CHUNK] for start in range(0, len(bytes_), _CHUNK))
     if not all(chunk.max() < 128 and chunk.min() > 0 for chunk in chunks):
@@ -100,7 +110,7 @@ def map_text(path: PathLike) -> MappedFile | None:
 def _checked(data: bytes, name: str) -> bytes:
     if is_parquet(data):
         return data
-    data = _without_mark(data, name)
+    data = without_mark(data, name)
     if not data:
         raise InputError("the file is empty", where=name, remedy="check that it was written completely")
     _refuse_binary(data, name)
@@ -124,7 +134,7 @@ def _raw_bytes(path: PathLike, name: str) -> bytes:
     except PermissionError:
         raise InputError("the file may not be read", where=name, remedy="change its permissions") from None
     except (OSError, ValueError) as error:
-        what = f"the file cannot be read ({_reason(error)})"
+        what = f"the file cannot be read ({reason_of(error)})"
         raise InputError(what, where=name, remedy="check the path and the disk") from None
 
 
@@ -138,7 +148,8 @@ def _nearest(path: Path) -> str:
     return "check the path"
 
 
-def _compression(head: bytes) -> str | None:
+def compression_of(head: bytes) -> str | None:
+    """The name of the compression that a file beginning like this has."""
     if head[:2] == b"\x1f\x8b":
         return "gzip"
     if head[:4] == b"\x28\xb5\x2f\xfd":
@@ -151,7 +162,7 @@ def _compression(head: bytes) -> str | None:
 
 
 def _decompress(data: bytes, name: str) -> bytes:
-    compression = _compression(data[:16])
+    compression = compression_of(data[:16])
     if compression == "gzip":
         import gzip
         import zlib
@@ -182,7 +193,7 @@ def _unpacked(
         return unpack(data)
     except faults as error:
         raise InputError(
-            f"the {compression} file is truncated or corrupt ({_reason(error)})",
+            f"the {compression} file is truncated or corrupt ({reason_of(error)})",
             where=name,
             remedy="copy or download it again",
         ) from None
@@ -193,7 +204,7 @@ def _zstd_reader(name: str) -> tuple[Callable[[bytes], bytes], type[Exception]]:
         from compression import zstd
 
         return zstd.decompress, zstd.ZstdError
-    zstandard = _zstandard(name)
+    zstandard = load_zstandard(name)
 
     def unpack(data: bytes) -> bytes:
         # One frame at a time, because the stream reader of the package takes a truncated frame for complete.
@@ -209,7 +220,8 @@ def _zstd_reader(name: str) -> tuple[Callable[[bytes], bytes], type[Exception]]:
     return unpack, zstandard.ZstdError
 
 
-def _zstandard(name: str) -> Any:
+def load_zstandard(name: str) -> Any:
+    """The package that unpacks Zstandard, or what to do without it."""
     try:
         import zstandard
     except ImportError:
@@ -221,7 +233,8 @@ def _zstandard(name: str) -> Any:
     return zstandard
 
 
-def _without_mark(data: bytes, name: str) -> bytes:
+def without_mark(data: bytes, name: str) -> bytes:
+    """The data without its byte order mark; other marks than that of UTF-8 are refused."""
     if data[:3] == b"\xef\xbb\xbf":
         return data[3:]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] == b"\x00\x00\xfe\xff":
@@ -291,7 +304,7 @@ def write_atomically(path: PathLike, write: Callable[[BinaryIO], object]) -> Non
             "the file may not be written here", where=name, remedy="choose another folder or its permissions"
         ) from None
     except (OSError, ValueError) as error:
-        raise GoldrankError(f"{name}: the file cannot be written ({_reason(error)}); nothing was kept") from None
+        raise GoldrankError(f"{name}: the file cannot be written ({reason_of(error)}); nothing was kept") from None
 
 
 def _replace(target: Path, write: Callable[[BinaryIO], object], name: str) -> None:
@@ -335,8 +348,9 @@ def _compressor(out: BinaryIO, suffix: str, name: str) -> BinaryIO:
         from compression import zstd
 
         return cast(BinaryIO, zstd.ZstdFile(out, "wb"))
-    return cast(BinaryIO, _zstandard(name).ZstdCompressor().stream_writer(out, closefd=False))
+    return cast(BinaryIO, load_zstandard(name).ZstdCompressor().stream_writer(out, closefd=False))
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """What an exception says, as part of a sentence."""
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

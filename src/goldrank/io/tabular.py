@@ -67,6 +67,8 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
 
 def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, with the line it starts in."""
+    # A cell may hold a whole article; csv's own limit is for those who cannot know the size beforehand.
+    csv.field_size_limit(max(csv.field_size_limit(), len(data)))
     reader = csv.reader(
         io.StringIO(data.decode(), newline=""),
         delimiter=_DELIMITER[format],

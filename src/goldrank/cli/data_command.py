@@ -1,0 +1,99 @@
+"""`goldrank data`: what a collection holds and what is wrong with it, and writing it in another layout."""
+
+from __future__ import annotations
+
+import argparse
+
+from goldrank.cli import options
+from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli.results import to_json
+from goldrank.io.collections import READERS, read_collection
+from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check
+from goldrank.io.collections.converting import WRITERS, convert
+from goldrank.io.text import counts
+
+_EXAMPLES = """\
+  goldrank data check my-folder
+  goldrank data check wines.txt --format json
+  goldrank data check irds:beir/scifact/test --strict
+  goldrank data convert cran/ cran-beir --to beir
+  goldrank data convert hf:mteb/scifact scifact --to trec --split test
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("data", "Check a collection of documents, queries and gold, or convert it.", _EXAMPLES)
+    actions = made.add_subparsers(dest="action", required=True, metavar="check|convert")
+    checking = actions.add_parser("check", help="counts, and what is missing, doubled, empty, misspelt or outside")
+    checking.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME or hf:NAME")
+    checking.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
+    checking.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
+    checking.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    converting = actions.add_parser("convert", help="write it in another layout, read it back and compare")
+    converting.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME or hf:NAME")
+    converting.add_argument("out", metavar="OUT", help="the folder to write; for articles and pairs also a file")
+    converting.add_argument("--to", required=True, choices=tuple(WRITERS), help="the layout to write")
+    converting.add_argument("--overwrite", action="store_true", help="replace what an earlier conversion wrote there")
+    for action in (checking, converting):
+        action.add_argument("--collection-format", metavar="F", help=f"{', '.join(READERS)} (default: by content)")
+        action.add_argument("--split", metavar="S", help="which split (default: the one people evaluate on)")
+        action.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return made
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check or convert."""
+    return {"check": _check, "convert": _convert}[args.action](args)
+
+
+def _check(args: argparse.Namespace) -> int:
+    report = check(read_collection(args.path, format=args.collection_format, split=args.split))
+    options.emit(to_json(report.as_dict()) if args.format == "json" else _shown(report, args.format), args)
+    return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
+
+
+def _shown(report: Report, look: str) -> str:
+    numbers = {
+        "items": report.items,
+        "queries": "the items themselves" if report.related else report.queries,
+        "queries with gold": report.judged_queries,
+        "judged pairs": report.judged_pairs,
+        "relevant pairs": report.relevant_pairs,
+        "split": f"{report.split} (of {', '.join(report.splits)})" if len(report.splits) > 1 else report.split,
+        "format": report.format,
+        "checksum": report.checksum,
+    }
+    cells = [[Cell(name), Cell(str(value))] for name, value in numbers.items()]
+    grids = [Grid(["collection", report.source or report.name], cells, text_columns=2)]
+    lengths = [
+        [Cell(side), *(Cell(str(words[name])) for name in QUANTILES)] for side, words in report.words.items() if words
+    ]
+    if lengths:
+        grids.append(Grid(["words of", *QUANTILES], lengths))
+    findings = [
+        [
+            Cell(finding.severity, best=finding.severity == "error"),
+            Cell(finding.sentence),
+            Cell(", ".join(finding.examples)),
+        ]
+        for finding in report.findings
+    ]
+    counted = ", ".join(counts(len(report.of(severity)), severity) for severity in SEVERITIES)
+    if findings:
+        grids.append(Grid(["severity", "finding", "examples"], findings, notes=[f"{counted}."], text_columns=3))
+    text = render(grids, look)
+    return text if findings else f"{text}\n\nNothing was found to be wrong."
+
+
+def _convert(args: argparse.Namespace) -> int:
+    collection = read_collection(args.path, format=args.collection_format, split=args.split)
+    remarks = convert(collection, args.out, args.to, overwrite=args.overwrite)
+    asked = "which are the queries too" if collection.related else f"{len(collection.queries)} queries"
+    print(
+        f"{args.out}: {len(collection.items)} items, {asked}, {len(collection.gold.items)} judged pairs "
+        f"of the split {collection.split}, as {args.to}."
+    )
+    for remark in remarks or ["Read again, it is the same in every part."]:
+        print(remark)
+    return 0

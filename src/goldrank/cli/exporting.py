@@ -1,0 +1,103 @@
+"""Stored tables as files that other tools read: rankings, gold and hits."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goldrank.cli.results import to_csv, to_json
+from goldrank.errors import InputError
+from goldrank.hits import Gold, Hits, Run
+from goldrank.io import formats
+from goldrank.io.files import write_atomically
+from goldrank.io.parquet import load_pyarrow
+from goldrank.store import StoredRun
+
+_SUFFIXES = {"json": ".json", "csv": ".csv", "parquet": ".parquet"}
+_TREC_SUFFIXES = {"run": ".run", "gold": ".qrels"}
+
+
+def export(runs: list[StoredRun], what: str, format: str | None, output: str) -> None:
+    """Write one table of each run: one run into a file, several into a folder, named by their keys."""
+    if output != "-" and (len(runs) > 1 or Path(output).is_dir() or output.endswith(("/", "\\"))):
+        chosen = format or ("csv" if what == "hits" else "trec")
+        folder = Path(output)
+        _make(folder)
+        suffix = _TREC_SUFFIXES.get(what, "") if chosen == "trec" else _SUFFIXES[chosen]
+        targets = [str(folder / f"{run.key}{suffix}") for run in runs]
+    elif len(runs) > 1:
+        raise InputError("several runs do not go into one file", remedy="name a folder with -o")
+    else:
+        chosen = format or _by_suffix(output, what)
+        targets = [output]
+    for run, target in zip(runs, targets, strict=True):
+        if what == "hits":
+            _write_hits(run, chosen, target)
+        else:
+            _rows(run, what).write(target, format=chosen, tag=run.key)
+
+
+def _by_suffix(output: str, what: str) -> str:
+    if what != "hits":
+        return "trec" if output == "-" else formats.format_for(output, "gold" if what == "gold" else "run")
+    return "csv" if output == "-" else formats.format_for(output, "run")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be made ({error.strerror})", where=str(folder), remedy="name another"
+        ) from None
+
+
+def _rows(run: StoredRun, what: str) -> Gold | Run:
+    if what == "gold":
+        return run.gold()
+    rankings = run.run()
+    if rankings is None:
+        raise InputError(
+            f"the stored run {run.key} has no rankings", remedy="export its hits: --what hits, or run the model again"
+        )
+    return rankings
+
+
+def _write_hits(run: StoredRun, format: str, target: str) -> None:
+    hits = run.hits()
+    without = int((np.diff(hits.starts) == 0).sum())
+    if without:
+        print(f"goldrank: note: {run.key}: {without} queries have no gold and so no row.", file=sys.stderr)
+    columns = _columns(hits)
+    if format == "json":
+        names = list(columns)
+        text = to_json([dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+        data = (text + "\n").encode()
+    elif format == "csv":
+        data = (to_csv([list(columns), *zip(*columns.values(), strict=True)]) + "\n").encode()
+    elif format == "parquet":
+        pyarrow, parquet = load_pyarrow()
+        out = io.BytesIO()
+        parquet.write_table(pyarrow.table(columns), out, compression="zstd")
+        data = out.getvalue()
+    else:
+        raise InputError(f"hits cannot be written as {format}", remedy="use csv, json or parquet")
+    write_atomically(target, lambda stream: stream.write(data))
+
+
+def _columns(hits: Hits) -> dict[str, list[Any]]:
+    """One row per judged item."""
+    return {
+        "query": hits.query.tolist(),
+        "item": hits.items,
+        "grade": hits.grade.tolist(),
+        "above": hits.above.tolist(),
+        "tied": hits.tied.tolist(),
+        "tied_docid": hits.tied_docid.tolist(),
+        "tied_input": hits.tied_input.tolist(),
+        "depth": hits.depth[hits.query_index].tolist(),
+    }

@@ -1,0 +1,280 @@
+"""`goldrank run`: any models on any tasks, stored under keys, with the leaderboard and how sure it is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from goldrank.cli import compare_command, numbers, options, results
+from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli.run_config import RunConfig, configured
+from goldrank.metrics import CHOICES
+from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
+from goldrank.tasks.settings import SCORINGS
+from goldrank.tasks.text_rule import PARTS
+from goldrank.tasks.worst import Miss, worst_queries
+
+_EXAMPLES = """\
+  goldrank run -m wordllama -t ./my-folder
+  goldrank run -m bm25 tfidf wordllama -t wines games questions
+  goldrank run -m "fuse:rrf(bm25,wordllama)" -t cranfield:data/cran --metric ndcg@10 --metric map
+  goldrank run -m wordllama -t wines --scoring sdr --profile sdr
+  goldrank run -m wordllama -t wines --transform "center|abtt:2|normalize" --worst 5
+  goldrank run -m bm25 -t questions --rerank overlap --rerank-depth 50
+  goldrank run --config run.toml --limit 100 --dry-run
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command; what is not given stays None, so that a run file can say it."""
+    made = options.new_parser("run", "Evaluate models on tasks, and keep every result under a key.", _EXAMPLES)
+    made.add_argument(
+        "-m", "--model", dest="models", nargs="+", action="extend", metavar="MODEL", help="goldrank list models"
+    )
+    made.add_argument(
+        "-t", "--task", dest="tasks", nargs="+", action="extend", metavar="TASK", help="a name, NAME:PATH, or a path"
+    )
+    made.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
+    made.add_argument(
+        "--metric", dest="metrics", action="append", metavar="METRIC", help="measure this instead of the task's own"
+    )
+    made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
+    made.add_argument("--split", metavar="S", help="part of the data (default test)")
+    made.add_argument("--limit", type=int, metavar="N", help="only N queries, drawn with the seed")
+    made.add_argument("--dry-run", action="store_true", help="check everything and estimate time and memory")
+    made.add_argument("--overwrite", choices=tuple(OVERWRITE), help=_choices(OVERWRITE) + " (default missing)")
+    made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
+    made.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
+    _add_ranking(made)
+    _add_texts(made)
+    group = made.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
+    for name, values in CHOICES.items():
+        group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
+    statistics = made.add_argument_group("intervals and tests")
+    statistics.add_argument("--level", type=float, help="confidence level (default 0.95)")
+    statistics.add_argument("--interval", choices=("bca", "percentile"), help="kind of bootstrap")
+    statistics.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10000)")
+    statistics.add_argument("--alpha", type=float, help="level of significance (default 0.05)")
+    statistics.add_argument("--seed", type=int, help="seed of all random numbers (default 0)")
+    options.add_output(made)
+    return made
+
+
+def _add_ranking(made: argparse.ArgumentParser) -> None:
+    group = made.add_argument_group("ranking")
+    group.add_argument("--similarity", choices=("cosine", "dot", "l2"), help="of vectors (default cosine)")
+    group.add_argument("--index", metavar="I", help="exact (default) or faiss:FACTORY")
+    group.add_argument("--transform", metavar="T", help="of vectors, such as center|whiten:64|normalize")
+    group.add_argument(
+        "--fit-on", metavar="F", help="what a transform learns from: corpus (default), evaluated, a file"
+    )
+    group.add_argument("--scoring", choices=tuple(SCORINGS), help=_choices(SCORINGS) + " (default single)")
+    group.add_argument("--depth", metavar="N|all", help="items kept of each ranking (default: the task's)")
+    group.add_argument("--rerank", metavar="SCORER", help="order the top anew by a scorer of pairs")
+    group.add_argument("--rerank-depth", type=int, metavar="N", help="how many (default 100)")
+
+
+def _add_texts(made: argparse.ArgumentParser) -> None:
+    group = made.add_argument_group("texts")
+    group.add_argument("--text", metavar="PARTS", help=f"of items, joined by +: {_choices(PARTS)}")
+    group.add_argument("--query-text", metavar="PARTS", help="of queries, likewise")
+    group.add_argument("--separator", metavar="S", help="between the parts of items (default a blank)")
+    group.add_argument("--sections", type=int, metavar="N", help="only the first N sections of items")
+    group.add_argument("--words", type=int, metavar="N", help="only the first N words of items")
+
+
+def _choices(meanings: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate, store and show."""
+    config = configured(args)
+    if args.dry_run:
+        options.emit(_dry_run(config, args.format), args)
+        return 0
+    from goldrank.store import Store
+
+    store = Store.open(config.store)
+    boards = []
+    for board in run_all(
+        config.models,
+        config.tasks,
+        config.settings,
+        store=store,
+        measures=config.measures,
+        overwrite=config.overwrite,
+        report=lambda line: print(f"goldrank: {line}", file=sys.stderr),
+    ):
+        boards.append(board)
+        if args.format == "table" and args.output is None:
+            # A table is shown as soon as its task is done; the next may take hours.
+            print(show_board(board, args.worst), end="\n\n", flush=True)
+    if args.format == "json":
+        options.emit(
+            results.to_json({"store": store.where, "tasks": [board_json(b, args.worst) for b in boards]}), args
+        )
+    elif args.format == "csv":
+        options.emit(_csv(boards), args)
+    elif args.format != "table" or args.output is not None:
+        shown = "\n\n".join(show_board(board, args.worst, args.format) for board in boards)
+        options.emit(shown, args)
+    print(f"goldrank: stored in {store.where}", file=sys.stderr)
+    return 0
+
+
+def show_board(board: Leaderboard, worst: int = 0, look: str = "table") -> str:
+    """A task's leaderboard: the models with intervals and what they beat, and the keys they are stored under."""
+    grid = compare_command.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
+    keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+    rows = [[*row, Cell(keys[model])] for row, model in zip(grid.rows, board.comparison.scores, strict=True)]
+    title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
+    notes = [*grid.notes, *_notes(board)]
+    shown = [render([Grid([*grid.headings, "stored as"], rows, title, notes)], look)]
+    if worst:
+        shown.append(render([worst_grid(board, worst)], look))
+    return "\n\n".join(shown)
+
+
+def _single_grid(board: Leaderboard) -> Grid:
+    (scores,) = board.comparison.scores.values()
+    cells = [
+        Cell(numbers.value(score.metric, score.mean), numbers.interval(score.metric, score.interval))
+        for score in scores.values()
+    ]
+    headings = ["model", *(numbers.heading(score.metric) for score in scores.values())]
+    notes = [
+        results.basis_line(scores, intervals=True),
+        results.conventions_line(scores),
+        *results.counts_lines([scores]),
+    ]
+    return Grid(headings, [[Cell(scores.name), *cells]], notes=notes)
+
+
+def _notes(board: Leaderboard) -> list[str]:
+    """What was left out or mended, and what is not stored."""
+    collection = board.material.collection
+    notes = [f"{len(board.material.item_ids)} items; text of an item: {board.material.text_rule}."]
+    notes += [f"Data: {remark}." for remark in collection.remarks]
+    notes += [f"{outcome.model}: {remark}." for outcome in board.outcomes for remark in outcome.remarks]
+    empty_items, empty_queries = board.material.empty_texts
+    if empty_items or empty_queries:
+        notes.append(f"Empty texts: {empty_items} of the items, {empty_queries} of the queries.")
+    if board.missing:
+        notes.append(f"Not stored, and not evaluated: {', '.join(board.missing)}.")
+    return notes
+
+
+def misses(board: Leaderboard, count: int) -> list[Miss]:
+    """The worst queries of the best model by the first metric."""
+    best = board.best
+    run = best.stored.run()
+    if run is None:
+        return []
+    score = next(iter(board.comparison.scores[best.model].values()))
+    return worst_queries(board.material, score, run, count)
+
+
+def worst_grid(board: Leaderboard, count: int) -> Grid:
+    """The worst queries of the best model, with the gold and what stood above it."""
+    metric = next(iter(next(iter(board.comparison.scores.values()))))
+    rows = [
+        [
+            Cell(f"{miss.id}: {_shortened(miss.text)}"),
+            Cell("; ".join(f"{_rank(one.rank)} {one.title}" for one in miss.gold)),
+            Cell("; ".join(f"{one.rank}. {one.title}" for one in miss.above) or "–"),
+            Cell(f"{miss.value:.4f}"),
+        ]
+        for miss in misses(board, count)
+    ]
+    headings = ["query", "gold, where it landed", "ranked above it", metric]
+    title = "The worst query" if len(rows) == 1 else f"The {len(rows)} worst queries"
+    return Grid(headings, rows, f"{title} of {board.best.model}", text_columns=3)
+
+
+def _rank(rank: int | None) -> str:
+    return "not ranked:" if rank is None else f"{rank}."
+
+
+def _shortened(text: str, length: int = 80) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def board_json(board: Leaderboard, worst: int = 0) -> dict[str, Any]:
+    """A task's results in the shape of `score`, with the comparison and the keys."""
+    content: dict[str, Any] = {
+        "task": board.task.name,
+        "version": board.task.version,
+        "items": len(board.material.item_ids),
+        "data": board.material.collection.checksum,
+        "remarks": board.material.collection.remarks,
+        "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
+        "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
+        "missing": board.missing,
+        **compare_command.as_json(board.comparison),
+    }
+    if worst:
+        content["worst"] = [
+            {
+                "query": miss.id,
+                "text": miss.text,
+                "value": miss.value,
+                "gold": [vars(one) for one in miss.gold],
+                "above": [vars(one) for one in miss.above],
+            }
+            for miss in misses(board, worst)
+        ]
+    return content
+
+
+def _csv(boards: list[Leaderboard]) -> str:
+    lines: list[list[Any]] = [
+        ["task", "key", "model", "metric", "mean", "low", "high", "queries", "profile", "conventions"]
+    ]
+    for board in boards:
+        keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+        for model, scores in board.comparison.scores.items():
+            for name, score in scores.items():
+                bounds = score.interval
+                ends = [None, None] if bounds is None else [bounds.low, bounds.high]
+                lines.append(
+                    [board.task.name, keys[model], model, name, results.number(score.mean), *ends,
+                     scores.counts.queries, scores.profile.name, results.conventions_line(scores)]
+                )  # fmt: skip
+    return results.to_csv(lines)
+
+
+def _dry_run(config: RunConfig, look: str) -> str:
+    """What would be done, and about what it would cost."""
+    from goldrank.store import Store
+    from goldrank.tasks.estimates import estimate
+    from goldrank.tasks.evaluation import inputs_of
+
+    loaded, materials = prepare(config.models, config.tasks, config.settings)
+    store, rows = Store.open(config.store), []
+    for material in materials:
+        for spec, model in zip(config.models, loaded, strict=True):
+            found = store.find(inputs_of(material, model))
+            cost = estimate(spec, material)
+            rows.append(
+                {
+                    "task": material.task.name,
+                    "model": model.spec,
+                    "items": cost.items,
+                    "queries": cost.queries,
+                    "words an item": round(cost.words, 1),
+                    "empty texts": cost.empty,
+                    "dimension": cost.dimension,
+                    "seconds, about": None if cost.seconds is None else round(cost.seconds, 1),
+                    "MB, about": None if cost.megabytes is None else round(cost.megabytes, 1),
+                    "stored as": None if found is None else found.key,
+                }
+            )
+    if look == "json":
+        return results.to_json(rows)
+    if look == "csv":
+        return results.to_csv([list(rows[0]), *(list(row.values()) for row in rows)])
+    cells = [[Cell("–" if value is None else str(value)) for value in row.values()] for row in rows]
+    notes = ["Everything reads and loads. Times come from a few texts encoded here; nothing was stored."]
+    return render([Grid(list(rows[0]), cells, notes=notes, text_columns=2)], look)

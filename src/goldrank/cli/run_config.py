@@ -1,0 +1,178 @@
+"""What `goldrank run` is asked to do: read from a TOML file, overridden by flags, checked before any work starts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.metrics import CHOICES
+from goldrank.running import OVERWRITE, Measures
+from goldrank.scoring import Bootstrap
+from goldrank.tasks.settings import Settings
+from goldrank.tasks.text_rule import TextRule
+
+_LISTS = ("models", "tasks", "metrics")
+_TEXT = ("parts", "separator", "sections", "words")
+_TABLES = ("text", "query_text", "conventions")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything a run is made of."""
+
+    models: list[str]
+    tasks: list[str]
+    settings: Settings
+    measures: Measures
+    overwrite: str = "missing"
+    store: str | None = None
+
+
+@dataclass
+class _Given:
+    """What the file and the flags say, by name; flags last."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    where: str = ""
+
+    def take(self, name: str, kind: type | tuple[type, ...], default: Any) -> Any:
+        value = self.values.get(name, default)
+        if value is default:
+            return default
+        if not isinstance(value, kind) or isinstance(value, bool):
+            wanted = "a number" if kind in (int, float, (int, float)) else "text" if kind is str else "a list of texts"
+            raise InputError(
+                f"{name} is {shorten(value)}", where=self.where, remedy=f"{name} is {wanted}; see goldrank run --help"
+            )
+        return value
+
+
+_STATISTICS = {"level": 0.95, "resamples": 10_000, "interval": "bca", "alpha": 0.05}
+
+
+def known_names() -> list[str]:
+    """Every name that a run file may hold."""
+    settings = [entry.name for entry in fields(Settings)]
+    return [*_LISTS, *settings, "profile", *_STATISTICS, "conventions", "overwrite", "store"]
+
+
+def configured(args: argparse.Namespace) -> RunConfig:
+    """The run that the flags ask for, on top of the file that ``--config`` names."""
+    given = _Given()
+    if args.config is not None:
+        given.values, given.where = _read(args.config), str(args.config)
+    flags = {name: getattr(args, name, None) for name in (*known_names(), *CHOICES)}
+    for name, value in flags.items():
+        if value is None:
+            continue
+        if name in CHOICES:
+            given.values["conventions"] = {**given.values.get("conventions", {}), name: value}
+        elif name in ("text", "query_text"):
+            given.values[name] = {**_table(given, name), "parts": value}
+        else:
+            given.values[name] = value
+    for name in ("separator", "sections", "words"):
+        if (value := getattr(args, name, None)) is not None:
+            given.values["text"] = {**_table(given, "text"), name: value}
+    return _checked(given)
+
+
+def _table(given: _Given, name: str) -> dict[str, Any]:
+    value = given.values.get(name, {})
+    return {"parts": value} if isinstance(value, str) else dict(value)
+
+
+def _read(path: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"the run file cannot be read ({error.strerror})", where=path, remedy="check the path"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the run file is no TOML ({error})", where=path, remedy='write name = "value" lines'
+        ) from None
+    for name in values:
+        if name not in known_names():
+            raise unknown_name("entry of a run file", name, known_names(), f"it may hold {', '.join(known_names())}")
+    return values
+
+
+def _checked(given: _Given) -> RunConfig:
+    lists = {name: _texts(given, name) for name in _LISTS}
+    settings = Settings(
+        similarity=given.take("similarity", str, "cosine"),
+        index=given.take("index", str, "exact"),
+        scoring=given.take("scoring", str, "single"),
+        transform=given.take("transform", str, "none"),
+        fit_on=given.take("fit_on", str, "corpus"),
+        depth=_depth(given),
+        rerank=given.take("rerank", str, None),
+        rerank_depth=given.take("rerank_depth", int, 100),
+        text=_rule(given, "text"),
+        query_text=_rule(given, "query_text"),
+        split=given.take("split", str, None),
+        limit=given.take("limit", int, None),
+        seed=given.take("seed", int, 0),
+    )
+    overwrite = given.take("overwrite", str, "missing")
+    if overwrite not in OVERWRITE:
+        raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
+    conventions = given.values.get("conventions", {})
+    if not isinstance(conventions, Mapping):
+        raise InputError("conventions is no table", where=given.where, remedy='write [conventions] and ties = "docid"')
+    measures = Measures(
+        lists["metrics"] or None,
+        given.take("profile", str, None),
+        dict(conventions),
+        _bootstrap(given, settings.seed),
+        float(given.take("alpha", (int, float), _STATISTICS["alpha"])),
+    )
+    return RunConfig(lists["models"], lists["tasks"], settings, measures, overwrite, given.take("store", str, None))
+
+
+def _texts(given: _Given, name: str) -> list[str]:
+    value = given.take(name, (str, list), [])
+    listed = [value] if isinstance(value, str) else value
+    if not all(isinstance(entry, str) for entry in listed):
+        raise InputError(f"{name} holds something that is no text", where=given.where, remedy=f'write {name} = ["…"]')
+    return list(listed)
+
+
+def _depth(given: _Given) -> int | str | None:
+    value = given.take("depth", (int, str), None)
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _rule(given: _Given, name: str) -> TextRule | None:
+    if name not in given.values:
+        return None
+    table = _table(given, name)
+    for entry in table:
+        if entry not in _TEXT:
+            raise unknown_name(f"entry of {name}", entry, _TEXT, f"it may hold {', '.join(_TEXT)}")
+    parts = table.pop("parts", "+".join(TextRule().parts))
+    try:
+        return TextRule.parse(parts, **table)
+    except (TypeError, AttributeError):
+        raise InputError(f"{name} does not read", where=given.where, remedy='write parts = "title+text"') from None
+
+
+def _bootstrap(given: _Given, seed: int) -> Bootstrap:
+    level = float(given.take("level", (int, float), _STATISTICS["level"]))
+    resamples = given.take("resamples", int, _STATISTICS["resamples"])
+    if not 0 < level < 1:
+        raise InputError(f"the level {level:g} is not between 0 and 1", remedy="give one such as 0.95")
+    if resamples < 100:
+        raise InputError(f"{resamples} resamples are too few for an interval", remedy="give 100 or more")
+    return Bootstrap(resamples, level, given.take("interval", str, _STATISTICS["interval"]), seed)

@@ -1,0 +1,190 @@
+"""`goldrank runs`: what is stored, all that is known of a run, its tables as files, and deleting."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from goldrank.cli import numbers, options, results, stored
+from goldrank.cli.grids import Cell, Grid, render
+from goldrank.errors import GoldrankError, InputError
+from goldrank.metrics import parse_all
+from goldrank.scoring import Score, Scores, score_hits
+from goldrank.store import Store, StoredRun, count_under
+
+_EXAMPLES = """\
+  goldrank runs list
+  goldrank runs list --task wines --model 'st:*' --format json
+  goldrank runs show wines-wordllama-3f2a
+  goldrank runs export wines-wordllama-3f2a -o wordllama.run
+  goldrank runs export wines-bm25-91c0 wines-wordllama-3f2a --what hits --format csv -o tables/
+  goldrank runs delete wines-bm25-91c0 --yes
+"""
+_FORMATS = ("table", "json", "csv", "markdown")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("runs", "List, show, export and delete stored runs.", _EXAMPLES)
+    actions = made.add_subparsers(dest="action", required=True, metavar="list|show|export|delete")
+    listing = actions.add_parser("list", help="the stored runs, each with its first metric")
+    listing.add_argument("--task", metavar="T", help="only of that task; * stands for any text")
+    listing.add_argument("--model", metavar="M", help="only of that model; * stands for any text")
+    show = actions.add_parser("show", help="all that is known of a run, and its scores")
+    show.add_argument("keys", metavar="KEY", nargs=1, help="a key, or enough of its start")
+    export = actions.add_parser("export", help="rankings, gold or hits as files")
+    export.add_argument("keys", metavar="KEY", nargs="+")
+    export.add_argument("--what", choices=("run", "gold", "hits"), default="run", help="which table (default run)")
+    export.add_argument("--format", choices=("trec", "json", "csv", "parquet"), help="default: by the suffix of FILE")
+    export.add_argument("-o", "--output", metavar="FILE|DIR", default="-", help="default: standard output")
+    delete = actions.add_parser("delete", help="remove runs for good")
+    delete.add_argument("keys", metavar="KEY", nargs="+")
+    delete.add_argument("--yes", action="store_true", help="delete without asking")
+    for action in (listing, show, delete):
+        action.add_argument("--format", choices=_FORMATS, default="table", help="output format (default table)")
+    for action in (listing, show, delete):
+        action.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    for action in (listing, show, export, delete):
+        stored.add_store(action)
+        action.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return made
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, show, export or delete."""
+    store = Store.open(args.store)
+    if args.action == "export":
+        from goldrank.cli.exporting import export
+
+        export([store.get(key) for key in args.keys], args.what, args.format, args.output)
+        return 0
+    text = {"list": _list, "show": _show, "delete": _delete}[args.action](store, args)
+    options.emit(text, args)
+    return 0
+
+
+def _list(store: Store, args: argparse.Namespace) -> str:
+    runs = store.list(task=args.task, model=args.model)
+    first = {run.key: _first_score(run) for run in runs}
+    rows = [_row(run, first[run.key]) for run in runs]
+    if args.format == "json":
+        return results.to_json({"store": store.where, "runs": rows})
+    if args.format == "csv":
+        headings = ["key", "task", "model", "profile", "metric", "mean", "queries", "created", "seconds"]
+        return results.to_csv([headings, *([row[name] for name in headings] for row in rows)])
+    if not runs:
+        chosen = " that match" if args.task or args.model else ""
+        return f"There are no runs{chosen} in {store.where}."
+    note = f"{len(runs)} run{'s' * (len(runs) > 1)} in {store.where}. The first metric of each run's own profile."
+    broken = sum(one is None for one in first.values())
+    notes = [note] + [f"– : the tables of {broken} cannot be read or scored (goldrank runs show)."] * (broken > 0)
+    headings = ["key", "task", "model", "metric", "mean", "queries", "created", "seconds"]
+    cells = [[Cell(text) for text in _texts(run, first[run.key])] for run in runs]
+    return render([Grid(headings, cells, notes=notes, text_columns=4)], args.format)
+
+
+def _texts(run: StoredRun, first: Score | None) -> list[str]:
+    return [
+        run.key,
+        run.task,
+        run.model,
+        "–" if first is None else numbers.heading(first.metric),
+        "–" if first is None else numbers.value(first.metric, first.mean),
+        str(run.queries),
+        _when(run),
+        "–" if run.seconds is None else f"{run.seconds:.1f}",
+    ]
+
+
+def _first_score(run: StoredRun) -> Score | None:
+    """The first metric of the run under its own profile, or None where its tables do not give it."""
+    try:
+        scores = _own_scores(run, first_only=True)
+    except GoldrankError:
+        return None
+    return scores[next(iter(scores))]
+
+
+def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
+    chosen = stored.profile_of(run)
+    metrics = parse_all(run.metrics or chosen.metrics)
+    counted = count_under(run, chosen.conventions)
+    return score_hits(counted.hits, metrics[:1] if first_only else metrics, profile=chosen, name=run.key)
+
+
+def _row(run: StoredRun, first: Score | None) -> dict[str, Any]:
+    return {
+        "key": run.key,
+        "task": run.task,
+        "model": run.model,
+        "profile": run.profile,
+        "metric": None if first is None else str(first.metric),
+        "mean": None if first is None else results.number(first.mean),
+        "queries": run.queries,
+        "judged": run.judged,
+        "created": run.created.isoformat(),
+        "seconds": run.seconds,
+        "digest": run.digest,
+    }
+
+
+def _show(store: Store, args: argparse.Namespace) -> str:
+    run = store.get(args.keys[0])
+    scores = _own_scores(run)
+    if args.format == "json":
+        content = _row(run, scores[next(iter(scores))])
+        known = {"inputs": dict(run.inputs), "environment": dict(run.environment)}
+        return results.to_json(content | known | results.scores_json([scores], intervals=True, per_query=False))
+    about = {
+        "task": run.task,
+        "model": run.model,
+        "created": _when(run),
+        "seconds": "–" if run.seconds is None else f"{run.seconds:.1f}",
+        "queries": f"{run.queries}, {run.judged} judged items",
+        "digest": run.digest,
+        "tables": str(run.folder),
+        **_flat("inputs", dict(run.inputs)),
+        **_flat("environment", dict(run.environment)),
+    }
+    if args.format == "csv":
+        return results.to_csv([["what", "value"], *([name, value] for name, value in about.items())])
+    known_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
+    return render([known_grid, results.score_grid([scores], intervals=True)], args.format)
+
+
+def _flat(name: str, value: Any) -> dict[str, str]:
+    """Nested values by their path, one line each.
+
+    >>> _flat("inputs", {"task": "wines", "text": {"title": True}})
+    {'inputs.task': 'wines', 'inputs.text.title': 'true'}
+    """
+    if isinstance(value, dict):
+        return {path: text for key, inner in value.items() for path, text in _flat(f"{name}.{key}", inner).items()}
+    return {name: value if isinstance(value, str) else results.to_json(value).replace("\n", " ")}
+
+
+def _delete(store: Store, args: argparse.Namespace) -> str:
+    runs = [store.get(key) for key in args.keys]
+    _confirm(runs, args)
+    gone = store.delete([run.key for run in runs])
+    if args.format == "json":
+        return results.to_json({"store": store.where, "removed": [run.key for run in gone]})
+    if args.format == "csv":
+        return results.to_csv([["removed"], *([run.key] for run in gone)])
+    return f"Removed from {store.where}: {', '.join(run.key for run in gone)}."
+
+
+def _confirm(runs: list[StoredRun], args: argparse.Namespace) -> None:
+    if args.yes:
+        return
+    what = ", ".join(dict.fromkeys(run.key for run in runs))
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
+    print(f"Remove {what} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise GoldrankError("nothing was removed")
+
+
+def _when(run: StoredRun) -> str:
+    return run.created.astimezone().isoformat(sep=" ", timespec="seconds")

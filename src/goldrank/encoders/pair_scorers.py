@@ -1,0 +1,173 @@
+"""Models that score a query and an item together: what they share, the plain ones, and how a spec names one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders import Kind
+from goldrank.encoders.base import Options, PairScorer, checked_texts, identity_of
+from goldrank.encoders.function import imported, named, source_stamp, takes_argument
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.tokens import tokenizer
+from goldrank.errors import GoldrankError, InputError, unknown_name
+from goldrank.progress import Progress
+
+Scores = NDArray[np.float64]
+
+PAIR_KINDS: dict[str, Kind] = {
+    "cross": Kind(
+        "goldrank.encoders.cross_encoder",
+        "CrossEncoder",
+        "any cross-encoder of sentence-transformers",
+        "pip install 'goldrank[st]'",
+        "cross:cross-encoder/ms-marco-MiniLM-L6-v2",
+    ),
+    "overlap": Kind(
+        "goldrank.encoders.pair_scorers", "Overlap", "share of words in common (Jaccard); built in", "", "overlap"
+    ),
+    "pairs": Kind(
+        "goldrank.encoders.pair_scorers",
+        "CallablePairs",
+        "your own function, pairs to scores",
+        "",
+        "pairs:mymodel:score",
+    ),
+}
+
+
+def load_pair_scorer(spec: str | Spec | PairScorer | Callable[..., Any], **options: object) -> PairScorer:
+    """The pair scorer that *spec* names, or that a function is; *options* come on top of those in the spec.
+
+    >>> load_pair_scorer("overlap").score_pairs(["red wine", "red wine"], ["white wine", "wine, red"]).round(2).tolist()
+    [0.33, 1.0]
+    """
+    if isinstance(spec, PairScorer):
+        if options:
+            raise InputError(
+                "options cannot be given to a pair scorer that is made already", remedy="give them where it is made"
+            )
+        return spec
+    if isinstance(spec, (str, Spec)):
+        parsed = (Spec.parse(spec) if isinstance(spec, str) else spec).updated(options)
+        kind = PAIR_KINDS.get(parsed.kind)
+        if kind is None:
+            raise unknown_name("kind of pair scorer", parsed.kind, PAIR_KINDS, f"there are: {', '.join(PAIR_KINDS)}")
+        made: PairScorer = getattr(import_module(kind.module), kind.maker)(parsed)
+        return made
+    if not callable(spec):
+        raise InputError(
+            f"a {type(spec).__name__} is no pair scorer", remedy="give a spec string or a function of pairs"
+        )
+    return CallablePairs(named(spec, "pairs").updated(options), spec)
+
+
+class BatchPairScorer(ABC):
+    """A pair scorer that takes one batch at a time; order, batches and checks are done here."""
+
+    def __init__(self, spec: Spec, options: Options) -> None:
+        self.spec, self.options = spec, options
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """Version of the package and of the weights, as part of the identity."""
+
+    @abstractmethod
+    def score_batch(self, queries: list[str], items: list[str]) -> Any:
+        """The scores of a few pairs."""
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a score."""
+        return identity_of(self.spec, self.version)
+
+    def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> Scores:
+        """One score per pair, in the order given; long pairs share batches, so that little is padded."""
+        queries, items = checked_texts(queries), checked_texts(items)
+        if len(queries) != len(items):
+            raise InputError(
+                f"there are {len(queries)} queries for {len(items)} items", remedy="give one item per query"
+            )
+        order = sorted(range(len(items)), key=lambda i: len(queries[i]) + len(items[i]), reverse=True)
+        scores = np.empty(len(items))
+        with Progress(f"scoring with {self.spec}", total=len(items), unit="pair") as progress:
+            for start in range(0, len(order), self.options.batch_size):
+                chosen = order[start : start + self.options.batch_size]
+                made = self.score_batch([queries[i] for i in chosen], [items[i] for i in chosen])
+                scores[chosen] = self._checked(made, len(chosen))
+                progress.advance(len(chosen))
+        return scores
+
+    def _checked(self, made: Any, count: int) -> Scores:
+        try:
+            scores = np.asarray(made, np.float64)
+        except (TypeError, ValueError) as error:
+            raise GoldrankError(f"{self.spec} gave something that is no list of numbers ({error})") from None
+        if scores.shape not in ((count,), (count, 1)):
+            raise GoldrankError(
+                f"{self.spec} gave scores of shape {scores.shape} for {count} pairs; one each is needed"
+            )
+        if not np.isfinite(scores).all():
+            raise GoldrankError(f"{self.spec} gave a score that is not finite; check the model and its dtype")
+        return scores.reshape(count)
+
+
+class Overlap(BatchPairScorer):
+    """``overlap(tokens=words)``: words in both texts as a share of words in either; a floor for real models."""
+
+    def __init__(self, spec: Spec) -> None:
+        unused = ("query_prompt", "item_prompt", "device", "dtype", "max_length", "dim")
+        options, own = Options.take(spec, "tokens", without=unused)
+        super().__init__(spec, options)
+        if spec.argument:
+            raise InputError(
+                f"overlap takes no argument, but got {spec.argument!r}", remedy="write overlap(tokens=runs)"
+            )
+        self._tokens = tokenizer(own.get("tokens", "words"))
+
+    @property
+    def version(self) -> str:
+        """Of the rule itself."""
+        return "1"
+
+    def score_batch(self, queries: list[str], items: list[str]) -> Any:
+        """The Jaccard index of the words; 0 where neither text has any."""
+        pairs = [(set(self._tokens(q)), set(self._tokens(i))) for q, i in zip(queries, items, strict=True)]
+        return [len(query & item) / max(1, len(query | item)) for query, item in pairs]
+
+
+class CallablePairs(BatchPairScorer):
+    """``pairs:module:function``: calls it with a list of (query, item) pairs, or with two lists if it takes two.
+
+    It gets ``batch_size`` pairs at a time, and gives back one number each.
+    """
+
+    def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
+        unused = ("query_prompt", "item_prompt", "device", "dtype", "max_length", "dim")
+        options, _ = Options.take(spec, without=unused)
+        super().__init__(spec, options)
+        self._function = function or imported(spec)
+        self._takes_two = takes_argument(self._function, 1, "items")
+        self._version = source_stamp(self._function)
+
+    @property
+    def version(self) -> str:
+        """A stamp of the file the function stands in."""
+        return self._version
+
+    def score_batch(self, queries: list[str], items: list[str]) -> Any:
+        """What the function returns."""
+        try:
+            if self._takes_two:
+                return self._function(queries, items)
+            return self._function(list(zip(queries, items, strict=True)))
+        except GoldrankError:
+            raise
+        except Exception as error:
+            raise GoldrankError(f"{self.spec} failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,163 @@
+"""The string that names a fusion of models: ``fuse:METHOD(MODEL*WEIGHT, MODEL, …, option=value)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.fusion.fusing import checked_method, checked_weights, fuse
+from goldrank.hits import Run
+
+_OPTIONS = ("normalise", "k", "depth")
+_HOW = "write fuse:rrf(bm25, wordllama) or fuse:sum(bm25*0.3, st:NAME*0.7, normalise=zscore)"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_OPTION = re.compile(r"(\w+)\s*=\s*(.*)", re.DOTALL)
+
+
+def is_fusion(spec: str) -> bool:
+    """Whether *spec* names a fusion, rightly written or not.
+
+    >>> is_fusion("fuse:rrf(bm25,wordllama)"), is_fusion("st:fuse")
+    (True, False)
+    """
+    return re.match(r"\s*fuse\s*(:|\(|$)", spec, re.IGNORECASE) is not None
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A fusion as asked for: the method, the specs of the models, their weights and the options.
+
+    A model's spec is put into quotes where it would not read otherwise, with every quote of that kind in it doubled.
+
+    >>> fusion = Fusion.parse("fuse:sum(bm25(k1=0.9)*0.3, st:BAAI/bge*0.7, normalise=zscore)")
+    >>> fusion.parts, fusion.weights
+    (('bm25(k1=0.9)', 'st:BAAI/bge'), (0.3, 0.7))
+    >>> str(fusion)
+    'fuse:sum(bm25(k1=0.9)*0.3,st:BAAI/bge*0.7,normalise=zscore)'
+    """
+
+    method: str
+    parts: tuple[str, ...]
+    """The specs of the models; some may be fusions themselves."""
+    weights: tuple[float, ...] | None = None
+    """One per model, or None where none was given."""
+    normalise: str | None = None
+    k: int | None = None
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        method = checked_method(
+            self.method, normalise=self.normalise, k=60 if self.k is None else self.k, depth=self.depth
+        )
+        if self.k is not None and "k" not in method.options:
+            raise InputError(f"{self.method} has no k", remedy="leave k out, or choose rrf")
+        if not self.parts or not all(part.strip() for part in self.parts):
+            raise InputError(f"a model is missing in a fusion by {self.method}", remedy=_HOW)
+        checked_weights(self.weights, len(self.parts))
+
+    @classmethod
+    def parse(cls, text: str) -> Fusion:
+        """Read a fusion's spec; brackets and quotes inside the models' specs are respected."""
+        match = re.fullmatch(r"fuse\s*:\s*(\w+)\s*\((.*)\)", text.strip(), re.IGNORECASE | re.DOTALL)
+        if match is None:
+            raise InputError(f"{shorten(text)} does not read as a fusion", remedy=_HOW)
+        parts: list[str] = []
+        weights: list[float | None] = []
+        options: dict[str, str] = {}
+        for piece in _pieces(match[2], text):
+            if option := _OPTION.fullmatch(piece):
+                if option[1] not in _OPTIONS:
+                    raise unknown_name("option of fuse", option[1], _OPTIONS, f"it has: {', '.join(_OPTIONS)}")
+                options[option[1]] = option[2]
+            else:
+                part, weight = _weighted(piece)
+                parts.append(_unquoted(part))
+                weights.append(weight)
+        given = tuple(1.0 if weight is None else weight for weight in weights)
+        return cls(
+            match[1].lower(),
+            tuple(parts),
+            None if all(weight is None for weight in weights) else given,
+            options.get("normalise"),
+            _whole("k", options),
+            _whole("depth", options),
+        )
+
+    def fuse(self, runs: Sequence[Run]) -> Run:
+        """Fuse the runs of the models, given in their order."""
+        if len(runs) != len(self.parts):
+            raise InputError(
+                f"there are {len(runs)} runs for {len(self.parts)} models", remedy="give one run per model"
+            )
+        k = 60 if self.k is None else self.k
+        return fuse(runs, self.method, weights=self.weights, normalise=self.normalise, k=k, depth=self.depth)
+
+    def __str__(self) -> str:
+        weights = self.weights or [None] * len(self.parts)
+        written = [
+            _written(part) + ("" if weight is None else f"*{_shortest(weight)}")
+            for part, weight in zip(self.parts, weights, strict=True)
+        ]
+        options = [f"{name}={value}" for name in _OPTIONS if (value := getattr(self, name)) is not None]
+        return f"fuse:{self.method}({','.join(written + options)})"
+
+
+def _pieces(inside: str, text: str) -> list[str]:
+    """The parts between the commas that stand in no bracket and no quotes."""
+    pieces, start, depth, quote = [], 0, 0, ""
+    for at, character in enumerate(inside):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+        elif character == "," and depth == 0:
+            pieces.append(inside[start:at].strip())
+            start = at + 1
+        if depth < 0:
+            break
+    if quote or depth:
+        what = f"a quote {quote} is left open" if quote else "the brackets do not match"
+        raise InputError(f"{what} in {shorten(text)}", remedy="close it, or put that model's whole spec into quotes")
+    return [*pieces, inside[start:].strip()]
+
+
+def _weighted(piece: str) -> tuple[str, float | None]:
+    """A piece without the weight at its end; what follows a star and is no number belongs to the model's name."""
+    part, star, weight = piece.rpartition("*")
+    if star and _NUMBER.fullmatch(weight.strip()):
+        return part.strip(), float(weight)
+    return piece, None
+
+
+def _unquoted(part: str) -> str:
+    for quote in "'\"":
+        if re.fullmatch(f"{quote}(?:[^{quote}]|{quote}{quote})*{quote}", part, re.DOTALL):
+            return part[1:-1].replace(quote * 2, quote)
+    return part
+
+
+def _written(part: str) -> str:
+    try:
+        plain = _pieces(part, part) == [part] and _weighted(part) == (part, None)
+    except InputError:
+        plain = False
+    if plain and not _OPTION.fullmatch(part) and _unquoted(part) == part:
+        return part
+    quote = '"' if "'" in part and '"' not in part else "'"
+    return quote + part.replace(quote, quote * 2) + quote
+
+
+def _shortest(weight: float) -> str:
+    return written if float(written := f"{weight:g}") == weight else repr(weight)
+
+
+def _whole(name: str, options: dict[str, str]) -> int | None:
+    if name not in options:
+        return None
+    if not re.fullmatch("[0-9]{1,18}", options[name]):
+        raise InputError(f"{name}={options[name]!r} is not a whole number", remedy=f"write {name}=60 or the like")
+    return int(options[name])

@@ -1,0 +1,172 @@
+"""Checkpoints: rankings of single queries kept on disk as they come, so that a killed search goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from goldrank.errors import GoldrankError, InputError, shorten
+from goldrank.io.files import PathLike, cache_folder
+
+_SUM_DIGITS = 16
+
+
+class Checkpoint:
+    """The rankings that a search has made so far, in a file named by the digest of all that decides them.
+
+    Each line is a checksum and a JSON object of rankings, written in one go, synced, under a lock. A line that a kill
+    or a full disk left unfinished is cut off by whoever adds next, and never read. Several processes may add to one
+    checkpoint; where two of them ranked the same query, the first ranking counts. Numbers come back bit for bit.
+
+    Args:
+        digest: names the search: model, data, depth … Two different searches must have different ones.
+        folder: where to keep it; ``partial`` in the cache folder if not given.
+
+    >>> import tempfile
+    >>> checkpoint = Checkpoint("3f2a", tempfile.mkdtemp())
+    >>> checkpoint.add({"q1": {"d3": 0.1, "d1": -0.0}})
+    >>> checkpoint.done()
+    {'q1': {'d3': 0.1, 'd1': -0.0}}
+    >>> checkpoint.remove()
+    >>> checkpoint.done()
+    {}
+    """
+
+    def __init__(self, digest: str, folder: PathLike | None = None) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", digest):
+            raise InputError(
+                f"{shorten(digest)} cannot name a checkpoint", remedy="use up to 128 letters, digits, - and _"
+            )
+        self.folder = cache_folder() / "partial" if folder is None else Path(folder)
+        self.path = self.folder / f"{digest}.jsonl"
+
+    def done(self) -> dict[str, dict[str, float]]:
+        """The rankings kept so far, by query; damaged lines are left out, so that their queries are ranked again."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._unusable(error) from None
+        rankings: dict[str, dict[str, float]] = {}
+        # What stands behind the last newline is unfinished, or being written right now.
+        for line in content.split(b"\n")[:-1]:
+            for query, ranking in _read_line(line).items():
+                rankings.setdefault(query, ranking)
+        return rankings
+
+    def add(self, rankings: Mapping[str, Mapping[str, float]]) -> None:
+        """Keep more rankings; they are on disk when this returns."""
+        if not rankings:
+            return
+        line = _line(rankings)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+b", buffering=0) as stream, _locked(stream):
+                end = _cut_torn_line(stream)
+                try:
+                    _write_all(stream, line)
+                    os.fsync(stream.fileno())
+                except OSError:
+                    with suppress(OSError):
+                        stream.truncate(end)
+                    raise
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def remove(self) -> None:
+        """Forget everything: the search is complete and stored elsewhere."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            raise GoldrankError(f"{self.path}: the checkpoint cannot be removed ({error.strerror})") from None
+
+    def _unusable(self, error: OSError) -> GoldrankError:
+        return InputError(
+            f"the checkpoint cannot be kept ({error.strerror or error})",
+            where=str(self.path),
+            remedy="make room, or set GOLDRANK_CACHE to a folder that can be written to",
+        )
+
+
+def _line(rankings: Mapping[str, Mapping[str, float]]) -> bytes:
+    made = {query: {item: float(score) for item, score in ranking.items()} for query, ranking in rankings.items()}
+    for query, ranking in made.items():
+        for item, score in ranking.items():
+            if not math.isfinite(score):
+                raise InputError(
+                    f"the score {score} of {shorten(item)} for query {shorten(query)} is not a finite number",
+                    remedy="check the model",
+                )
+    # Python writes the shortest decimal that reads back as the same double, and escapes what is not ASCII.
+    content = json.dumps(made, separators=(",", ":")).encode()
+    return _checksum(content) + b" " + content + b"\n"
+
+
+def _read_line(line: bytes) -> dict[str, dict[str, float]]:
+    checksum, _, content = line.partition(b" ")
+    if checksum != _checksum(content):
+        return {}
+    rankings: dict[str, dict[str, float]] = json.loads(content)
+    return rankings
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_SUM_DIGITS // 2).hexdigest().encode()
+
+
+def _cut_torn_line(stream: BinaryIO) -> int:
+    """Bring the file back to its last whole line; returns where that ends."""
+    end = stream.seek(0, os.SEEK_END)
+    whole, step = end, 1
+    while whole:
+        start = max(0, whole - step)
+        stream.seek(start)
+        at = stream.read(whole - start).rfind(b"\n")
+        if at >= 0:
+            whole = start + at + 1
+            break
+        whole, step = start, 1 << 16
+    if whole < end:
+        stream.truncate(whole)
+    return whole
+
+
+def _write_all(stream: BinaryIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[stream.write(rest) :]
+
+
+@contextmanager
+def _locked(stream: BinaryIO) -> Iterator[None]:
+    """Hold the file for this process; the system lets go when the process ends, however it ends."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        # A byte far behind the end: on Windows a lock keeps others from reading what it covers.
+        stream.seek(1 << 62)
+        msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
+        try:
+            yield
+        finally:
+            stream.seek(1 << 62)
+            msvcrt.locking(stream.fileno(), msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_UN)

@@ -1,0 +1,86 @@
+"""Collections of documents, queries and gold: one reader per layout, recognised by what a path holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from goldrank.errors import InputError, unknown_name
+from goldrank.io.collections.collection import Collection, Document, Documents
+from goldrank.io.files import PathLike
+
+__all__ = ["READERS", "Collection", "Document", "Documents", "Reader", "read_collection"]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One layout: the module that reads it, and what a user has to know to recognise it.
+
+    The module has ``matches(path) -> bool``, cheap and without reading whole files, and
+    ``read(path, split) -> Collection``; a *split* of None is the one people evaluate on.
+    """
+
+    module: str
+    summary: str
+
+    def matches(self, path: Path) -> bool:
+        """Whether the path looks like this layout."""
+        found: bool = self._module().matches(path)
+        return found
+
+    def read(self, path: PathLike, split: str | None = None) -> Collection:
+        """Read it."""
+        made: Collection = self._module().read(path, split)
+        return made
+
+    def _module(self) -> Any:
+        return import_module(self.module)
+
+
+def _reader(module: str, summary: str) -> Reader:
+    return Reader(f"goldrank.io.collections.{module}", summary)
+
+
+# In this order a path is tried: the layouts with the surest marks first.
+READERS: dict[str, Reader] = {
+    "beir": _reader("beir", "a folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv"),
+    "smart": _reader("smart", "SMART files (.I .T .A .W) of documents, queries and judgments: Cranfield, CISI, TIME"),
+    "articles": _reader("articles", "articles with labels: JSONL, Parquet or a Hugging Face data set, one per split"),
+    "wiki": _reader("wiki", "Wikipedia articles: a CSV of Title,Sections with gold as JSON or pickle beside it"),
+    "trec": _reader("trec_topics", "TREC documents and topics with qrels"),
+    "pairs": _reader("pairs", "CSV or TSV of query and item texts, with a grade"),
+    "ir_datasets": _reader("irds", "a name of the ir_datasets package: irds:beir/scifact/test"),
+    "hub": _reader("hub", "a Hugging Face data set by name, in the layout of MTEB or of articles: hf:mteb/scifact"),
+}
+
+
+def read_collection(path: PathLike, *, format: str | None = None, split: str | None = None) -> Collection:
+    """Read a collection from a folder, a file or a name.
+
+    Args:
+        path: where it lies, or ``irds:NAME`` or ``hf:NAME``.
+        format: one of ``READERS``; recognised by content if not given.
+        split: which part; by default ``test`` where there is one.
+    """
+    text = str(path)
+    if format is None:
+        for prefix, name in (("irds:", "ir_datasets"), ("hf:", "hub")):
+            if text.startswith(prefix):
+                return READERS[name].read(text.removeprefix(prefix), split)
+    if format is not None:
+        if format not in READERS:
+            raise unknown_name("format of collections", format, READERS, f"one of {', '.join(READERS)}")
+        return READERS[format].read(path, split)
+    if not Path(text).exists():
+        raise InputError("there is no such file or folder", where=text, remedy="check the path")
+    for name in ("beir", "smart", "articles", "wiki", "trec", "pairs", "hub"):
+        if READERS[name].matches(Path(text)):
+            return READERS[name].read(path, split)
+    raise InputError(
+        "this is no collection that goldrank knows",
+        where=text,
+        remedy="a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv is the simplest; "
+        "goldrank list collections shows all layouts",
+    )

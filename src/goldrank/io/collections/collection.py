@@ -1,0 +1,151 @@
+"""Collection: documents to rank, documents to ask with, and which of them are right, read from any layout."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.columns import Columns
+
+Section = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with an id: an article of several sections, a passage, or a query.
+
+    >>> Document.plain("d1", "Grapes and sun.", title="Wine").text
+    'Grapes and sun.'
+    """
+
+    id: str
+    title: str = ""
+    sections: tuple[Section, ...] = ()
+    """A heading and a text each; a plain text is one section without a heading."""
+
+    @classmethod
+    def plain(cls, id: str, text: str, title: str = "") -> Document:
+        """A document whose text has no sections."""
+        return cls(id, title, (("", text),) if text else ())
+
+    @property
+    def text(self) -> str:
+        """The texts of all sections, without headings."""
+        return " ".join(text for _, text in self.sections if text)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but white space is left of title, headings and texts."""
+        return not self.title.strip() and not any(heading.strip() or text.strip() for heading, text in self.sections)
+
+
+class Documents:
+    """Documents in order, held in memory or read from their file each time they are gone through.
+
+    Args:
+        rows: the documents, or a function that starts reading them from the beginning.
+        source: where they come from, for messages.
+
+    Documents that are streamed are never held together: what is kept of them is their ids.
+
+    >>> documents = Documents([Document.plain("a", "one"), Document.plain("b", "two")], "example")
+    >>> [document.text for document in documents], documents.ids
+    (['one', 'two'], ['a', 'b'])
+    """
+
+    def __init__(self, rows: Sequence[Document] | Callable[[], Iterable[Document]], source: str) -> None:
+        self._rows = rows
+        self.source = source
+
+    @property
+    def streamed(self) -> bool:
+        """Whether they are read anew each time."""
+        return callable(self._rows)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._rows() if callable(self._rows) else self._rows)
+
+    def __len__(self) -> int:
+        return len(self.ids) if callable(self._rows) else len(self._rows)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """All ids, each of which is there once."""
+        ids = [document.id for document in self]
+        if len(set(ids)) != len(ids):
+            seen: set[str] = set()
+            twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+            raise InputError(f"the id {shorten(twice)} is given twice", where=self.source, remedy="make ids unique")
+        return ids
+
+    def batches(self, size: int) -> Iterator[list[Document]]:
+        """The documents in lists of *size*."""
+        rows = iter(self)
+        while batch := list(islice(rows, size)):
+            yield batch
+
+    @cached_property
+    def checksum(self) -> str:
+        """A digest of ids, titles, headings and texts in order."""
+        digest = hashlib.sha256()
+        for document in self:
+            parts = [document.id, document.title, *(part for section in document.sections for part in section)]
+            for part in parts:
+                encoded = part.encode("utf-8", "surrogatepass")
+                digest.update(len(encoded).to_bytes(8, "little"))
+                digest.update(encoded)
+            digest.update(b"\xff")
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """What an evaluation needs: items, queries and gold of one split.
+
+    In a *related* collection the articles are both: ``queries`` is the very same object as ``items``, the gold of
+    an article are the articles like it, and an article is never ranked for itself.
+    """
+
+    name: str
+    items: Documents
+    queries: Documents
+    gold: Columns
+    split: str = "test"
+    splits: tuple[str, ...] = ("test",)
+    """The splits that can be read."""
+    source: str = ""
+    """The path or name it was read from."""
+    format: str = ""
+    """The reader that read it."""
+    remarks: list[str] = field(default_factory=list)
+    """What the reader left out or mended, a sentence each; shown, never silent."""
+
+    @property
+    def related(self) -> bool:
+        """Whether the items themselves are the queries."""
+        return self.queries is self.items
+
+    @cached_property
+    def checksum(self) -> str:
+        """A digest of everything that can change a result."""
+        digest = hashlib.sha256(self.items.checksum.encode())
+        digest.update(b"related" if self.related else self.queries.checksum.encode())
+        gold = self.gold
+        for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True):
+            row = [
+                query,
+                *(
+                    f"{item}={value!r}"
+                    for item, value in zip(gold.items[start:end], gold.values[start:end].tolist(), strict=True)
+                ),
+            ]
+            digest.update("\0".join(row).encode("utf-8", "surrogatepass") + b"\xff")
+        return digest.hexdigest()[:16]
+
+    def __repr__(self) -> str:
+        asked = "related" if self.related else f"{len(self.queries)} queries"
+        return f"Collection({self.name}/{self.split}: {len(self.items)} items, {asked}, {len(self.gold.items)} judged)"

@@ -1,0 +1,163 @@
+"""SMART collections: folders with files of documents, queries and judgments, as Cranfield, CISI and TIME are.
+
+Their traps are known and mended here, and each mending is told in the remarks of the collection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from goldrank.errors import InputError
+from goldrank.io.collections.collection import Collection, Document, Documents
+from goldrank.io.collections.smart_files import (
+    Judgments,
+    Records,
+    is_judgments,
+    is_records,
+    read_judgments,
+    read_smart,
+)
+from goldrank.io.collections.splits import choose_split, files_in
+from goldrank.io.collections.streams import head
+from goldrank.io.files import PathLike
+from goldrank.io.text import counts
+
+_QUERIES = re.compile(r"qry|que|query|queries|topic", re.IGNORECASE)
+_JUDGMENTS = re.compile(r"rel", re.IGNORECASE)
+# TIME had 425 documents. The copies that are about have 423, and their judgments still count the two that are missing,
+# which stood somewhere after number 371 and before number 378.
+_TIME_SIZE, _TIME_MISSING, _TIME_LAST_BEFORE, _TIME_FIRST_AFTER = 423, 2, 371, 378
+
+
+def matches(path: Path) -> bool:
+    """Whether the folder holds a file of SMART records."""
+    return any(is_records(head(file, 256)) for file in files_in(path))
+
+
+def read(path: PathLike, split: str | None = None) -> Collection:
+    """Read a folder of SMART files, which are told apart by their content and their usual names.
+
+    The title is field T and the text field W; authors, sources and references are left out. In Cranfield the text
+    starts with the title again, as it does in the file. Grades are the numbers of the file: those of Cranfield run from
+    1, which its makers gave to a complete answer, to 4, and −1 is not relevant.
+    """
+    folder = Path(path)
+    choose_split(split, ("test",), str(folder))
+    document_file, query_file, judgment_file = _files(folder)
+    documents, queries = read_smart(document_file), read_smart(query_file)
+    judged = read_judgments(judgment_file, lists=queries.starred)
+    remarks = _remarks_on_records(documents, document_file) + _remarks_on_records(queries, query_file)
+    query_ids, more = _query_ids(queries, judged)
+    items, still_more = _item_ids(documents, judged)
+    gold = judged.columns(judged.queries, items)
+    asked = [Document(i, query.title, query.sections) for i, query in zip(query_ids, queries.documents, strict=True)]
+    remarks += more + still_more + _remarks_on_judgments(judged, query_ids, items, documents)
+    return Collection(
+        name=folder.resolve().name,
+        items=Documents(documents.documents, str(document_file)),
+        queries=Documents(asked, str(query_file)),
+        gold=gold,
+        source=str(folder),
+        format="smart",
+        remarks=remarks,
+    )
+
+
+def _files(folder: Path) -> tuple[Path, Path, Path]:
+    """The files of documents, queries and judgments."""
+    documents: list[Path] = []
+    queries: list[Path] = []
+    judgments: list[Path] = []
+    for file in files_in(folder):
+        start = head(file, 256)
+        if is_records(start):
+            is_query = start.lstrip().startswith(b"*FIND") or _QUERIES.search(file.name)
+            (queries if is_query else documents).append(file)
+        elif _JUDGMENTS.search(file.name) and is_judgments(start):
+            judgments.append(file)
+    for found, what, example in (
+        (documents, "documents", "cran.all.1400"),
+        (queries, "queries", "cran.qry"),
+        (judgments, "judgments", "cranqrel"),
+    ):
+        if not found:
+            raise InputError(
+                f"the folder holds SMART files, but none of {what}",
+                where=str(folder),
+                remedy=f"add the file of {what}, named like {example}",
+            )
+    # TIME.REL.ALL holds more than TIME.REL; of other files of one kind the shortest name is the plain one.
+    best = min(judgments, key=lambda file: (not file.name.lower().endswith(".all"), len(file.name), file.name))
+    return max(documents, key=lambda file: file.stat().st_size), min(queries, key=lambda file: len(file.name)), best
+
+
+def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str]]:
+    """The ids the judgments call the queries by, in the order of the queries, and what is to be said about that."""
+    ids = [query.id for query in queries.documents]
+    by_order = [str(number) for number in range(1, len(ids) + 1)]
+    if set(judged.queries) <= set(ids) or not set(judged.queries) <= set(by_order):
+        return ids, []
+    return by_order, [
+        f"the judgments count the queries from 1 to {len(ids)} in the order of their file, and so do the ids here, "
+        "whatever their .I says"
+    ]
+
+
+def _item_ids(documents: Records, judged: Judgments) -> tuple[list[str], list[str]]:
+    """The judged documents by the ids of the documents that are there."""
+    numbers = [int(item) if item.isdecimal() else 0 for item in judged.items]
+    if not documents.starred or len(documents.documents) != _TIME_SIZE or max(numbers) <= _TIME_SIZE:
+        return judged.items, []
+    moved = sum(number >= _TIME_FIRST_AFTER for number in numbers)
+    unsure = sum(_TIME_LAST_BEFORE < number < _TIME_FIRST_AFTER for number in numbers)
+    remarks = [
+        f"the judgments count {_TIME_SIZE + _TIME_MISSING} documents, of which {_TIME_MISSING} are not there: "
+        f"{_TIME_MISSING} was subtracted from the document's number in {counts(moved, 'judgment')} "
+        f"(from {_TIME_FIRST_AFTER} on)"
+    ]
+    if unsure:
+        remarks.append(
+            f"{counts(unsure, 'judgment')} of numbers {_TIME_LAST_BEFORE + 1} to {_TIME_FIRST_AFTER - 1} may mean "
+            "a document that is not there"
+        )
+    return [str(n - _TIME_MISSING if n >= _TIME_FIRST_AFTER else n) for n in numbers], remarks
+
+
+def _remarks_on_records(records: Records, file: Path) -> list[str]:
+    remarks = []
+    if records.latin:
+        remarks.append(f"{file.name} is not UTF-8 and was read as latin-1")
+    if records.broken:
+        remarks.append(f"{counts(records.broken, 'text')} of {file.name} held field marks, which were left out")
+    if empty := [document.id for document in records.documents if document.is_empty]:
+        shown = ", ".join(empty[:5]) + (" …" if len(empty) > 5 else "")
+        remarks.append(f"{counts(len(empty), 'record')} of {file.name} without any text: {shown}")
+    return remarks
+
+
+def _remarks_on_judgments(
+    judged: Judgments, query_ids: Sequence[str], items: Sequence[str], documents: Records
+) -> list[str]:
+    remarks = []
+    name = judged.path.name
+    if judged.graded:
+        negative = sum(grade.startswith("-") for grade in judged.grades)
+        values = sorted({float(grade) for grade in judged.grades if not grade.startswith("-")})
+        if len(values) > 1:
+            shown = ", ".join(f"{value:g}" for value in values)
+            turned = ", though there 1 is a complete answer and 4 of least interest" if "cran" in name.lower() else ""
+            remarks.append(f"the grades are the numbers of {name} as they are ({shown}){turned}")
+        if negative:
+            remarks.append(f"{counts(negative, 'judgment')} with a negative grade: judged, and not relevant")
+    else:
+        remarks.append(f"{name} gives no grades: what it lists has grade 1")
+    if unjudged := len(set(query_ids) - set(judged.queries)):
+        remarks.append(f"{unjudged} of {len(query_ids)} queries are not judged")
+    if unknown := len(set(judged.queries) - set(query_ids)):
+        remarks.append(f"{unknown} of the judged queries are not there")
+    there = {document.id for document in documents.documents}
+    if outside := sum(item not in there for item in items):
+        remarks.append(f"{counts(outside, 'judgment')} of documents that are not there")
+    return remarks

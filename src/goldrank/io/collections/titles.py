@@ -1,0 +1,56 @@
+"""Titles that mean the same though they are spelt differently: HTML entities, Unicode forms, spaces, case."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+
+def normal_title(title: str) -> str:
+    """A title without the differences that come from how it was stored.
+
+    >>> normal_title(" Ratchet &amp;amp;  Clank ")
+    'Ratchet & Clank'
+    >>> normal_title("Cha\\u0302teau") == "Château"
+    True
+    """
+    while (plain := html.unescape(title)) != title:
+        title = plain
+    return " ".join(unicodedata.normalize("NFC", title).split())
+
+
+def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """For each wanted title the spelling that is there, and the titles that are not there in any.
+
+    The same spelling wins, then the same normal form, then that without case; a form that several of the titles
+    there share names none of them, for nobody can tell which one is meant.
+
+    >>> match_titles(["Dungeons & Dragons", "DOOM", "Tetris"], ["Dungeons &amp; Dragons", "Doom"])
+    ({'Dungeons & Dragons': 'Dungeons &amp; Dragons', 'DOOM': 'Doom'}, ['Tetris'])
+    """
+    spellings = dict.fromkeys(there)
+    normal = _by_form(spellings, normal_title)
+    folded = _by_form(spellings, _folded)
+    found: dict[str, str] = {}
+    missing: list[str] = []
+    for title in dict.fromkeys(wanted):
+        spelling = title if title in spellings else normal.get(normal_title(title)) or folded.get(_folded(title))
+        if spelling is None:
+            missing.append(title)
+        else:
+            found[title] = spelling
+    return found, missing
+
+
+def _folded(title: str) -> str:
+    return normal_title(title).casefold()
+
+
+def _by_form(spellings: Iterable[str], form: Callable[[str], str]) -> Mapping[str, str]:
+    """The one spelling of each form; forms of several spellings are left out."""
+    sharing: defaultdict[str, list[str]] = defaultdict(list)
+    for spelling in spellings:
+        sharing[form(spelling)].append(spelling)
+    return {shared: found[0] for shared, found in sharing.items() if len(found) == 1}

@@ -1,0 +1,268 @@
+"""Files from the network: checked by their checksum, kept, and taken up where a broken transfer ended."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from goldrank.errors import GoldrankError, InputError
+from goldrank.io.files import cache_folder, write_atomically
+from goldrank.progress import Progress
+
+_CHUNK = 1 << 16
+# Answers after which it is worth to ask once more.
+_BUSY = (408, 425, 429, 500, 502, 503, 504)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A file to fetch, and how to know it."""
+
+    url: str
+    algorithm: str
+    checksum: str
+    size: int | None
+    target: Path
+    timeout: float
+
+    @property
+    def part(self) -> Path:
+        return self.target.with_name(self.target.name + ".part")
+
+    @property
+    def about_part(self) -> Path:
+        return self.target.with_name(self.target.name + ".part.json")
+
+    def forget_part(self) -> None:
+        """Remove what was received so far."""
+        self.part.unlink(missing_ok=True)
+        self.about_part.unlink(missing_ok=True)
+
+    def has(self, path: Path) -> bool:
+        """Whether *path* is the file that is wanted."""
+        if not path.is_file() or (self.size is not None and path.stat().st_size != self.size):
+            return False
+        return _digest(path, self.algorithm) == self.checksum
+
+
+class _BrokenError(Exception):
+    """The transfer ended early; what came so far is kept."""
+
+
+def fetch(
+    url: str,
+    *,
+    name: str,
+    sha256: str | None = None,
+    md5: str | None = None,
+    size: int | None = None,
+    attempts: int = 5,
+    pause: float = 1.0,
+    timeout: float = 30.0,
+) -> Path:
+    """The file at *url*, downloaded unless it is there already; its path in the cache.
+
+    Args:
+        url: where it lies, over http or https.
+        name: what to call it in the cache.
+        sha256: its checksum; the file is not given out without it.
+        md5: the same, for sites that publish no other.
+        size: its bytes, where they are known.
+        attempts: how often to ask in a row without getting any further.
+        pause: seconds before the second attempt; the double before each one after.
+        timeout: seconds of silence after which a transfer counts as broken.
+
+    A transfer that broke off is kept and taken up again, by this call or the next. Two processes that want the same
+    file at once download it once.
+    """
+    wanted = _wanted(url, name, sha256, md5, size, timeout)
+    try:
+        wanted.target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(wanted.target.with_name(name + ".lock")):
+            if not wanted.has(wanted.target):
+                _download(wanted, attempts, pause)
+    except OSError as error:
+        raise GoldrankError(
+            f"{wanted.target}: the download cannot be kept ({error.strerror or error}); "
+            "make room, or set GOLDRANK_CACHE to another folder"
+        ) from None
+    return wanted.target
+
+
+def _wanted(url: str, name: str, sha256: str | None, md5: str | None, size: int | None, timeout: float) -> _Wanted:
+    if not url.lower().startswith(("http://", "https://")):
+        raise InputError("only http and https are fetched", where=url, remedy="give the path of a local file as it is")
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise InputError(f"{name!r} is no name of a file", where=url, remedy="name it without folders")
+    given = {"sha256": sha256, "md5": md5}
+    for algorithm, digits in (("sha256", 64), ("md5", 32)):
+        checksum = (given[algorithm] or "").lower()
+        if checksum:
+            if len(checksum) != digits or set(checksum) - set("0123456789abcdef"):
+                raise InputError(f"{checksum!r} is no {algorithm}", where=url, remedy=f"give {digits} hex digits")
+            return _Wanted(url, algorithm, checksum, size, cache_folder() / "downloads" / name, timeout)
+    raise InputError("a download without a checksum cannot be trusted", where=url, remedy="give its sha256 or md5")
+
+
+def _download(wanted: _Wanted, attempts: int, pause: float) -> None:
+    furthest = wanted.part.stat().st_size if wanted.part.is_file() else 0
+    failures = 0
+    with Progress(f"downloading {wanted.target.name}", total=wanted.size, unit="byte") as progress:
+        progress.advance(furthest)
+        while True:
+            try:
+                _transfer(wanted, progress)
+                break
+            except _BrokenError as broken:
+                received = wanted.part.stat().st_size if wanted.part.is_file() else 0
+                failures = 1 if received > furthest else failures + 1
+                furthest = max(furthest, received)
+                if failures >= attempts:
+                    raise _unreachable(wanted, str(broken)) from None
+                time.sleep(pause * 2 ** (failures - 1))
+    if not wanted.has(wanted.part):
+        found, length = _digest(wanted.part, wanted.algorithm), wanted.part.stat().st_size
+        wanted.forget_part()
+        raise InputError(
+            f"the file received ({length} bytes, {wanted.algorithm} {found}) is not the one wanted "
+            f"({wanted.algorithm} {wanted.checksum})",
+            where=wanted.url,
+            remedy="it was removed; try again, or get the file from elsewhere and give its path",
+        )
+    wanted.part.replace(wanted.target)
+    wanted.forget_part()
+
+
+def _transfer(wanted: _Wanted, progress: Progress) -> None:
+    """Ask for what is missing and append it; raises `_BrokenError` unless all has come."""
+    start, mark = _kept(wanted)
+    headers = {"User-Agent": "goldrank", "Accept-Encoding": "identity"}
+    if start:
+        headers |= {"Range": f"bytes={start}-", "If-Range": mark}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(wanted.url, headers=headers), timeout=wanted.timeout) as got:
+            if got.status != 206 or not str(got.headers.get("Content-Range")).startswith(f"bytes {start}-"):
+                start = 0
+            length = got.headers.get("Content-Length")
+            total = start + int(length) if length and length.isdecimal() else wanted.size
+            _remember(wanted, got.headers)
+            with wanted.part.open("r+b" if start else "wb") as part:
+                part.seek(start)
+                part.truncate()
+                _append(got, part, wanted, progress)
+        received = wanted.part.stat().st_size
+        if total is not None and received < total:
+            raise _BrokenError(f"the transfer ended after {received} of {total} bytes")
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:
+            # What is kept does not fit to what lies there now.
+            wanted.forget_part()
+        elif error.code not in _BUSY:
+            raise _unreachable(wanted, f"HTTP {error.code} {error.reason}") from None
+        raise _BrokenError(f"HTTP {error.code} {error.reason}") from None
+    except urllib.error.URLError as error:
+        reason = str(getattr(error.reason, "strerror", None) or error.reason)
+        if isinstance(error.reason, socket.gaierror):
+            # No name server, no network: asking again would only keep the user waiting.
+            raise _unreachable(wanted, reason) from None
+        raise _BrokenError(reason) from None
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise _BrokenError(str(error) or type(error).__name__) from None
+
+
+def _append(source: Any, part: BinaryIO, wanted: _Wanted, progress: Progress) -> None:
+    while chunk := _next(source):
+        part.write(chunk)
+        progress.advance(len(chunk))
+        if wanted.size is not None and part.tell() > wanted.size:
+            part.close()
+            wanted.forget_part()
+            raise InputError(
+                f"the server sends more than the {wanted.size} bytes that the file has",
+                where=wanted.url,
+                remedy="get the file from elsewhere and give its path",
+            )
+
+
+def _next(source: Any) -> bytes:
+    try:
+        chunk: bytes = source.read1(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _BrokenError(str(error) or type(error).__name__) from None
+    return chunk
+
+
+def _kept(wanted: _Wanted) -> tuple[int, str]:
+    """How many bytes are here already, and the mark by which the server knows whether they still hold."""
+    try:
+        about = json.loads(wanted.about_part.read_bytes())
+        size = wanted.part.stat().st_size
+        if about["url"] == wanted.url and about["mark"] and about["checksum"] == wanted.checksum:
+            # All of it may be there: then there is nothing to ask for, so the last byte is asked for again.
+            return max(0, size - 1), str(about["mark"])
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    return 0, ""
+
+
+def _remember(wanted: _Wanted, headers: Any) -> None:
+    tag = headers.get("ETag") or ""
+    # A weak tag does not promise the same bytes.
+    mark = headers.get("Last-Modified") if not tag or tag.startswith("W/") else tag
+    about = json.dumps({"url": wanted.url, "checksum": wanted.checksum, "mark": mark or ""}).encode()
+    write_atomically(wanted.about_part, lambda stream: stream.write(about))
+
+
+def _unreachable(wanted: _Wanted, reason: str) -> InputError:
+    return InputError(
+        f"the file cannot be downloaded ({reason})",
+        where=wanted.url,
+        remedy=f"download it by hand and give its path, or put it here: {wanted.target}",
+    )
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    digest = hashlib.new(algorithm, usedforsecurity=False)
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that the system takes back when the process ends, however it ends."""
+    with path.open("a+b") as stream:
+        if sys.platform == "win32":
+            import msvcrt
+
+            while True:
+                with suppress(OSError):
+                    stream.seek(0)
+                    msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+                    break
+                time.sleep(0.2)
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if sys.platform == "win32":
+                stream.seek(0)
+                msvcrt.locking(stream.fileno(), msvcrt.LK_UNLCK, 1)
+            else:
+                fcntl.flock(stream, fcntl.LOCK_UN)

@@ -1,0 +1,214 @@
+"""Any number of models on any number of tasks: what is stored is taken, the rest is evaluated and stored."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import goldrank
+from goldrank.comparing import Comparison, compare_hits
+from goldrank.encoders.provenance import version_of
+from goldrank.errors import InputError, unknown_name
+from goldrank.metrics import parse_all
+from goldrank.metrics import profile as find_profile
+from goldrank.scoring import Bootstrap, Scores, agree
+from goldrank.store import Record, Store, StoredRun
+from goldrank.store.rescoring import count_under
+from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.evaluation import evaluate_on, inputs_of, prepared_model
+from goldrank.tasks.material import Material
+from goldrank.tasks.models import Model
+from goldrank.tasks.settings import Settings
+from goldrank.tasks.task import Task
+
+OVERWRITE = {
+    "missing": "evaluate what is not stored yet",
+    "always": "evaluate everything anew and replace what is stored",
+    "never": "evaluate nothing: show what is stored, and name what is not",
+}
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "bm25s", "wordllama", "pyarrow", "SQLAlchemy")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured on every task, and how sure it is; what is None is the task's own."""
+
+    metrics: Sequence[str] | None = None
+    profile: str | None = None
+    conventions: dict[str, Any] = field(default_factory=dict)
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.metrics is not None:
+            parse_all(self.metrics)
+        agree(find_profile(self.profile or "standard"), self.conventions)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One model on one task, stored."""
+
+    model: str
+    stored: StoredRun
+    fresh: bool
+    """Whether it was evaluated now, and not found."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should know of how it was made."""
+        return list(self.stored.environment.get("remarks", ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Leaderboard:
+    """All models on one task."""
+
+    task: Task
+    material: Material
+    outcomes: list[Outcome]
+    comparison: Comparison
+    missing: list[str] = field(default_factory=list)
+    """Models without a stored result, where none were to be evaluated."""
+
+    @property
+    def scores(self) -> dict[str, Scores]:
+        """The scores of each model, best first by the first metric."""
+        return dict(self.comparison.scores)
+
+    @property
+    def best(self) -> Outcome:
+        """The model with the best first metric."""
+        name = next(iter(self.comparison.scores))
+        return next(outcome for outcome in self.outcomes if outcome.model == name)
+
+
+def run_all(
+    models: Sequence[Any],
+    tasks: Sequence[str | Task],
+    settings: Settings = Settings(),  # noqa: B008 - frozen
+    *,
+    store: Store,
+    measures: Measures = Measures(),  # noqa: B008 - frozen
+    overwrite: str = "missing",
+    report: Callable[[str], None] = lambda line: None,
+) -> Iterator[Leaderboard]:
+    """Evaluate every model on every task, and give each task's leaderboard as soon as it is complete.
+
+    Everything that can be wrong with models, tasks and settings is found before the first evaluation starts. What is
+    done is stored at once, so that a run that is killed goes on where it was.
+    """
+    if overwrite not in OVERWRITE:
+        raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
+    loaded, materials = prepare(models, tasks, settings)
+    for material in materials:
+        outcomes, missing = [], []
+        for model in loaded:
+            outcome = _outcome(material, model, store, overwrite, report)
+            if outcome is None:
+                missing.append(model.spec)
+            else:
+                outcomes.append(outcome)
+        if not outcomes:
+            raise InputError(
+                f"no result of {', '.join(missing)} on {material.task.name} is stored",
+                where=store.where,
+                remedy="run it without --overwrite never",
+            )
+        yield Leaderboard(material.task, material, outcomes, _compared(material, outcomes, measures), missing)
+
+
+def prepare(
+    models: Sequence[Any], tasks: Sequence[str | Task], settings: Settings
+) -> tuple[list[Model], list[Material]]:
+    """Load all models and read all tasks."""
+    if not models or not tasks:
+        raise InputError(
+            f"there is no {'task' if models else 'model'} to evaluate",
+            remedy="give -m MODEL and -t TASK (goldrank list models, goldrank list tasks)",
+        )
+    loaded = [prepared_model(model, settings) for model in models]
+    specs = [model.spec for model in loaded]
+    if len(set(specs)) != len(specs):
+        twice = next(spec for spec in specs if specs.count(spec) > 1)
+        raise InputError(f"the model {twice} is given twice", remedy="name each model once")
+    materials = [Material.of(find_task(task), settings) for task in tasks]
+    for material in materials:
+        # Queries without a text are found out here, not after an hour of encoding.
+        material.asked  # noqa: B018
+    return loaded, materials
+
+
+def _outcome(
+    material: Material, model: Model, store: Store, overwrite: str, report: Callable[[str], None]
+) -> Outcome | None:
+    inputs = inputs_of(material, model)
+    found = None if overwrite == "always" else store.find(inputs)
+    if found is not None:
+        report(f"{material.task.name}: {model.spec} is stored as {found.key}")
+        return Outcome(model.spec, found, fresh=False)
+    if overwrite == "never":
+        return None
+    report(f"{material.task.name}: evaluating {model.spec}")
+    made = evaluate_on(material, model)
+    record = Record(
+        task=material.task.name,
+        model=model.spec,
+        inputs=inputs,
+        environment={**environment(), "seconds": made.seconds, "remarks": list(made.remarks)},
+        hits=made.hits,
+        run=made.run,
+        profile=material.task.profile,
+        metrics=tuple(material.task.default_metrics),
+        conventions=dict(material.task.conventions),
+    )
+    saved = store.save(record, overwrite=overwrite == "always")
+    made.forget_the_way()
+    return Outcome(model.spec, saved, fresh=True)
+
+
+def _compared(material: Material, outcomes: list[Outcome], measures: Measures) -> Comparison:
+    """All models against each other, the best first by the first metric."""
+    task = material.task
+    profile = measures.profile or task.profile
+    metrics = measures.metrics or (find_profile(profile).metrics if measures.profile else task.default_metrics)
+    changes = {**({} if measures.profile else task.conventions), **measures.conventions}
+    agreed = agree(find_profile(profile), changes)
+    hits = {outcome.model: count_under(outcome.stored, agreed).hits for outcome in outcomes}
+    made = compare_hits(hits, metrics, profile=profile, alpha=measures.alpha, bootstrap=measures.bootstrap, **changes)
+    first = parse_all(metrics)[0]
+    sign = 1 if first.definition.direction == "lower" else -1
+    ordered = sorted(made.scores, key=lambda name: sign * made.scores[name][str(first)].mean)
+    return replace(made, scores={name: made.scores[name] for name in ordered})
+
+
+def environment() -> dict[str, Any]:
+    """Where a result was made: versions, machine and commit. No part of its key."""
+    return {
+        "goldrank": goldrank.__version__,
+        "python": platform.python_version(),
+        "packages": {name: version_of(name).rpartition(" ")[2] for name in _PACKAGES},
+        "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "commit": _commit(),
+        "command": " ".join(sys.argv[1:]) if sys.argv and sys.argv[0].endswith("goldrank") else "",
+    }
+
+
+def _commit() -> str | None:
+    """The git commit of the working folder, with a + where files were changed since; None outside a repository."""
+    try:
+        shown = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return shown.stdout.strip() or None

@@ -1,0 +1,8 @@
+"""Runs under short keys with all that made them: a database of rows, and Parquet tables beside it."""
+
+from goldrank.store.keys import digest
+from goldrank.store.records import Record, StoredRun
+from goldrank.store.rescoring import Counted, count_under
+from goldrank.store.store import Store
+
+__all__ = ["Counted", "Record", "Store", "StoredRun", "count_under", "digest"]

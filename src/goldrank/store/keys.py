@@ -1,0 +1,115 @@
+"""What names a run: the digest of its inputs, and a short key that people can read and type."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from goldrank.errors import InputError, shorten
+
+_LONGEST_SLUG = 32
+_SHORTEST_DIGEST = 4
+
+
+def digest(inputs: Mapping[str, Any]) -> str:
+    """The sha256 of *inputs* as canonical JSON: the same for equal inputs in any order of their keys.
+
+    >>> digest({"task": "wines", "seed": 0}) == digest({"seed": 0, "task": "wines"})
+    True
+    >>> digest({"seed": 0}) == digest({"seed": 0.0})
+    False
+    """
+    return hashlib.sha256(canonical_json(inputs, "inputs").encode()).hexdigest()
+
+
+def canonical_json(content: Mapping[str, Any], name: str) -> str:
+    """JSON in ASCII with sorted keys and floats by their repr; what JSON cannot hold is refused by its path.
+
+    >>> canonical_json({"b": 0.1, "a": [True, None]}, "inputs")
+    '{"a":[true,null],"b":0.1}'
+    """
+    _refuse_what_json_cannot_hold(dict(content), name)
+    return json.dumps(dict(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _refuse_what_json_cannot_hold(value: Any, path: str) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            # json would write the keys 1 and "1" alike, and give different inputs one digest.
+            if not isinstance(key, str):
+                raise InputError(f"the key {shorten(key)} in {path} is not a string", remedy="use str(…)")
+            _refuse_what_json_cannot_hold(inner, f"{path}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for i, inner in enumerate(value):
+            _refuse_what_json_cannot_hold(inner, f"{path}[{i}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{path} is {value}, which JSON cannot hold", remedy="give a finite number or null")
+    elif not (value is None or isinstance(value, (str, bool, int, float))):
+        raise InputError(
+            f"{path} is of type {type(value).__name__}, which JSON cannot hold",
+            remedy="use strings, numbers, true, false, null, lists and dicts",
+        )
+
+
+def candidates(task: str, model: str, digest: str) -> Iterator[str]:
+    """Keys for a run, the shortest first: more of the digest is shown where less of it is taken.
+
+    >>> list(candidates("wines", "wordllama", "3f2a91"))
+    ['wines-wordllama-3f2a', 'wines-wordllama-3f2a91']
+    """
+    stem = f"{_slug(_last_part(task)) or 'task'}-{_model_slug(model) or 'model'}"
+    for length in range(_SHORTEST_DIGEST, len(digest) + 1, 2):
+        yield f"{stem}-{digest[:length]}"
+
+
+def _model_slug(spec: str) -> str:
+    """The kind of a model and the last part of what it was made from.
+
+    >>> _model_slug("fuse:rrf(bm25,wordllama)"), _model_slug("st:BAAI/bge-base-en-v1.5(dim=256)")
+    ('rrf-bm25-wordllama', 'st-bge-base-en-v1-5')
+    """
+    return _slug("-".join(_model_words(spec)))
+
+
+def _model_words(spec: str) -> Iterator[str]:
+    kind, colon, argument = spec.strip().partition(":")
+    if kind == "fuse" and colon:
+        method, _, inside = argument.partition("(")
+        yield method
+        for part in _split_at_commas(inside.removesuffix(")")):
+            if not re.match(r"\s*\w+\s*=", part):
+                yield from _model_words(part)
+    elif "(" in kind or not colon:
+        yield spec.partition("(")[0]
+    else:
+        yield from (kind, _last_part(argument.partition("(")[0]))
+
+
+def _split_at_commas(text: str) -> Iterator[str]:
+    """The parts between the commas that stand in no brackets."""
+    depth, start = 0, 0
+    for at, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]
+
+
+def _last_part(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+def _slug(text: str) -> str:
+    """Lower-case ASCII words joined by hyphens.
+
+    >>> _slug("Vins d'Alsace & café")
+    'vins-d-alsace-cafe'
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_SLUG].rstrip("-")

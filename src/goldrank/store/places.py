@@ -1,0 +1,70 @@
+"""Where a store lies: its database and its tables, from a folder, a URL or the settings of the user."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.files import PathLike, data_folder
+
+_FILE = "goldrank.db"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The database, the folder of the tables, and how people call both."""
+
+    url: URL
+    tables: Path
+    name: str
+    shared: bool
+    """Whether other stores may use the folder of the tables too, so that each needs a part of it to itself."""
+
+
+def find_place(where: PathLike | None) -> Place:
+    """The place that *where* names: a folder, a URL, or None for $GOLDRANK_STORE or the user's data folder."""
+    given = os.environ.get("GOLDRANK_STORE") or data_folder() if where is None else where
+    text = os.fspath(given)
+    if "://" in text:
+        return _from_url(text)
+    folder = Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100 - resolve() would follow links
+    if folder.is_file():
+        raise InputError(
+            "this is a file, not the folder of a store",
+            where=text,
+            remedy=f"name its folder, or write sqlite:///{folder} for a database of that name",
+        )
+    return Place(URL.create("sqlite", database=str(folder / _FILE)), folder / "tables", str(folder), shared=False)
+
+
+def _from_url(text: str) -> Place:
+    remedy = "write a folder, sqlite:///path/to/file.db or postgresql://user@host/database"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise InputError(f"{shorten(_without_password(text))} does not read as a URL", remedy=remedy) from None
+    given = url.query.get("tables")
+    url = url.difference_update_query(["tables"])
+    shown = url.render_as_string(hide_password=True)
+    kind = url.get_backend_name()
+    if kind not in ("sqlite", "postgresql", "postgres"):
+        raise InputError(f"a store cannot lie in {shorten(kind)}", where=shown, remedy=remedy)
+    if not url.database or url.database == ":memory:":
+        raise InputError("the URL names no database", where=shown, remedy=remedy)
+    if kind == "sqlite":
+        file = Path(url.database).expanduser().absolute()
+        url, beside = url.set(drivername="sqlite", database=str(file)), file.parent / "tables"
+    else:
+        beside = Path(os.environ.get("GOLDRANK_TABLES") or data_folder() / "tables")
+    chosen = Path(given if isinstance(given, str) else beside).expanduser().absolute()
+    return Place(url, chosen, shown, shared=True)
+
+
+def _without_password(text: str) -> str:
+    scheme, _, rest = text.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -1,0 +1,149 @@
+"""Hits and runs as Parquet: one row per query, its items in lists, so that a query without any is kept too."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError
+from goldrank.hits import Hits, Run
+from goldrank.io.columns import Columns
+from goldrank.io.parquet import load_pyarrow
+
+_COUNTS = ("above", "tied", "tied_docid", "tied_input")
+_ABOUT = b"goldrank"
+
+
+def dump_hits(hits: Hits) -> bytes:
+    """A Parquet file of *hits*."""
+    lists: dict[str, Any] = {"item": _texts(hits.items), "grade": np.asarray(hits.grade, np.float64)}
+    lists |= {name: np.asarray(getattr(hits, name), np.int64) for name in _COUNTS}
+    if len(hits.outside):
+        lists["outside"] = np.asarray(hits.outside, bool)
+    about = {
+        "precision": hits.precision,
+        "corpus": hits.corpus,
+        "ignored_queries": hits.ignored_queries,
+        "dropped_self": hits.dropped_self,
+    }
+    return _dump(hits.queries, hits.starts, {"depth": np.asarray(hits.depth, np.int64)}, lists, about)
+
+
+def load_hits(data: bytes, where: str) -> Hits:
+    """The hits that `dump_hits` wrote."""
+    queries, starts, plain, lists, about = _load(data, where)
+    return Hits(
+        queries=queries,
+        starts=starts,
+        items=lists["item"],
+        grade=lists["grade"],
+        depth=plain["depth"],
+        precision=about["precision"],
+        corpus=about["corpus"],
+        outside=lists.get("outside", np.zeros(0, bool)),
+        ignored_queries=about["ignored_queries"],
+        dropped_self=about["dropped_self"],
+        **{name: lists[name] for name in _COUNTS},
+    )
+
+
+def dump_run(run: Run) -> bytes:
+    """A Parquet file of *run*."""
+    columns = run.columns
+    scores = np.asarray(columns.values, np.float64)
+    return _dump(columns.queries, columns.starts, {}, {"item": _texts(columns.items), "score": scores}, {})
+
+
+def load_run(data: bytes, where: str) -> Run:
+    """The run that `dump_run` wrote."""
+    queries, starts, _, lists, _ = _load(data, where)
+    return Run.from_columns(Columns(queries, starts, lists["item"], lists["score"], where))
+
+
+def _dump(
+    queries: list[str],
+    starts: NDArray[np.int64],
+    plain: Mapping[str, Any],
+    lists: Mapping[str, Any],
+    about: Mapping[str, Any],
+) -> bytes:
+    pyarrow, parquet = load_pyarrow()
+    offsets = pyarrow.array(np.asarray(starts, np.int64))
+    nested = {name: pyarrow.LargeListArray.from_arrays(offsets, pyarrow.array(v)) for name, v in lists.items()}
+    table = pyarrow.table({"query": _texts(queries), **plain, **nested})
+    table = table.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
+    out = io.BytesIO()
+    # Numbers that hardly ever repeat, as scores, only lose time in a dictionary.
+    parquet.write_table(table, out, compression="zstd", use_dictionary=["query", "item.list.element"])
+    return out.getvalue()
+
+
+def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[str, Any], dict[str, Any], Any]:
+    pyarrow, parquet = load_pyarrow()
+    try:
+        table = parquet.ParquetFile(pyarrow.BufferReader(data)).read()
+        about = json.loads(table.schema.metadata[_ABOUT])
+        plain: dict[str, Any] = {}
+        lists: dict[str, Any] = {}
+        starts = np.zeros(1, np.int64)
+        for name in table.column_names:
+            column = table[name]
+            if pyarrow.types.is_large_list(column.type):
+                starts = np.concatenate(([0], np.cumsum(_sizes(column), dtype=np.int64)))
+                lists[name] = _values([chunk.flatten() for chunk in column.chunks], column.type.value_type)
+            else:
+                plain[name] = _values(column.chunks, column.type)
+        return plain.pop("query"), starts, plain, lists, about
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")[:120]
+        raise InputError(
+            f"the table is not one that a store holds ({reason or type(error).__name__})",
+            where=where,
+            remedy="run it again with --overwrite always",
+        ) from None
+
+
+def _sizes(column: Any) -> NDArray[np.int64]:
+    sizes = [chunk.value_lengths().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([np.zeros(0, np.int64), *sizes])
+
+
+def _values(chunks: list[Any], kind: Any) -> Any:
+    """Strings as a list, numbers as an array that may be written to."""
+    pyarrow, _ = load_pyarrow()
+    if pyarrow.types.is_dictionary(kind):
+        return list(chain.from_iterable(map(_strings, chunks)))
+    dtype = np.dtype(kind.to_pandas_dtype())
+    return np.concatenate([np.zeros(0, dtype), *(chunk.to_numpy(zero_copy_only=False) for chunk in chunks)])
+
+
+def _texts(texts: list[str]) -> Any:
+    """Strings by number and a dictionary of the different ones; as bytes where one is not valid Unicode."""
+    pyarrow, _ = load_pyarrow()
+    # Most texts of a run are the same few objects; telling those apart by address spares most of the hashing.
+    objects = pyarrow.array(np.fromiter(map(id, texts), np.int64, len(texts))).dictionary_encode()
+    codes = objects.indices.to_numpy()
+    one_of_each = np.zeros(len(objects.dictionary), np.int64)
+    one_of_each[codes] = np.arange(len(texts))
+    number: dict[str, int] = {}
+    numbers = np.array([number.setdefault(texts[at], len(number)) for at in one_of_each.tolist()], np.int32)[codes]
+    try:
+        different = pyarrow.array(list(number), pyarrow.large_string())
+    except UnicodeEncodeError:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in number]
+        different = pyarrow.array(encoded, pyarrow.large_binary())
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(numbers), different)
+
+
+def _strings(chunk: Any) -> list[str]:
+    different = [
+        text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text
+        for text in chunk.dictionary.to_pylist()
+    ]
+    return np.array([*different, ""], object)[chunk.indices.to_numpy()].tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,21 @@
+"""Tasks: data with a recipe, and the evaluation of any model on them."""
+
+from goldrank.tasks.catalogue import TASKS, find_task
+from goldrank.tasks.evaluation import Evaluation, evaluate
+from goldrank.tasks.settings import SCORINGS, Settings
+from goldrank.tasks.task import About, Task, task_of
+from goldrank.tasks.text_rule import PARTS, TextRule
+
+__all__ = [
+    "PARTS",
+    "SCORINGS",
+    "TASKS",
+    "About",
+    "Evaluation",
+    "Settings",
+    "Task",
+    "TextRule",
+    "evaluate",
+    "find_task",
+    "task_of",
+]

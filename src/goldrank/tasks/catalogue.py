@@ -1,0 +1,216 @@
+"""The named tasks, and how a name, a name with a path, or a bare path becomes one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldrank.errors import InputError, unknown_name
+from goldrank.io.collections import read_collection
+from goldrank.tasks import sources
+from goldrank.tasks.task import About, Task, task_of
+from goldrank.tasks.text_rule import TextRule
+
+_OWN = "written for goldrank, Apache-2.0"
+_NONE_STATED = "none stated; public copies"
+_SDR = "Ginzburg et al., Self-Supervised Document Similarity Ranking via Contextualized Language Models, 2021"
+# The top hundred of a hundred articles holds all of them.
+_AMONG_HUNDRED = ("mrr", "mpr(unfound=last)", "recall@10", "ndcg@10")
+_PLAIN = TextRule(parts=("title", "text"))
+
+_ALL = (
+    Task(
+        "wines",
+        "related",
+        sources.built_in("wines"),
+        "100 short articles on wine; 23 of them list the articles like them",
+        metrics=_AMONG_HUNDRED,
+        about=About(
+            "goldrank",
+            _OWN,
+            "100 articles, 23 queries, 96 pairs",
+            notes="Nearly half of the pairs are related through knowledge that is not in the texts; four pairs of "
+            "articles are near-duplicates of which often one alone is gold.",
+        ),
+    ),
+    Task(
+        "games",
+        "related",
+        sources.built_in("games"),
+        "100 short articles on games; 23 of them list the articles like them",
+        metrics=_AMONG_HUNDRED,
+        about=About(
+            "goldrank",
+            _OWN,
+            "100 articles, 23 queries, 78 pairs",
+            notes="A third of the pairs share no content words; four pairs of articles are near-duplicates.",
+        ),
+    ),
+    Task(
+        "questions",
+        "retrieval",
+        sources.built_in("questions"),
+        "60 questions over the 200 articles on wine and games, with graded answers",
+        about=About(
+            "goldrank",
+            _OWN,
+            "200 articles, 60 questions, 120 answers graded 1 or 2",
+            notes="Half of the questions are paraphrased; some have typing errors, negations or need knowledge from "
+            "outside the texts.",
+        ),
+    ),
+    Task(
+        "cranfield",
+        "retrieval",
+        sources.local("cranfield", "cran", format="smart"),
+        "225 questions over 1,400 abstracts on aerodynamics",
+        # Its texts begin with their titles already.
+        text=TextRule(parts=("text",)),
+        about=About(
+            "Cleverdon, Cranfield, 1967",
+            _NONE_STATED,
+            "1,400 documents, 225 queries, 1,837 judgments",
+            "trec_eval",
+            "The judgments number the queries in the order of their file. Codes 1 to 4 are kept as grades, -1 is not "
+            "relevant. Two documents are empty.",
+        ),
+    ),
+    Task(
+        "cisi",
+        "retrieval",
+        sources.local("cisi", format="smart"),
+        "76 judged questions over 1,460 documents on library science",
+        text=_PLAIN,
+        about=About("CISI", _NONE_STATED, "1,460 documents, 112 queries of which 76 are judged", "trec_eval"),
+    ),
+    Task(
+        "time",
+        "retrieval",
+        sources.local("time", format="smart"),
+        "83 questions over 423 articles of Time magazine, 1963",
+        text=_PLAIN,
+        about=About(
+            "TIME",
+            _NONE_STATED,
+            "423 documents, 83 queries",
+            "trec_eval",
+            "The judgments count a collection of 425 documents; ids from 378 on are shifted by the two that are gone.",
+        ),
+    ),
+    Task(
+        "wikipedia-wines",
+        "related",
+        sources.wikipedia(
+            "wikipedia-wines",
+            record=4812960,
+            article_file="wines.txt",
+            gold_folder="wines",
+            gold_checksum="86932ba80ea488868d37466d4ff6fb9bba940a87db90cb8bf326cb56a1cd0e1f",
+        ),
+        "Wikipedia articles on wine; experts listed the similar ones of 94",
+        about=About(_SDR, "articles CC BY-SA, lists MIT", "94 queries, 840 pairs", "sdr"),
+    ),
+    Task(
+        "wikipedia-games",
+        "related",
+        sources.wikipedia(
+            "wikipedia-games",
+            record=4812962,
+            article_file="video_games.txt",
+            gold_folder="video_games",
+            gold_checksum="a9643d73620a33b02abea4ddaca27c9a5e900e6b6ee04e224491eb39d8a8b06f",
+        ),
+        "Wikipedia articles on video games; experts listed the similar ones of 90",
+        about=About(
+            _SDR,
+            "articles CC BY-SA, lists MIT",
+            "90 queries, 800 pairs",
+            "sdr",
+            "The articles spell & as &amp;; titles are matched after that is undone, so that no pair is lost.",
+        ),
+    ),
+    Task(
+        "lee",
+        "related",
+        sources.lee,
+        "50 news texts with the similarities that people gave every pair",
+        about=About(
+            "Lee, Pincombe & Welsh, An Empirical Evaluation of Models of Text Document Similarity, 2005",
+            "as in the gensim package, which carries it",
+            "50 documents, 48 queries, 286 pairs rated 0.5 or more",
+            notes="The grade of a pair is its mean rating; pairs under 0.5 are not gold.",
+        ),
+    ),
+    *(
+        Task(
+            name,
+            "retrieval",
+            sources.beir(name),
+            f"the BEIR data set {name}",
+            text=_PLAIN,
+            profile="standard",
+            about=About(
+                "Thakur et al., BEIR, 2021; archive of the BEIR project, checked by its published MD5",
+                "that of the data set's authors",
+                "see the BEIR paper",
+                "beir",
+            ),
+        )
+        for name in sources.BEIR_CHECKSUMS
+    ),
+)
+
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}
+
+
+def find_task(asked: str | Path | Task) -> Task:
+    """The task that a text names: ``wines``, ``cranfield:PATH``, ``irds:NAME``, ``hf:NAME`` or a path.
+
+    >>> find_task("wines").kind
+    'related'
+    >>> find_task("whines")
+    Traceback (most recent call last):
+    goldrank.errors.InputError: there is no task 'whines'; did you mean 'wines'? (goldrank list tasks, or give a path)
+    """
+    if isinstance(asked, Task):
+        return asked
+    text = str(asked)
+    if text in TASKS:
+        return TASKS[text]
+    name, colon, path = text.partition(":")
+    if colon and name in TASKS:
+        return _at(TASKS[name], path)
+    if text.startswith(("irds:", "hf:")) or Path(text).expanduser().exists():
+        return _from_path(text)
+    if any(mark in text for mark in ("/", "\\")) or text.startswith("."):
+        raise InputError("there is no such file or folder", where=text, remedy="check the path of the task")
+    raise unknown_name("task", text, TASKS, "goldrank list tasks, or give a path")
+
+
+def _at(task: Task, path: str) -> Task:
+    """A named task whose data lies at a path of the user's."""
+    from dataclasses import replace
+
+    if not path or not Path(path).expanduser().exists():
+        raise InputError("there is no such file or folder", where=path or f"{task.name}:", remedy="check the path")
+    known = {"cranfield": "smart", "cisi": "smart", "time": "smart"}
+    known |= {"wikipedia-wines": "wiki", "wikipedia-games": "wiki"} | dict.fromkeys(sources.BEIR_CHECKSUMS, "beir")
+    where = Path(path).expanduser()
+    return replace(
+        task,
+        read=lambda split: replace(read_collection(where, format=known.get(task.name), split=split), name=task.name),
+    )
+
+
+def _from_path(text: str) -> Task:
+    """The task of a collection that is no named one: it is read once here to know its kind, and again when asked for
+    another split."""
+    from dataclasses import replace
+
+    path: str | Path = text if text.startswith(("irds:", "hf:")) else Path(text).expanduser()
+    first = read_collection(path)
+    name = text.partition(":")[2].replace("/", "-") if isinstance(path, str) else path.resolve().name.partition(".")[0]
+
+    def read(split: str | None) -> object:
+        return first if split in (None, first.split) else replace(read_collection(path, split=split), name=name)
+
+    return replace(task_of(first, name), read=read)  # type: ignore[arg-type]

@@ -1,0 +1,167 @@
+"""Evaluate a model on a task: from both to rankings, hits and scores, with everything that decided them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from goldrank.errors import InputError, unknown_name
+from goldrank.hits import Gold, Hits, Run
+from goldrank.io.checkpoints import Checkpoint
+from goldrank.metrics import profile as find_profile
+from goldrank.scoring import Bootstrap, Metrics, Scores, agree, find_hits, score, score_hits
+from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.material import Material
+from goldrank.tasks.models import Model, load_model, with_reranking
+from goldrank.tasks.settings import Settings
+from goldrank.tasks.task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One model on one task.
+
+    >>> result = evaluate("bm25", "questions", limit=20)
+    >>> result.scores["hit_rate@10"].mean > 0.3
+    True
+    """
+
+    material: Material
+    model: Model
+    run: Run
+    """The rankings, as deep as was asked for."""
+    counted: Hits | None
+    """Hits over all items where the rankings are only their top."""
+    seconds: float
+    remarks: tuple[str, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """What was kept on the way; `forget_the_way` removes it."""
+
+    def forget_the_way(self) -> None:
+        """Remove what was kept so that a killed evaluation could go on."""
+        for checkpoint in self.checkpoints:
+            checkpoint.remove()
+
+    @property
+    def task(self) -> Task:
+        """What was evaluated on."""
+        return self.material.task
+
+    @property
+    def gold(self) -> Gold:
+        """What is right."""
+        return self.material.gold
+
+    @cached_property
+    def corpus(self) -> frozenset[str]:
+        """The ids of all items."""
+        return frozenset(self.material.item_ids)
+
+    @cached_property
+    def hits(self) -> Hits:
+        """Where the gold landed, the query's own entry left out where it is an item."""
+        if self.counted is not None:
+            return self.counted
+        conventions = agree(find_profile("standard"), self.task.conventions)
+        return find_hits(self.gold, self.run, conventions, self.corpus)
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Everything that decided the result, as it is recorded."""
+        return inputs_of(self.material, self.model)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The task's own metrics under its own profile."""
+        return self.score()
+
+    def score(
+        self,
+        metrics: Metrics = None,
+        profile: str | None = None,
+        bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+        **conventions: Any,
+    ) -> Scores:
+        """Score the rankings; a profile that is named brings all its conventions, else the task's hold."""
+        chosen = profile or self.task.profile
+        asked = metrics if metrics is not None else None if profile else self.task.default_metrics
+        changes = {**({} if profile else self.task.conventions), **conventions}
+        if self.counted is None:
+            return score(
+                self.gold,
+                self.run,
+                asked,
+                profile=chosen,
+                corpus=self.corpus,
+                name=self.model.spec,
+                bootstrap=bootstrap,
+                **changes,
+            )
+        return score_hits(self.counted, asked, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value.mean:.4f}" for name, value in self.scores.items())
+        return f"Evaluation({self.model.spec} on {self.task.name}: {means})"
+
+
+def evaluate(
+    model: Any, task: str | Task, *, metrics: Metrics = None, settings: Settings | None = None, **options: Any
+) -> Evaluation:
+    """Evaluate a model on a task; nothing is stored but encoded texts.
+
+    Args:
+        model: a spec such as ``wordllama`` or ``fuse:rrf(bm25,wordllama)``, a function from texts to vectors, or an
+            object that encodes, searches or scores pairs.
+        task: a name (``goldrank list tasks``), a path, or a Task.
+        metrics: measured instead of the task's own.
+        settings: how the model is asked; *options* are single ones, such as ``similarity="dot"`` or ``limit=100``.
+    """
+    chosen = _settings(settings or Settings(), options)
+    found = find_task(task)
+    if metrics is not None:
+        from goldrank.metrics import parse_all
+
+        found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
+    made = evaluate_on(Material.of(found, chosen), prepared_model(model, chosen))
+    made.forget_the_way()
+    return made
+
+
+def evaluate_on(material: Material, model: Model) -> Evaluation:
+    """Evaluate a loaded model on material that is read already."""
+    started = time.perf_counter()
+    ranked = model.rank(material)
+    seconds = time.perf_counter() - started
+    return Evaluation(material, model, ranked.run, ranked.hits, seconds, ranked.remarks, ranked.checkpoints)
+
+
+def prepared_model(model: Any, settings: Settings) -> Model:
+    """The model, followed by the reranker that the settings name."""
+    loaded = load_model(model)
+    return loaded if settings.rerank is None else with_reranking(loaded, settings.rerank, settings.rerank_depth)
+
+
+# What does not bear on a model that ranks without vectors of its own.
+_OF_VECTORS = ("similarity", "index", "scoring", "transform", "fit_on")
+
+
+def inputs_of(material: Material, model: Model) -> dict[str, Any]:
+    """Everything that decides a result, known before any work is done."""
+    inputs = {**material.inputs(), "model": model.spec, "model_identity": model.identity}
+    if not model.uses_vectors:
+        for name in _OF_VECTORS:
+            inputs.pop(name)
+    return inputs
+
+
+def _settings(settings: Settings, options: dict[str, Any]) -> Settings:
+    known = [entry.name for entry in fields(Settings)]
+    for name in options:
+        if name not in known:
+            raise unknown_name("setting", name, known, f"the settings are {', '.join(known)}")
+    try:
+        return replace(settings, **options)
+    except TypeError as error:
+        raise InputError(f"a setting has a value of the wrong type ({error})") from None

@@ -1,0 +1,139 @@
+"""Material: a task's data made ready for a model: ids, texts and gold, built once and shared by all models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.hits import Gold
+from goldrank.io.collections import Collection, Document
+from goldrank.tasks.settings import Settings
+from goldrank.tasks.task import Task
+from goldrank.tasks.text_rule import TextRule
+
+_BATCH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is ranked and what for.
+
+    Only queries that have gold and a text are asked; gold queries without a text count as missing later on.
+    """
+
+    task: Task
+    collection: Collection
+    gold: Gold
+    settings: Settings
+
+    @classmethod
+    def of(cls, task: Task, settings: Settings) -> Material:
+        """Read the task's split and draw the queries, if only some are asked for."""
+        collection = task.read(settings.split)
+        if not len(collection.gold.queries):
+            raise InputError("there is no gold", where=collection.source, remedy="give judgments for some queries")
+        gold = Gold.from_columns(collection.gold)
+        if settings.limit is not None and settings.limit < len(gold):
+            rng = np.random.default_rng(settings.seed)
+            drawn = sorted(rng.choice(len(gold), settings.limit, replace=False).tolist())
+            names = [gold.queries[number] for number in drawn]
+            rows = gold.to_dict()
+            gold = Gold({name: rows[name] for name in names})
+        return cls(task, collection, gold, settings)
+
+    @property
+    def item_ids(self) -> list[str]:
+        """The ids of all items, in order."""
+        return self.collection.items.ids
+
+    @property
+    def text_rule(self) -> TextRule:
+        """How items become texts."""
+        return self.settings.text or self.task.text
+
+    @property
+    def query_rule(self) -> TextRule:
+        """How queries become texts: those that are items too like items, unless said otherwise."""
+        if self.settings.query_text is not None:
+            return self.settings.query_text
+        return self.text_rule if self.collection.related else self.task.query_text
+
+    @cached_property
+    def asked(self) -> list[Document]:
+        """The queries, in the order of the gold."""
+        wanted = set(self.gold.queries)
+        found = {document.id: document for document in self.collection.queries if document.id in wanted}
+        if not found:
+            raise InputError(
+                f"no query of the gold has a text (the gold has {self.gold.queries[0]!r})",
+                where=self.collection.queries.source,
+                remedy="check that queries and gold use the same ids",
+            )
+        return [found[query] for query in self.gold.queries if query in found]
+
+    @cached_property
+    def query_ids(self) -> list[str]:
+        """The ids of the queries that are asked."""
+        return [document.id for document in self.asked]
+
+    @cached_property
+    def query_texts(self) -> list[str]:
+        """Their texts."""
+        return [self.query_rule.text(document) for document in self.asked]
+
+    @cached_property
+    def item_texts(self) -> list[str]:
+        """The texts of all items, held together; for models that have to see the whole corpus."""
+        return [self.text_rule.text(document) for document in self.collection.items]
+
+    def item_batches(self) -> Iterator[list[str]]:
+        """The texts of the items, a part at a time."""
+        if "item_texts" in self.__dict__ or not self.collection.items.streamed:
+            for start in range(0, len(self.item_texts), _BATCH):
+                yield self.item_texts[start : start + _BATCH]
+            return
+        for batch in self.collection.items.batches(_BATCH):
+            yield [self.text_rule.text(document) for document in batch]
+
+    def texts_of(self, ids: list[str]) -> list[str]:
+        """The texts of some items."""
+        return [self._text_by_id[item] for item in ids]
+
+    @cached_property
+    def _text_by_id(self) -> dict[str, str]:
+        return dict(zip(self.item_ids, self.item_texts, strict=True))
+
+    @property
+    def depth(self) -> int:
+        """How many items of each ranking are kept."""
+        asked = self.settings.depth if self.settings.depth is not None else self.task.depth
+        everything = len(self.item_ids)
+        return everything if asked is None or isinstance(asked, str) else min(asked, everything)
+
+    @cached_property
+    def empty_texts(self) -> tuple[int, int]:
+        """How many items and how many asked queries have an empty text."""
+        items = sum(not text.strip() for batch in self.item_batches() for text in batch)
+        return items, sum(not text.strip() for text in self.query_texts)
+
+    def inputs(self) -> dict[str, object]:
+        """What of the data decides a result."""
+        settings = self.settings.as_dict()
+        settings |= {"text": self.text_rule.as_dict(), "query_text": self.query_rule.as_dict(), "depth": self.depth}
+        if self.settings.limit is None:
+            # Nothing was drawn, so the seed cannot have moved anything.
+            settings.pop("seed")
+        if self.settings.rerank is None:
+            settings.pop("rerank_depth")
+        return {
+            "task": self.task.name,
+            "task_version": self.task.version,
+            "kind": self.task.kind,
+            "data": self.collection.checksum,
+            **settings,
+            "split": self.collection.split,
+        }

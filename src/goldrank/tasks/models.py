@@ -1,0 +1,140 @@
+"""Model: whatever can rank a task's items, from a spec, a function or an object: vectors, search, pairs or a fusion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from goldrank import encoders
+from goldrank.encoders.base import PairScorer, Searcher
+from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
+from goldrank.encoders.reranking import rerank, search_resuming
+from goldrank.encoders.spec import Spec
+from goldrank.fusion import Fusion, is_fusion
+from goldrank.hits import Hits, Run
+from goldrank.io.checkpoints import Checkpoint
+from goldrank.tasks.material import Material
+from goldrank.tasks.vector_ranking import best_of, rank_by_vectors
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What a model made of a task."""
+
+    run: Run
+    hits: Hits | None = None
+    """Where gold was counted over all items and the run holds only the top of them."""
+    remarks: tuple[str, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """What was kept on the way, to be removed once the result is safe."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model by name: what it is exactly, and how it ranks."""
+
+    spec: str
+    identity: str
+    """Everything of the model that can change a result; of a model that learns from the corpus, before it has."""
+    rank: Callable[[Material], Ranked]
+    uses_vectors: bool = False
+    """Whether similarity, index and transform bear on it."""
+
+
+def load_model(model: Any) -> Model:
+    """The model that a spec names, or that an object or function is.
+
+    >>> load_model("fuse:rrf(bm25,random:8)").spec
+    'fuse:rrf(bm25,random:8)'
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str) and is_fusion(model):
+        return _fused(Fusion.parse(model))
+    if isinstance(model, str) and Spec.parse(model).kind in PAIR_KINDS:
+        model = load_pair_scorer(model)
+    if isinstance(model, PairScorer):
+        pairs = _PairSearch(model)
+        return Model(_name(model), model.identity, lambda material: _rank_by_search(pairs, material))
+    loaded = encoders.load(model)
+    spec = model if isinstance(model, str) else _name(loaded)
+    if isinstance(loaded, Searcher):
+        return Model(spec, loaded.identity, lambda material: _rank_by_search(loaded, material))
+
+    def rank(material: Material) -> Ranked:
+        run, hits, remarks = rank_by_vectors(loaded, material)
+        return Ranked(run, hits, tuple(remarks))
+
+    return Model(spec, loaded.identity, rank, uses_vectors=True)
+
+
+def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
+    """The model with the top of its rankings ordered anew by a scorer of pairs."""
+    loaded = load_pair_scorer(scorer) if isinstance(scorer, str) else scorer
+    name = f"{model.spec} > {_name(loaded)}"
+
+    def rank(material: Material) -> Ranked:
+        first = model.rank(material)
+        texts = dict(zip(material.query_ids, material.query_texts, strict=True))
+        checkpoint = _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", material)
+        run = rerank(first.run, loaded, texts, material.texts_of, depth, checkpoint=checkpoint)
+        return Ranked(run, None, first.remarks, (*first.checkpoints, checkpoint))
+
+    return Model(name, f"{model.identity} reranked {depth} by {loaded.identity}", rank, model.uses_vectors)
+
+
+def _name(model: Any) -> str:
+    return str(getattr(model, "spec", None) or model.identity)
+
+
+def _fused(fusion: Fusion) -> Model:
+    parts = [load_model(part) for part in fusion.parts]
+
+    def rank(material: Material) -> Ranked:
+        ranked = [part.rank(material) for part in parts]
+        run = replace(fusion, depth=fusion.depth or material.depth).fuse([each.run for each in ranked])
+        return Ranked(
+            run,
+            None,
+            tuple(remark for each in ranked for remark in each.remarks),
+            tuple(checkpoint for each in ranked for checkpoint in each.checkpoints),
+        )
+
+    identity = f"{fusion} of " + "; ".join(part.identity for part in parts)
+    return Model(str(fusion), identity, rank, any(part.uses_vectors for part in parts))
+
+
+class _PairSearch:
+    """A scorer of pairs as a search: every item is scored for every query, and the best are kept."""
+
+    def __init__(self, scorer: PairScorer) -> None:
+        self._scorer = scorer
+        self.identity = scorer.identity
+
+    def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Take in the corpus."""
+        self._ids, self._texts = list(ids), list(texts)
+
+    def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
+        """The k best items of each query."""
+        scores = [self._scorer.score_pairs([text] * len(self._texts), self._texts) for text in texts]
+        return Run.view(best_of(np.array(scores), list(ids), self._ids, k))
+
+
+def _rank_by_search(searcher: Searcher, material: Material) -> Ranked:
+    searcher.index(material.item_ids, material.item_texts)
+    checkpoint = _checkpoint(f"search {searcher.identity}", material)
+    run = search_resuming(searcher, material.query_ids, material.query_texts, material.depth, checkpoint)
+    unknown = getattr(searcher, "unknown", ())
+    remarks = (f"{len(unknown)} ranked ids are no items, and keep their ranks",) if unknown else ()
+    return Ranked(run, None, remarks, (checkpoint,))
+
+
+def _checkpoint(name: str, material: Material) -> Checkpoint:
+    written = json.dumps([name, material.inputs()], sort_keys=True)
+    return Checkpoint(hashlib.sha256(written.encode()).hexdigest())

@@ -1,0 +1,85 @@
+"""Settings: everything besides model and task that decides a result, checked before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from goldrank.errors import InputError, unknown_name
+from goldrank.index.exact import RANKABLE
+from goldrank.index.multivector import SCORERS
+from goldrank.tasks.text_rule import TextRule
+from goldrank.vectors.transforms import Pipeline
+
+SCORINGS = {
+    "single": "one vector for each document",
+    "max_sim": "one vector for each section; the best match of each of the query's, averaged",
+    "sum_max_sim": "one vector for each section; the best match of each of the query's, added up",
+    "sdr": "one vector for each sentence; SDR's hierarchical score of sentences in sections",
+}
+assert set(SCORINGS) == {"single", *SCORERS}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is asked, whatever model it is.
+
+    >>> Settings(similarity="cosin")
+    Traceback (most recent call last):
+    goldrank.errors.InputError: there is no similarity 'cosin'; did you mean 'cosine'? (one of cosine, dot, l2)
+    """
+
+    similarity: str = "cosine"
+    index: str = "exact"
+    """``exact`` or ``faiss:FACTORY``."""
+    scoring: str = "single"
+    transform: str = "none"
+    fit_on: str = "corpus"
+    """What a transform learns from: ``corpus``, ``evaluated``, or a file of texts."""
+    depth: int | str | None = None
+    """Items kept of each ranking; ``all``, or None for the task's own."""
+    rerank: str | None = None
+    """A pair scorer that orders the top of each ranking anew."""
+    rerank_depth: int = 100
+    text: TextRule | None = None
+    """How items become texts; None is the task's rule."""
+    query_text: TextRule | None = None
+    split: str | None = None
+    limit: int | None = None
+    """Evaluate only so many queries, drawn with the seed."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.similarity not in RANKABLE:
+            raise unknown_name("similarity", self.similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
+        if self.scoring not in SCORINGS:
+            raise unknown_name("scoring", self.scoring, SCORINGS, f"one of {', '.join(SCORINGS)}")
+        if self.index != "exact" and not self.index.startswith("faiss:"):
+            raise InputError(f"there is no index {self.index!r}", remedy="write exact, or faiss: and a factory")
+        if self.index != "exact" and self.scoring != "single":
+            raise InputError(
+                f"the index {self.index} holds one vector for each document, {self.scoring} compares many",
+                remedy="leave the index at exact",
+            )
+        Pipeline.parse(self.transform)
+        if isinstance(self.depth, str) and self.depth != "all":
+            raise InputError(f"the depth {self.depth!r} is no number", remedy="give a number of items, or all")
+        for name in ("depth", "rerank_depth", "limit"):
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 1:
+                raise InputError(f"{name} is {value}", remedy="give a whole number from 1 up")
+        if self.seed < 0:
+            raise InputError(f"the seed {self.seed} is negative", remedy="give a whole number from 0 up")
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is recorded with a result, rules and limits included."""
+        shown: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        for name in ("text", "query_text"):
+            shown[name] = None if shown[name] is None else shown[name].as_dict()
+        return shown
+
+
+def known_settings() -> Mapping[str, Any]:
+    """Every setting with its default."""
+    return {entry.name: getattr(Settings(), entry.name) for entry in fields(Settings)}

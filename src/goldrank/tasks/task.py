@@ -1,0 +1,79 @@
+"""Task: a collection with the recipe to evaluate a model on it, named and versioned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from goldrank.io.collections import Collection
+from goldrank.tasks.text_rule import TextRule
+
+Kind = Literal["retrieval", "related"]
+
+METRICS: dict[Kind, tuple[str, ...]] = {
+    "retrieval": ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10"),
+    # A ranking by shared words may leave gold out, which then stands behind everything.
+    "related": ("mrr", "mpr(unfound=last)", "recall@10", "recall@100", "ndcg@10"),
+}
+DEPTHS: dict[Kind, int | None] = {"retrieval": 1000, "related": None}
+# The query is one of the items there, and would always find itself.
+CONVENTIONS: dict[Kind, dict[str, str]] = {"retrieval": {}, "related": {"self_matches": "drop"}}
+
+
+@dataclass(frozen=True)
+class About:
+    """What a reader of a result wants to know of the data."""
+
+    source: str
+    licence: str
+    counts: str
+    original: str = ""
+    """The profile that prints what the authors printed."""
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Data and recipe: what is ranked, for what, how texts are built, and what is measured.
+
+    A *retrieval* task asks with queries; in a *related* one all articles are items, those with labels are also the
+    queries, and each is kept out of its own ranking by its id.
+    """
+
+    name: str
+    kind: Kind
+    read: Callable[[str | None], Collection]
+    """Reads one split; None is the one to evaluate on."""
+    summary: str = ""
+    version: int = 1
+    """Raised whenever the same data would give other results."""
+    text: TextRule = field(default_factory=TextRule)
+    query_text: TextRule = field(default_factory=TextRule)
+    metrics: tuple[str, ...] = ()
+    profile: str = "standard"
+    about: About | None = None
+
+    @property
+    def default_metrics(self) -> tuple[str, ...]:
+        """What is measured when nothing else is asked for."""
+        return self.metrics or METRICS[self.kind]
+
+    @property
+    def depth(self) -> int | None:
+        """How many items of a ranking are kept and scored; None keeps all."""
+        return DEPTHS[self.kind]
+
+    @property
+    def conventions(self) -> Mapping[str, str]:
+        """What differs from the standard profile because of how the task is built."""
+        return CONVENTIONS[self.kind]
+
+
+def task_of(collection: Collection, name: str | None = None) -> Task:
+    """The task that a collection at hand makes."""
+    kind: Kind = "related" if collection.related else "retrieval"
+    # A topic's description and narrative say what would be relevant; the title is what is asked.
+    asked = TextRule(("title",)) if collection.format == "trec" else TextRule()
+    summary = f"{collection.format} data"
+    return Task(name or collection.name, kind, lambda split: collection, summary, query_text=asked)

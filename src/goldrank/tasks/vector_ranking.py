@@ -1,0 +1,174 @@
+"""Ranking by vectors: texts are encoded, transformed and searched, one vector for each document or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from goldrank.encoders.base import Encoder, Fitted, Side
+from goldrank.errors import InputError
+from goldrank.hits import Hits, Run
+from goldrank.index.base import build, checked_similarity
+from goldrank.index.exact import exact_index
+from goldrank.index.multivector import MultiVectors, multivector_scores
+from goldrank.tasks.material import Material
+from goldrank.vectors.cache import EmbeddingCache
+from goldrank.vectors.similarity import normalised
+from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
+
+# A full ranking of every query up to this many results is kept whole; beyond it only its top is, and gold is counted.
+MOST_RESULTS = 20_000_000
+_TOP = 1000
+_NORMALISED_AT_ONCE = 1 << 14
+Encode = Callable[[list[str], Side], Any]
+
+
+def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | None, list[str]]:
+    """The rankings, the hits where they were counted over all items without ranking them, and remarks."""
+    encode = _encoding(encoder, material)
+    if material.settings.scoring != "single":
+        return _rank_pieces(encode, material)
+    by_id = getattr(encoder, "by", None) == "id"
+    batches = [material.item_ids] if by_id else material.item_batches()
+    items = _stacked((encode(batch, "item") for batch in batches), len(material.item_ids))
+    queries = encode(material.query_ids if by_id else material.query_texts, _query_side(material))
+    items, queries, remarks = _transformed(items, queries, encode, material)
+    run, hits = _searched(items, queries, material)
+    return run, hits, remarks
+
+
+def _encoding(encoder: Encoder, material: Material) -> Encode:
+    """How texts become vectors: a fitted model is asked itself, any other through the cache."""
+    if isinstance(encoder, Fitted):
+        encoder.fit(material.item_texts)
+    if isinstance(encoder, Fitted) or hasattr(encoder, "by"):
+        # What it gives depends on the corpus, or lies in a file already.
+        return lambda texts, side: encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
+    cache = EmbeddingCache(unwritable="ignore")
+    return lambda texts, side: cache.encode(encoder, texts, side)
+
+
+def _query_side(material: Material) -> Side:
+    # Articles that are asked with are articles all the same: a prompt meant for questions would set them apart.
+    return "item" if material.collection.related else "query"
+
+
+def _stacked(parts: Iterable[Any], count: int) -> Any:
+    """All rows in one matrix, which is made once and filled."""
+    rest = iter(parts)
+    first = next(rest)
+    if hasattr(first, "tocsr"):
+        from scipy.sparse import vstack
+
+        return vstack([first, *rest], format="csr")
+    if len(first) == count:
+        return first
+    whole = np.empty((count, first.shape[1]), np.float32)
+    start = 0
+    for part in chain([first], rest):
+        whole[start : start + len(part)] = part
+        start += len(part)
+    return whole
+
+
+def _transformed(items: Any, queries: Any, encode: Encode, material: Material) -> tuple[Any, Any, list[str]]:
+    settings = material.settings
+    pipeline = Pipeline.parse(settings.transform)
+    if not pipeline.steps:
+        return items, queries, []
+    if pipeline.learns:
+        pipeline.fit(_fitting_rows(items, queries, encode, material))
+    return pipeline.apply(items), pipeline.apply(queries), list(pipeline.notes)
+
+
+def _fitting_rows(items: Any, queries: Any, encode: Encode, material: Material) -> Any:
+    """What a transform learns from; never the queries unless that is asked for by name."""
+    policy = material.settings.fit_on
+    if policy not in FIT_ON:
+        from goldrank.io.texts import read_texts
+
+        return encode(read_texts(policy).texts, "item")
+    corpus = items
+    if material.collection.related:
+        asked = set(material.collection.gold.queries)
+        corpus = items[[row for row, item in enumerate(material.item_ids) if item not in asked]]
+        if corpus.shape[0] < 2:
+            raise InputError(
+                "every article is also a query, so that nothing is left to fit the transform on",
+                remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
+            )
+    evaluated = items if material.collection.related else queries
+    return fit_rows(policy, corpus=corpus, evaluated=evaluated)
+
+
+def _searched(items: Any, queries: Any, material: Material) -> tuple[Run, Hits | None]:
+    settings, depth, ids = material.settings, material.depth, material.query_ids
+    similarity = checked_similarity(settings.similarity)
+    if settings.index != "exact":
+        index = build(settings.index, items, material.item_ids, similarity)
+        return index.top_k(queries, depth, query_ids=ids), None
+    if similarity == "cosine" and not hasattr(items, "tocsr"):
+        # Once, and not for every block of queries anew; the products are the same.
+        items, queries, similarity = _unit_rows(items), normalised(queries), "dot"
+    exact = exact_index(items, material.item_ids, similarity)
+    if depth * len(ids) <= MOST_RESULTS:
+        return exact.top_k(queries, depth, query_ids=ids), None
+    hits = exact.exact_hits(queries, material.gold, query_ids=ids, exclude_self=material.collection.related)
+    return exact.top_k(queries, _TOP, query_ids=ids), hits
+
+
+def _unit_rows(vectors: Any) -> Any:
+    """The rows brought to length 1, in their own memory where that can be written to."""
+    units = vectors if vectors.flags.writeable and vectors.dtype == np.float32 else np.array(vectors, np.float32)
+    for start in range(0, len(units), _NORMALISED_AT_ONCE):
+        part = slice(start, start + _NORMALISED_AT_ONCE)
+        units[part] = normalised(units[part])
+    return units
+
+
+def _rank_pieces(encode: Encode, material: Material) -> tuple[Run, Hits | None, list[str]]:
+    """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
+    scoring, cosine = material.settings.scoring, material.settings.similarity == "cosine"
+    if material.settings.similarity == "l2" or Pipeline.parse(material.settings.transform).steps:
+        raise InputError(
+            f"{scoring} compares many vectors by cosine or dot product, without a transform",
+            remedy="leave --similarity at cosine and --transform away",
+        )
+    depth = material.depth
+
+    def nested(documents: Iterable[Any], rule: Any, side: Side) -> list[list[Any]]:
+        pieces = [rule.sentences(document) if scoring == "sdr" else [rule.passages(document)] for document in documents]
+        flat = [text for sections in pieces for section in sections for text in section]
+        vectors, at, found = encode(flat, side), 0, []
+        if hasattr(vectors, "tocsr"):
+            raise InputError(f"{scoring} needs dense vectors", remedy="use a model such as wordllama")
+        for sections in pieces:
+            row = []
+            for section in sections:
+                row.append(vectors[at : at + len(section)])
+                at += len(section)
+            found.append(row)
+        return found
+
+    items = MultiVectors.nested(
+        nested(material.collection.items, material.text_rule, "item"), material.item_ids, cosine=cosine
+    )
+    queries = MultiVectors.nested(
+        nested(material.asked, material.query_rule, _query_side(material)), material.query_ids, cosine=cosine
+    )
+    scores = multivector_scores(queries, items, scoring)
+    return Run.view(best_of(scores, material.query_ids, material.item_ids, depth)), None, []
+
+
+def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> dict[str, dict[str, float]]:
+    """The best *depth* items of each row of scores, equal ones by descending id; items scored -inf are left out."""
+    by_id = np.array(sorted(range(len(item_ids)), key=item_ids.__getitem__, reverse=True), np.int64)
+    rankings = {}
+    for query, row in zip(query_ids, scores, strict=True):
+        order = by_id[np.argsort(-row[by_id], kind="stable")][:depth]
+        kept = order[np.isfinite(row[order])]
+        rankings[query] = dict(zip([item_ids[at] for at in kept.tolist()], row[kept].tolist(), strict=True))
+    return rankings

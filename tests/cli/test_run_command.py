@@ -1,0 +1,220 @@
+"""`goldrank run` and `goldrank demo`: flags and run files, every format, and errors before any work."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goldrank.cli.main import main
+
+CORPUS = (
+    '{"_id": "d1", "title": "Wine", "text": "red grapes"}\n{"_id": "d2", "title": "Games", "text": "dice, cards"}\n'
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "my-folder"
+    (path / "qrels").mkdir(parents=True)
+    (path / "corpus.jsonl").write_text(CORPUS)
+    (path / "queries.jsonl").write_text('{"_id": "q1", "text": "grapes"}\n{"_id": "q2", "text": "cards"}\n')
+    (path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n")
+    return path
+
+
+def run(capsys, *arguments):
+    code = main(list(arguments))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def test_own_data_in_two_minutes(capsys, folder):
+    code, out, err = run(capsys, "run", "-m", "wordllama", "bm25", "-t", str(folder))
+    assert code == 0
+    assert "my-folder" in out
+    assert "wordllama" in out
+    assert "1.0000" in out
+    assert "my-folder-bm25-" in out
+    assert "stored in" in err
+
+
+def test_a_stored_run_is_scored_and_compared_by_its_key(capsys):
+    _, out, _ = run(capsys, "run", "-m", "wordllama", "bm25", "-t", "questions", "--format", "json")
+    keys = json.loads(out)["tasks"][0]["keys"]
+    code, out, _ = run(capsys, "score", keys["bm25"], "-m", "recall@5", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["runs"][0]["scores"]["recall@5"]["mean"] > 0.3
+    code, out, _ = run(capsys, "compare", keys["bm25"], keys["wordllama"], "-m", "ndcg@10")
+    assert code == 0
+    assert "queries could show" in out or "beats" in out
+
+
+def test_a_run_file_says_everything_and_flags_override_it(capsys, tmp_path):
+    (tmp_path / "run.toml").write_text(
+        'models = ["bm25", "random:16"]\ntasks = ["wines"]\nmetrics = ["mrr", "recall@5"]\nlimit = 10\nseed = 3\n'
+        'depth = "all"\n[text]\nparts = "title+text"\nwords = 50\n[conventions]\nties = "expected"\n'
+    )
+    code, out, _ = run(capsys, "run", "--config", "run.toml", "--format", "json")
+    content = json.loads(out)["tasks"][0]
+    assert code == 0
+    assert list(content["keys"]) == ["bm25", "random:16"]
+    assert content["conventions"]["ties"] == "expected"
+    assert content["runs"][0]["queries"] == 10
+    assert set(content["runs"][0]["scores"]) == {"mrr", "recall@5"}
+    _, out, _ = run(capsys, "run", "--config", "run.toml", "--limit", "5", "-m", "tfidf", "--format", "json")
+    other = json.loads(out)["tasks"][0]
+    assert list(other["keys"]) == ["tfidf"]
+    assert other["runs"][0]["queries"] == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('model = ["bm25"]', "did you mean 'models'"),
+        ("models = 3", "models is 3"),
+        ('models = ["bm25"', "no TOML"),
+        ('models = ["bm25"]\ntasks = ["wines"]\nlimit = "ten"', "limit is 'ten'"),
+        ('models = ["bm25"]\ntasks = ["wines"]\nsimilarity = "cosin"', "did you mean 'cosine'"),
+        ('models = ["bm25"]\ntasks = ["wines"]\n[text]\npart = "title"', "did you mean 'parts'"),
+        ('models = ["bm25"]\ntasks = ["wines"]\n[conventions]\ntie = "docid"', "no convention 'tie'"),
+        ('models = ["bm25"]\ntasks = ["wines"]\noverwrite = "maybe"', "overwrite"),
+        ('models = ["bm25"]\ntasks = ["wines"]\nlevel = 2', "level"),
+        ('models = [1]\ntasks = ["wines"]', "no text"),
+    ],
+)
+def test_a_run_file_that_is_wrong_says_where(capsys, tmp_path, content, said):
+    (tmp_path / "run.toml").write_text(content)
+    code, out, err = run(capsys, "run", "--config", "run.toml")
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_dry_run_estimates_and_stores_nothing(capsys):
+    code, out, _ = run(
+        capsys, "run", "-m", "wordllama", "tfidf", "overlap", "-t", "questions", "--dry-run", "--format", "json"
+    )
+    rows = json.loads(out)
+    assert code == 0
+    assert [row["model"] for row in rows] == ["wordllama", "tfidf", "overlap"]
+    assert rows[0]["items"] == 200
+    assert rows[0]["dimension"] == 256
+    assert all(row["stored as"] is None for row in rows)
+    _, out, _ = run(capsys, "runs", "list", "--format", "json")
+    assert json.loads(out)["runs"] == []
+
+
+def test_the_worst_queries_show_what_stood_above_the_gold(capsys):
+    code, out, _ = run(capsys, "run", "-m", "bm25", "-t", "questions", "--worst", "2", "--format", "json")
+    worst = json.loads(out)["tasks"][0]["worst"]
+    assert code == 0
+    assert len(worst) == 2
+    for miss in worst:
+        assert miss["value"] <= 0.5
+        best = min(one["rank"] or 10**9 for one in miss["gold"])
+        assert all(one["rank"] < best for one in miss["above"])
+    code, out, _ = run(capsys, "run", "-m", "bm25", "-t", "questions", "--worst", "2")
+    assert worst[0]["query"] in out
+
+
+@pytest.mark.parametrize("look", ["table", "json", "csv", "markdown", "latex"])
+def test_every_format_names_task_model_and_key(capsys, look, tmp_path):
+    run(capsys, "run", "-m", "bm25", "random", "-t", "wines")
+    code, out, _ = run(capsys, "run", "-m", "bm25", "random", "-t", "wines", "--format", look)
+    assert code == 0
+    assert "wines-bm25-" in out
+    code, _, _ = run(
+        capsys, "run", "-m", "bm25", "random", "-t", "wines", "--format", look, "-o", str(tmp_path / "out")
+    )
+    assert (tmp_path / "out").read_text().strip() == out.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-m", "bm25"], "no task"),
+        (["-t", "wines"], "no model"),
+        (["-m", "bm52", "-t", "wines"], "did you mean 'bm25'"),
+        (["-m", "bm25", "-t", "whines"], "did you mean 'wines'"),
+        (["-m", "bm25", "-t", "./nowhere"], "no such file"),
+        (["-m", "fuse:rrf(bm25", "-t", "wines"], "fus"),
+        (["-m", "bm25", "-t", "wines", "--rerank", "crosss:x"], "pair scorer"),
+        (["-m", "bm25", "-t", "wines", "--metric", "ndgc@10"], "did you mean 'ndcg'"),
+        (["-m", "bm25", "-t", "wines", "--profile", "trec"], "profile"),
+        (["-m", "bm25", "-t", "wines", "--depth", "-3"], "depth"),
+        (["-m", "bm25", "-t", "wines", "--text", "titel"], "did you mean 'title'"),
+        (["-m", "bm25", "-t", "wines", "--config", "missing.toml"], "missing.toml"),
+        (["-m", "bm25", "-t", "wines", "--store", "nosuch://db"], "store"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, arguments, said):
+    code, out, err = run(capsys, "run", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_corrupt_folder_is_refused_with_its_place(capsys, folder):
+    (folder / "corpus.jsonl").write_text(CORPUS + '{"_id": "d3", "text": \n')
+    code, _, err = run(capsys, "run", "-m", "bm25", "-t", str(folder))
+    assert code == 2
+    assert "corpus.jsonl:3" in err
+    (folder / "corpus.jsonl").unlink()
+    code, _, err = run(capsys, "run", "-m", "bm25", "-t", str(folder))
+    assert code == 2
+    assert "corpus.jsonl" in err
+
+
+def test_demo_shows_five_models_on_three_tasks_with_the_worst_queries_and_the_store(capsys, tmp_path):
+    code, out, _ = run(capsys, "demo")
+    assert code == 0
+    for name in ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)", "wines", "games", "questions"):
+        assert name in out
+    assert out.count("The 3 worst queries of ") == 3
+    assert out.count(" is best by ") == 3
+    assert str(tmp_path / "store") in out
+    assert "15 of them evaluated now" in out
+    assert "0 of them evaluated now" in run(capsys, "demo")[1]
+
+
+def test_the_help_has_examples_that_parse():
+    from goldrank.cli import run_command
+
+    parser = run_command.parser()
+    for line in parser.epilog.splitlines()[1:]:
+        parser.parse_args(shlex.split(line)[2:])
+
+
+def test_a_module_of_ones_own_searches_and_encodes(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def encode(texts): return np.array([[len(t), t.count('e'), 1] for t in texts], float)\n"
+        "def search(query, k): return ['w001', 'g001'][:k]\n"
+        "def score(pairs): return [float(len(set(a.split()) & set(b.split()))) for a, b in pairs]\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "goldrank",
+        "run",
+        "-m",
+        "python:mine:encode",
+        "search:mine:search",
+        "pairs:mine:score",
+    ]
+    done = subprocess.run(
+        [*command, "-t", "questions", "--format", "json"], capture_output=True, cwd=tmp_path, check=True
+    )
+    assert len(json.loads(done.stdout)["tasks"][0]["keys"]) == 3
+    assert not list(Path(tmp_path).glob("**/partial/*"))

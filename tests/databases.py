@@ -1,0 +1,98 @@
+"""Stores to test with: a folder, and a database of a real PostgreSQL server where its programs are installed."""
+
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """The URL of a server on loopback that lives as long as the tests; skipped, saying why, where there can be none."""
+    psycopg = pytest.importorskip("psycopg", reason="PostgreSQL stores need the package psycopg")
+    programs = _programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL server is installed (initdb and postgres are not in PATH or /usr/lib/postgresql)")
+    owner = _unprivileged()
+    # Not below the folder of pytest, which the unprivileged user may not enter, and short: sockets have a limit.
+    home = Path(tempfile.mkdtemp(prefix="goldrank-pg-"))
+    home.chmod(0o755)
+    data = home / "data"
+    data.mkdir(mode=0o700)
+    if owner:
+        os.chown(data, owner["user"], owner["group"])
+    made = subprocess.run(
+        [programs / "initdb", "-D", data, "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+        capture_output=True, text=True, check=False, cwd="/", **owner,
+    )  # fmt: skip
+    if made.returncode:
+        shutil.rmtree(home)
+        pytest.skip(f"initdb failed: {made.stderr.strip()[-200:]}")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (home / "log").open("wb") as log:
+        settings = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"]
+        server = subprocess.Popen(
+            [programs / "postgres", "-D", data, "-p", str(port), *settings],
+            stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **owner,
+        )  # fmt: skip
+    url = f"postgresql://goldrank@127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                psycopg.connect(f"{url}/postgres").close()
+                break
+            except psycopg.OperationalError:
+                assert server.poll() is None, (home / "log").read_text()
+                time.sleep(0.1)
+        yield url
+    finally:
+        server.send_signal(2)  # the fast way to shut down
+        server.wait(60)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _programs() -> Path | None:
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if config := shutil.which("pg_config"):
+        told = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
+        folders.append(Path(told))
+    return next((f for f in folders if (f / "initdb").is_file() and (f / "postgres").is_file()), None)
+
+
+def _unprivileged() -> dict[str, object]:
+    """Whom to run the server as: it refuses to run as root."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return {}
+    import pwd
+
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    pytest.skip("a PostgreSQL server does not run as root, and there is no other user here")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request, tmp_path) -> str:
+    """Where a store may be opened that is not there yet, once for each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store")
+    import psycopg
+
+    server, name = request.getfixturevalue("postgresql_server"), f"test{next(_NUMBERS)}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"{server}/{name}?tables={tmp_path / 'tables'}"

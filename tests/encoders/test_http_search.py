@@ -1,0 +1,300 @@
+"""The client of search servers, against a real server on loopback that misbehaves on purpose."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from goldrank.encoders import Searcher, load
+from goldrank.errors import GoldrankError, InputError
+
+CORPUS = {f"d{at}": f"word{at % 7} common word{at % 3}" for at in range(20)}
+
+
+class Server:
+    """Ranks by shared words; ``faults`` are played one per request, then all is well; ``shape`` makes the answer."""
+
+    def __init__(self):
+        self.requests, self.faults, self.times = [], [], []
+        self.shape = lambda found: {"results": [{"id": item, "score": score} for item, score in found]}
+        self.read = lambda path, query, body: (query["q"][0], int(query["k"][0]))
+        self.lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.handle(self, None)
+
+            def do_POST(self):
+                outer.handle(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}/search"
+
+    def handle(self, handler, body):
+        parts = urlsplit(handler.path)
+        with self.lock:
+            self.requests.append((handler.command, handler.path, body, dict(handler.headers)))
+            self.times.append(time.monotonic())
+            fault = self.faults.pop(0) if self.faults else None
+        code, headers, data = 200, {}, None
+        if fault == "stall":
+            time.sleep(1.0)
+        elif fault == "reset":
+            handler.connection.close()
+            return
+        elif fault is not None:
+            code, headers, data = fault
+        if data is None:
+            text, k = self.read(parts.path, parse_qs(parts.query, keep_blank_values=True), body)
+            data = json.dumps(self.shape(found(text, k))).encode()
+        try:
+            handler.send_response(code)
+            for name, value in headers.items():
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(data)))
+            handler.end_headers()
+            handler.wfile.write(data)
+        except OSError:
+            pass
+
+
+def found(text, k):
+    shared = {item: float(len(set(text.split()) & set(words.split()))) for item, words in CORPUS.items()}
+    return sorted(((i, s) for i, s in shared.items() if s), key=lambda e: (e[1], e[0]), reverse=True)[:k]
+
+
+@pytest.fixture
+def server():
+    made = Server()
+    yield made
+    made.http.shutdown()
+    made.http.server_close()
+
+
+IDS = [f"q{at}" for at in range(12)]
+TEXTS = [f"word{at % 7} word{at % 3} & ü?=" for at in range(12)]
+EXPECTED = {query: dict(found(text, 5)) for query, text in zip(IDS, TEXTS, strict=True)}
+
+
+def model(server, **options):
+    return load(f"http:{server.url}", **options)
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 7, 50])
+def test_results_are_the_same_whatever_the_concurrency(server, concurrency):
+    made = model(server, concurrency=concurrency)
+    assert isinstance(made, Searcher)
+    run = made.search(IDS, TEXTS, 5)
+    assert run.to_dict() == EXPECTED
+    assert run.queries == IDS
+    assert len(server.requests) == len(IDS)
+
+
+def test_a_get_keeps_what_the_address_says_already_and_escapes_the_query(server):
+    load(f"http:{server.url}?lang=en&q2=x(size=k)").search(["q"], ["a&b=c d+e %20 é #"], 3)
+    method, path, _, _ = server.requests[0]
+    assert method == "GET"
+    assert parse_qs(urlsplit(path).query) == {"lang": ["en"], "q2": ["x"], "q": ["a&b=c d+e %20 é #"], "k": ["3"]}
+
+
+def test_an_address_alone_is_a_spec_too(server):
+    assert load(server.url).search(IDS, TEXTS, 5).to_dict() == EXPECTED
+
+
+def test_elasticsearch_can_be_asked_and_read(server):
+    server.read = lambda path, query, body: (body["query"]["match"]["text"], body["size"])
+    server.shape = lambda found: {
+        "took": 3, "hits": {"total": {"value": 9}, "hits": [{"_id": i, "_score": s, "_source": {}} for i, s in found]},
+    }  # fmt: skip
+    spec = (
+        f"http:{server.url}/articles/_search(method=post, query=query.match.text, size=size, results=hits.hits, "
+        """id=_id, score=_score, body='{"_source": false, "query": {"match": {"boost": 2}}}')"""
+    )
+    assert load(spec).search(IDS, TEXTS, 5).to_dict() == EXPECTED
+    sent = server.requests[0][2]
+    assert sent == {"_source": False, "query": {"match": {"boost": 2, "text": TEXTS[0]}}, "size": 5}
+
+
+def test_typesense_and_vespa_can_be_asked_and_read(server, monkeypatch):
+    monkeypatch.setenv("TYPESENSE_KEY", "ts-secret")
+    server.read = lambda path, query, body: (query["q"][0], int(query["per_page"][0]))
+    server.shape = lambda found: {"hits": [{"document": {"id": i}, "text_match": s} for i, s in found]}
+    spec = f"http:{server.url}?query_by=text(size=per_page,results=hits,id=document.id,score=text_match"
+    made = load(f"{spec},key_env=TYPESENSE_KEY,key_header=X-TYPESENSE-API-KEY)")
+    assert made.search(IDS, TEXTS, 5).to_dict() == EXPECTED
+    sent = {name.lower(): value for name, value in server.requests[0][3].items()}
+    assert sent["x-typesense-api-key"] == "ts-secret"
+    assert "authorization" not in sent
+    server.read = lambda path, query, body: (query["query"][0], int(query["hits"][0]))
+    server.shape = lambda found: {"root": {"children": [{"fields": {"key": i}, "relevance": s} for i, s in found]}}
+    made = model(server, query="query", size="hits", results="root.children", id="fields.key", score="relevance")
+    assert made.search(IDS, TEXTS, 5).to_dict() == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "shape", [lambda found: [item for item, _ in found], lambda found: [{"id": item} for item, _ in found]]
+)
+def test_results_without_scores_count_in_their_order(server, shape):
+    server.shape = shape
+    run = model(server, results="").search(IDS, TEXTS, 5)
+    for query, ranking in EXPECTED.items():
+        assert list(run[query].items()) == [(item, 5.0 - at) for at, item in enumerate(ranking)]
+
+
+def test_a_server_that_gives_more_than_asked_for_is_cut(server):
+    server.read = lambda path, query, body: (query["q"][0], 20)
+    assert model(server).search(IDS, TEXTS, 5).to_dict() == EXPECTED
+
+
+def test_the_key_is_sent_and_stands_in_no_identity_and_no_message(server, monkeypatch):
+    monkeypatch.setenv("SEARCH_KEY", "very-secret")
+    made = model(server, key_env="SEARCH_KEY")
+    made.search(["q"], ["word1"], 3)
+    assert server.requests[0][3]["Authorization"] == "Bearer very-secret"
+    assert "very-secret" not in made.identity + repr(made.__dict__)
+    server.faults = [(401, {}, b'{"error": "bad key very-secret"}')]
+    with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key.* in \$SEARCH_KEY"):
+        made.search(["q"], ["word1"], 3)
+    with pytest.raises(InputError, match="variable that is not set") as caught:
+        model(server, key_env="pasted-by-mistake")
+    assert "pasted" not in str(caught.value)
+
+
+def test_the_key_does_not_follow_where_the_server_sends_us(server, monkeypatch):
+    monkeypatch.setenv("SEARCH_KEY", "very-secret")
+    other = Server()
+    server.faults = [(302, {"Location": f"{other.url}?q=word1&k=3"}, b"")]
+    model(server, key_env="SEARCH_KEY").search(["q"], ["word1"], 3)
+    other.http.shutdown()
+    other.http.server_close()
+    assert "Authorization" in server.requests[0][3]
+    assert "Authorization" not in other.requests[0][3]
+
+
+@pytest.mark.parametrize("fault", [(500, {}, b""), (503, {}, b""), (429, {}, b""), "reset"])
+def test_passing_trouble_is_tried_again(server, fault):
+    server.faults = [fault]
+    assert model(server).search(IDS[:2], TEXTS[:2], 5).to_dict() == {q: EXPECTED[q] for q in IDS[:2]}
+    assert len(server.requests) == 3
+
+
+def test_a_stalled_answer_times_out_and_is_tried_again(server):
+    server.faults = ["stall"]
+    assert model(server, timeout=0.3).search(IDS[:1], TEXTS[:1], 5)["q0"] == EXPECTED["q0"]
+    assert len(server.requests) == 2
+
+
+def test_the_wait_is_the_one_the_server_asks_for(server):
+    server.faults = [(429, {"Retry-After": "1"}, b"")]
+    model(server).search(["q"], ["word1"], 3)
+    assert 0.95 <= server.times[1] - server.times[0] < 1.6
+
+
+def test_a_rate_limited_search_in_parallel_gives_the_same_results(server):
+    server.faults = [None, (429, {"Retry-After": "0"}, b""), (503, {"Retry-After": "nan"}, b""), None] * 3
+    assert model(server, concurrency=4).search(IDS, TEXTS, 5).to_dict() == EXPECTED
+
+
+def test_trouble_that_stays_is_an_error_after_the_last_attempt(server):
+    server.faults = [(500, {"Retry-After": "0"}, b"")] * 9
+    with pytest.raises(GoldrankError, match=r"query 'q' gave no answer in 3 attempts \(HTTP 500\)"):
+        model(server, retries=2).search(["q"], ["x"], 3)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"), [(400, "query="), (401, "key_env="), (403, "key"), (404, "address"), (405, "method=post")]
+)
+def test_a_refusal_is_an_error_at_once_and_the_rest_is_not_asked(server, code, remedy):
+    server.faults = [(code, {}, b"{}")] * 1000
+    with pytest.raises(InputError, match=rf"query 'q0' refused with HTTP {code}.*{remedy}"):
+        model(server, concurrency=2).search([f"q{at}" for at in range(500)], ["x"] * 500, 3)
+    assert len(server.requests) < 100
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"<html>", "not JSON"),
+        (b"", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"{}", "the answer has no results=results (it has )"),
+        (b'{"hits": []}', "the answer has no results=results (it has hits)"),
+        (b"[]", "the answer has no results=results (it is [])"),
+        (b'{"results": {"a": 1}}', "results=results is dict, not a list"),
+        (b'{"results": [{"_id": "a"}]}', "result 1 has no id=id (it has _id)"),
+        (b'{"results": [{"id": "a", "score": 1}, {"id": "b"}]}', "result 2 has no score=score"),
+        (b'{"results": [{"id": "a", "score": 1}, "b"]}', "result 2 has no id=id (it is 'b')"),
+        (b'{"results": [{"id": "a", "score": NaN}]}', "result 1: the score 'nan' is not a finite number"),
+        (b'{"results": [{"id": "a", "score": "1"}]}', "result 1: the score '1' is of type str"),
+        (b'{"results": [{"id": null, "score": 1}]}', "result 1: the item id is missing"),
+        (b'{"results": [{"id": "a", "score": 1}, {"id": "a", "score": 2}]}', "the item 'a' was found twice"),
+    ],
+)
+def test_a_wrong_answer_is_never_taken_for_a_ranking(server, answer, message):
+    server.faults = [(200, {}, answer)]
+    with pytest.raises(GoldrankError) as caught:
+        model(server).search(["q7"], ["x"], 3)
+    assert message in str(caught.value)
+    assert "query 'q7'" in str(caught.value)
+
+
+def test_a_score_that_was_named_has_to_be_there(server):
+    server.faults = [(200, {}, b'{"results": [{"id": "a"}]}')]
+    with pytest.raises(GoldrankError, match="result 1 has no score=rank"):
+        model(server, score="rank").search(["q"], ["x"], 3)
+
+
+def test_items_that_are_not_in_the_corpus_are_counted_and_a_foreign_corpus_is_refused(server):
+    made = model(server)
+    made.index([item for item in CORPUS if item != "d1"], [""] * 19)
+    made.search(IDS, TEXTS, 20)
+    assert made.unknown == {"d1"}
+    made.index(["x"], [""])
+    with pytest.raises(InputError, match="ranked ids is an item"):
+        made.search(IDS, TEXTS, 5)
+
+
+def test_a_server_that_is_not_there_is_named():
+    with pytest.raises(GoldrankError, match=r"127\.0\.0\.1:9/x: query 'q' gave no answer in 1 attempts"):
+        load("http://127.0.0.1:9/x", retries=0).search(["q"], ["a"], 3)
+
+
+def test_the_identity_knows_the_address_and_the_fields_but_not_the_manner_of_asking(server):
+    plain = model(server).identity
+    assert model(server, concurrency=4, timeout=3, retries=1).identity == plain
+    assert model(server, query="query").identity != plain
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("http", "is no address"),
+        ("http:localhost:8000/search", "is no address"),
+        ("http:ftp://host/search", "is no address"),
+        ("http:http://host:port/search", "is no address"),
+        ("http:http://me:word@host/search", "holds a password"),
+        ("http:http://h/s(method=put)", "method=get|post"),
+        ("http:http://h/s(query=a..b)", "is no field"),
+        ("http:http://h/s(body='{}')", "add method=post"),
+        ("http:http://h/s(method=post,body='[1]')", "no JSON object"),
+        ("http:http://h/s(method=post,body='{')", "no JSON object"),
+        ("http:http://h/s(method=post,query=a.b,body='{\"a\": 1}')", "no room for a.b"),
+        ("http:http://h/s(key_header=X)", "says nothing without a key"),
+        ("http:http://h/s(concurrency=0)", "from 1 up"),
+        ("http:http://h/s(result=hits)", "did you mean 'results'"),
+    ],
+)
+def test_a_bad_spec_is_one_clear_sentence(spec, message):
+    with pytest.raises(InputError) as caught:
+        load(spec)
+    assert message in str(caught.value)
+    assert "word@" not in str(caught.value)

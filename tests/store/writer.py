@@ -1,0 +1,55 @@
+"""Processes that save records, for the tests of several at once and of some that are killed."""
+
+import multiprocessing
+from multiprocessing.connection import Connection
+
+from goldrank.store import Store
+from store.cases import a_record
+
+# Each starts as a copy of a process that has imported everything and has no threads.
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    ["goldrank.store", "goldrank.scoring", "pyarrow.parquet", "psycopg", "sqlalchemy.dialects.sqlite"]
+)
+
+
+class Writer:
+    """A process that opens the store, waits for `go`, and sends the key of each run when it is saved."""
+
+    def __init__(self, where: str, first: int, last: int, how: str) -> None:
+        self._link, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_save, args=(theirs, where, first, last, how == "overwrite"))
+        self._process.start()
+        theirs.close()
+        assert self._link.recv() == "ready"
+
+    def go(self) -> None:
+        self._link.send("go")
+
+    def next_key(self) -> str:
+        return str(self._link.recv())
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def keys(self) -> list[str]:
+        """All keys that were sent until the process ended, however it did."""
+        keys = []
+        try:
+            while True:
+                keys.append(self.next_key())
+        except (EOFError, ConnectionResetError):
+            self._process.join(60)
+            return keys
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.exitcode
+
+
+def _save(link: Connection, where: str, first: int, last: int, overwrite: bool) -> None:
+    store = Store.open(where)
+    link.send("ready")
+    link.recv()
+    for number in range(first, last):
+        link.send(store.save(a_record(number), overwrite=overwrite).key)
