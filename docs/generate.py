@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
+from goldrank.tasks import TASKS, Task
 
 FOLDER = Path(__file__).parent / "reference"
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
@@ -35,6 +36,19 @@ def profiles_page() -> str:
         + "\n\n".join(map(_profile, PROFILES.values()))
         + f"\n\n## What the conventions mean\n\n{meanings}"
         + "\n\n### depth\n\n- a number: read no ranking further than this\n"
+    )
+
+
+def tasks_page() -> str:
+    """Every named task with its data, what is measured on it, and what its makers printed."""
+    index = "\n".join(f"| [`{t.name}`](#{t.name}) | {t.kind} | {_cell(t.summary)} |" for t in TASKS.values())
+    return (
+        "# Tasks\n\nA task is data with the recipe to evaluate a model on it: `goldrank run -m wordllama -t NAME`, or "
+        "`NAME:PATH` for data that lies elsewhere. [Collections](../guide/collections.md#named-tasks-and-downloads) "
+        "says where a named task finds its data. In a *related* task the articles with gold are the queries, and each "
+        "is kept out of its own ranking; a *retrieval* task asks with queries of its own. This page is generated from "
+        "the tasks themselves.\n\n"
+        f"| task | kind | |\n| :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_task, TASKS.values())) + "\n"
     )
 
 
@@ -83,6 +97,26 @@ def _profile(profile: Profile) -> str:
     return "\n\n".join([*lines, profile.notes] if profile.notes else lines)
 
 
+def _task(task: Task) -> str:
+    about = task.about
+    told = {
+        "kind": task.kind,
+        "source": about and about.source,
+        "licence": about and about.licence,
+        "counts": about and about.counts,
+        "measured by default": ", ".join(f"`{metric}`" for metric in task.default_metrics),
+        "profile": task.profile + "".join(f", {name}={value}" for name, value in task.conventions.items()),
+        "profile of the original": about and about.original and f"[{about.original}](profiles.md#{about.original})",
+        "text of an item": str(task.text),
+        "text of a query": str(task.text if task.kind == "related" else task.query_text),
+        "items kept of a ranking": "all" if task.depth is None else str(task.depth),
+        "version": str(task.version),
+    }
+    rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in told.items() if value)
+    lines = [f"## {task.name}", f"{task.summary[:1].upper()}{task.summary[1:]}.", f"| | |\n| :-- | :-- |\n{rows}"]
+    return "\n\n".join([*lines, about.notes] if about and about.notes else lines)
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -91,3 +125,4 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "metrics.md").write_text(metrics_page())
     (FOLDER / "profiles.md").write_text(profiles_page())
+    (FOLDER / "tasks.md").write_text(tasks_page())

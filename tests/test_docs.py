@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from goldrank.cli.main import main
+from goldrank.cli.run_config import known_names
+from goldrank.io.collections import READERS
 from goldrank.metrics import PROFILES, REGISTRY
+from goldrank.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,28 +43,83 @@ def test_the_profiles_page_names_every_profile(generate):
     assert all(f"\n## {name}\n" in page for name in PROFILES)
 
 
-def test_the_table_in_the_readme_is_what_the_command_prints(capsys):
+def test_the_tasks_page_tells_source_licence_counts_and_text_of_every_task(generate):
+    page = generate.tasks_page()
+    for task in TASKS.values():
+        section = page.split(f"\n## {task.name}\n")[1].split("\n## ")[0]
+        assert task.about is not None
+        for told in (task.about.source, task.about.licence, task.about.counts, task.about.notes, str(task.text)):
+            assert told in section
+        assert all(f"`{metric}`" in section for metric in task.default_metrics)
+        assert f"| version | {task.version} |" in section
+        assert not task.about.original or f"profiles.md#{task.about.original}" in section
+
+
+def test_the_table_in_the_readme_is_what_the_command_prints(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
     readme = (ROOT / "README.md").read_text()
-    shown = re.search(r"```console\n\$ goldrank compare (?P<arguments>[^\n]*)\n\n(?P<output>.*?)```", readme, re.DOTALL)
-    folder = ROOT / "src" / "goldrank" / "demo"
-    arguments = [str(folder / part) if (folder / part).is_file() else part for part in shown["arguments"].split()]
-    assert main(["compare", *arguments]) == 0
-    assert shown["output"].strip() in capsys.readouterr().out
+    shown = re.search(r"```console\n\$ goldrank (?P<arguments>[^\n]*)\n\n(?P<output>.*?)```", readme, re.DOTALL)
+    assert main(shlex.split(shown["arguments"])) == 0
+    printed = [_timeless(line) for line in capsys.readouterr().out.splitlines()]
+    for line in shown["output"].strip().splitlines():
+        assert _timeless(line) in printed
 
 
-def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_path):
-    pages = [(ROOT / "docs" / "guide" / name).read_text() for name in ("embeddings.md", "indexes.md")]
-    commands = [block for page in pages for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)]
+def _run_pages(names, folder):
+    """Run the commands of some pages as they stand, one page after the other; the process when it has ended."""
+    commands = [block for name in names for block in _blocks(name, "sh")]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    kept = {"GOLDRANK_CACHE": str(folder / "cache"), "GOLDRANK_STORE": str(folder / "store")}
+    return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
         check=False,
         capture_output=True,
         text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, "GOLDRANK_CACHE": str(tmp_path)},
+        cwd=folder,
+        env={**os.environ, "PATH": path, **kept},
     )
+
+
+def _blocks(name, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "guide" / name).read_text(), re.DOTALL)
+
+
+def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_path):
+    done = _run_pages(("embeddings.md", "indexes.md"), tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"1 +[\d.]+ +curie", done.stdout)
     assert '"id": "armstrong"' in done.stdout
     assert '"id": "cleopatra"' in done.stdout
+
+
+def test_the_commands_of_the_task_pages_run_as_they_stand_and_print_what_is_shown(tmp_path):
+    pages = ("tasks.md", "collections.md", "store.md")
+    done = _run_pages(pages, tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = {_timeless(line) for line in done.stdout.splitlines()}
+    for name in pages:
+        shown = [line for block in _blocks(name, "text") for line in block.splitlines()]
+        assert shown
+        for line in shown:
+            assert _timeless(line) in printed, (name, line)
+
+
+def _timeless(line):
+    """A line without what differs from run to run and from version to version: digests, dates and seconds."""
+    line = re.sub(r"-[0-9a-f]{4}\b", "-digest", line)
+    return re.sub(r" +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S* +[\d.]+$", " date seconds", line).rstrip()
+
+
+def test_the_run_file_of_the_tasks_page_names_every_entry():
+    (file,) = re.findall(
+        r"cat > run.toml <<'END'\n(.*?)END", (ROOT / "docs" / "guide" / "tasks.md").read_text(), re.DOTALL
+    )
+    there = set(re.findall(r"^(?:# )?(\w+) = |^\[(\w+)\]", file, re.MULTILINE))
+    assert {name or table for name, table in there} >= set(known_names())
+
+
+def test_the_collections_page_tells_every_layout():
+    page = (ROOT / "docs" / "guide" / "collections.md").read_text()
+    by_name = {"ir_datasets": "irds:", "hub": "hf:"}
+    assert all(by_name.get(name, f"**{name}**") in page for name in READERS)

@@ -44,6 +44,37 @@ def test_counts_and_places_are_those_of_the_definition(twin, block):
     assert places.tolist() == np.flatnonzero((scores >= low) & (scores <= high)).tolist()
 
 
+@st.composite
+def vectors(draw: st.DrawFn) -> tuple[NDArray[np.floating], NDArray[np.int64], NDArray[np.float64]]:
+    rows, width = draw(st.integers(1, 20)), draw(st.integers(0, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    items = (rng.standard_normal((rows, width + 2)) * 10.0 ** rng.integers(-9, 9)).astype(
+        draw(st.sampled_from([np.float32, np.float64]))
+    )
+    return items[:, :width], rng.integers(0, rows, draw(st.integers(0, 30))), rng.standard_normal(width)
+
+
+@needs_compiled
+@given(vectors(), st.booleans())
+def test_both_twins_score_rows_alike_to_the_last_bit(given_vectors, squared):
+    items, numbers, query = given_vectors
+    ours, theirs = np.zeros(len(numbers)), np.ones(len(numbers))
+    _counting.row_scores(items, numbers, query, squared, ours)
+    counting_fallback.row_scores(items, numbers, query, squared, theirs)
+    assert ours.tobytes() == theirs.tobytes()
+    wide = items[numbers].astype(np.float64)
+    exact = -np.square(wide - query).sum(axis=1) if squared else wide @ query
+    sizes = np.square(wide - query).sum(axis=1) if squared else np.abs(wide) @ np.abs(query)
+    assert (np.abs(ours - exact) <= 1e-14 * (sizes + 1e-300)).all()
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("number", [-1, 2])
+def test_a_number_of_no_item_is_refused(twin, number):
+    with pytest.raises(ValueError, match="no item"):
+        twin.row_scores(np.zeros((2, 3)), np.array([number]), np.zeros(3), False, np.zeros(1))
+
+
 @needs_compiled
 @pytest.mark.parametrize(
     ("scores", "low", "counts"),

@@ -10,7 +10,9 @@ import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
+from goldrank.index.exact_selection import select
 from goldrank.index.exact_vectors import Matrix, Vectors, spread
+from goldrank.native import row_scores
 
 _QUERY_BLOCK = 1024
 _PAIR_ELEMENTS = 2**20
@@ -18,6 +20,8 @@ _PAIR_ELEMENTS = 2**20
 _SPARE, _SPARE_SHARE = 16, 16
 # Where it is not, so many times as many are looked at before everything is.
 _WIDER = 8
+# faiss keeps the best in heaps, which is fast as long as they are few.
+_HEAP_UP_TO = 256
 # Longer vectors may overflow a float32 product.
 _LONGEST = 2.0**40
 
@@ -68,7 +72,7 @@ class _Search:
 
     def _settle(self, places: Ints, kept: int, found: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Add the queries whose best are sure; gives for each query the score that its k-th has at least."""
-        numbers, floors = _candidates(self._rows[places], self._items, kept, self._squared)
+        numbers, floors = _candidates(self._rows[places], self._items, kept, self._squared, self._threads)
 
         def look(at: int) -> float:
             place, chosen = int(places[at]), numbers[at]
@@ -97,8 +101,10 @@ def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], 
     return sums * (dimension + 8) * float(kind.eps) * size + 4.0 * (dimension + 8) * float(kind.tiny)
 
 
-def _candidates(rows: Matrix, items: Vectors, kept: int, squared: bool) -> tuple[Ints, Floats]:
+def _candidates(rows: Matrix, items: Vectors, kept: int, squared: bool, threads: int) -> tuple[Ints, Floats]:
     """The *kept* best numbers by fast scores, and the score below which all others lie."""
+    if kept > _HEAP_UP_TO:
+        return select(rows, items, kept, squared=squared, threads=threads)
     chunk = max(8192, 2**24 // max(1, items.dimension))
     numbers, scores = np.empty((len(rows), 0), np.int64), np.empty((len(rows), 0))
     for start in range(0, len(items), chunk):
@@ -156,11 +162,13 @@ def _scores(row: Matrix, items: Vectors, numbers: Ints, squared: bool) -> Floats
     """Float64 scores, each computed by itself so that equal items score equal: dot, or minus squared distance."""
     query = row.astype(np.float64)
     scores = np.empty(len(numbers))
+    if (plain := items.plain) is not None:
+        row_scores(plain, numbers, query, squared, scores)
+        return scores
     step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))
     for start in range(0, len(numbers), step):
-        found = items.take(numbers[start : start + step]).astype(np.float64)
-        terms = -np.square(found - query) if squared else found * query
-        scores[start : start + step] = np.add.reduce(terms, axis=1)
+        part = numbers[start : start + step]
+        row_scores(items.take(part), np.arange(len(part)), query, squared, scores[start : start + step])
     return scores
 
 

@@ -88,6 +88,13 @@ class Vectors:
         """The rows *start* to *stop*, in row-major order; a view where nothing has to change."""
         return self._prepared(self._data[start:stop])
 
+    @property
+    def plain(self) -> Matrix | None:
+        """All rows as they lie in memory, where reading them changes nothing."""
+        data = self._data
+        as_read = not self._normalise and data.dtype == self.dtype and data.dtype.isnative
+        return data if as_read and data.strides[1] == data.itemsize else None
+
     def take(self, rows: Ints) -> Matrix:
         """The rows with these numbers."""
         return self._prepared(self._data[rows])

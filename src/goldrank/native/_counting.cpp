@@ -1,5 +1,5 @@
-// Compares a block of scores with two limits for each column in one pass over the block. counting_fallback.py is the
-// same in numpy and says what each function returns.
+// Compares a block of scores with two limits for each column in one pass over the block, and scores chosen rows in
+// double precision. counting_fallback.py is the same in numpy and says what each function returns.
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -156,7 +156,49 @@ GOLDRANK_WIDEST void find_doubles(const Block<double>& block, std::vector<int64_
   find_between<double, int64_t>(block, places);
 }
 
-// The arguments both functions share, checked.
+// Sums in kLanes interleaved lanes, each from left to right, so that every build adds in the same order; the numbers
+// of a product are never fused into the sum (see setup.py), for the same reason.
+constexpr Py_ssize_t kLanes = 8;
+
+template <class Number>
+GOLDRANK_INLINE double term(Number item, double query, bool squared) {
+  const double wide = static_cast<double>(item);
+  if (!squared) return wide * query;
+  const double difference = wide - query;
+  return -(difference * difference);
+}
+
+template <class Number, bool squared>
+GOLDRANK_INLINE void score_rows(const Number* items, Py_ssize_t step, Py_ssize_t width, const int64_t* numbers,
+                                Py_ssize_t count, const double* query, double* scores) {
+  for (Py_ssize_t at = 0; at < count; ++at) {
+    const Number* const item = items + numbers[at] * step;
+    double lanes[kLanes] = {0, 0, 0, 0, 0, 0, 0, 0};
+    Py_ssize_t start = 0;
+    for (; start + kLanes <= width; start += kLanes) {
+      for (Py_ssize_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] += term(item[start + lane], query[start + lane], squared);
+      }
+    }
+    for (Py_ssize_t lane = 0; start + lane < width; ++lane) {
+      lanes[lane] += term(item[start + lane], query[start + lane], squared);
+    }
+    scores[at] = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  }
+}
+
+#define GOLDRANK_SCORE_ROWS(name, Number, squared)                                                              \
+  GOLDRANK_WIDEST void name(const Number* items, Py_ssize_t step, Py_ssize_t width, const int64_t* numbers,     \
+                            Py_ssize_t count, const double* query, double* scores) {                            \
+    score_rows<Number, squared>(items, step, width, numbers, count, query, scores);                             \
+  }
+GOLDRANK_SCORE_ROWS(dot_floats, float, false)
+GOLDRANK_SCORE_ROWS(dot_doubles, double, false)
+GOLDRANK_SCORE_ROWS(distance_floats, float, true)
+GOLDRANK_SCORE_ROWS(distance_doubles, double, true)
+#undef GOLDRANK_SCORE_ROWS
+
+// The arguments two of the functions share, checked.
 class Comparison {
  public:
   Comparison(PyObject* scores, PyObject* low, PyObject* high)
@@ -227,6 +269,41 @@ PyObject* places_between(PyObject*, PyObject* args) {
   return PyByteArray_FromStringAndSize(bytes, static_cast<Py_ssize_t>(places.size() * sizeof(int64_t)));
 }
 
+PyObject* row_scores(PyObject*, PyObject* args) {
+  PyObject *items_object, *numbers_object, *query_object, *scores_object;
+  int squared;
+  if (!PyArg_ParseTuple(args, "OOOpO:row_scores", &items_object, &numbers_object, &query_object, &squared,
+                        &scores_object)) {
+    throw PythonError{};
+  }
+  const Buffer items(items_object, PyBUF_SIMPLE), numbers(numbers_object, PyBUF_SIMPLE);
+  const Buffer query(query_object, PyBUF_SIMPLE), scores(scores_object, PyBUF_WRITABLE);
+  if (items.kind() != 'f' && items.kind() != 'd') raise("items are float32 or float64");
+  items.expect(2, items.kind());
+  numbers.expect(1, 'q');
+  query.expect(1, 'd');
+  scores.expect(1, 'd');
+  const Py_ssize_t width = items.side(1), count = numbers.side(0);
+  if (query.side(0) != width) raise("the query has as many numbers as an item");
+  if (scores.side(0) != count) raise("there is one score for every number");
+  const auto* const chosen = static_cast<const int64_t*>(numbers.data());
+  const auto* const asked = static_cast<const double*>(query.data());
+  auto* const found = static_cast<double*>(scores.data());
+  bool inside = true;
+  Py_BEGIN_ALLOW_THREADS;
+  inside = std::all_of(chosen, chosen + count, [&](int64_t row) { return row >= 0 && row < items.side(0); });
+  if (inside && items.kind() == 'f') {
+    (squared ? distance_floats : dot_floats)(static_cast<const float*>(items.data()), items.row_step(), width, chosen,
+                                             count, asked, found);
+  } else if (inside) {
+    (squared ? distance_doubles : dot_doubles)(static_cast<const double*>(items.data()), items.row_step(), width,
+                                               chosen, count, asked, found);
+  }
+  Py_END_ALLOW_THREADS;
+  if (!inside) raise("a number is that of no item");
+  Py_RETURN_NONE;
+}
+
 template <PyObject* (*function)(PyObject*, PyObject*)>
 PyObject* guarded(PyObject* module, PyObject* args) noexcept {
   try {
@@ -239,6 +316,7 @@ PyObject* guarded(PyObject* module, PyObject* args) noexcept {
 PyMethodDef methods[] = {
     {"count_beyond", guarded<count_beyond>, METH_VARARGS, "See counting_fallback.count_beyond."},
     {"places_between", guarded<places_between>, METH_VARARGS, "See counting_fallback.places_between."},
+    {"row_scores", guarded<row_scores>, METH_VARARGS, "See counting_fallback.row_scores."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -11,6 +11,14 @@ def count_beyond(
     reached: NDArray[np.int64],
     /,
 ) -> None: ...
+def row_scores(
+    items: NDArray[np.floating],
+    numbers: NDArray[np.int64],
+    query: NDArray[np.float64],
+    squared: bool,
+    scores: NDArray[np.float64],
+    /,
+) -> None: ...
 def places_between(
     scores: NDArray[np.floating], low: NDArray[np.floating], high: NDArray[np.floating], /
 ) -> bytearray: ...

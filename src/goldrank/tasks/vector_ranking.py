@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -13,6 +14,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Hits, Run
 from goldrank.index.base import build, checked_similarity
 from goldrank.index.exact import exact_index
+from goldrank.index.exact_vectors import default_threads, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.tasks.material import Material
 from goldrank.vectors.cache import EmbeddingCache
@@ -22,13 +24,12 @@ from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
 # A full ranking of every query up to this many results is kept whole; beyond it only its top is, and gold is counted.
 MOST_RESULTS = 20_000_000
 _TOP = 1000
-_NORMALISED_AT_ONCE = 1 << 14
-Encode = Callable[[list[str], Side], Any]
+_NORMALISED_AT_ONCE = 1 << 12
 
 
 def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | None, list[str]]:
     """The rankings, the hits where they were counted over all items without ranking them, and remarks."""
-    encode = _encoding(encoder, material)
+    encode = _Encoding.of(encoder, material)
     if material.settings.scoring != "single":
         return _rank_pieces(encode, material)
     by_id = getattr(encoder, "by", None) == "id"
@@ -36,19 +37,34 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | N
     items = _stacked((encode(batch, "item") for batch in batches), len(material.item_ids))
     queries = encode(material.query_ids if by_id else material.query_texts, _query_side(material))
     items, queries, remarks = _transformed(items, queries, encode, material)
-    run, hits = _searched(items, queries, material)
+    run, hits = _searched(items, queries, material, owned=encode.gives_copies)
     return run, hits, remarks
 
 
-def _encoding(encoder: Encoder, material: Material) -> Encode:
+@dataclass(frozen=True)
+class _Encoding:
     """How texts become vectors: a fitted model is asked itself, any other through the cache."""
-    if isinstance(encoder, Fitted):
-        encoder.fit(material.item_texts)
-    if isinstance(encoder, Fitted) or hasattr(encoder, "by"):
-        # What it gives depends on the corpus, or lies in a file already.
-        return lambda texts, side: encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
-    cache = EmbeddingCache(unwritable="ignore")
-    return lambda texts, side: cache.encode(encoder, texts, side)
+
+    encoder: Encoder
+    cache: EmbeddingCache | None
+
+    @classmethod
+    def of(cls, encoder: Encoder, material: Material) -> _Encoding:
+        if isinstance(encoder, Fitted):
+            encoder.fit(material.item_texts)
+        # What a fitted model gives depends on the corpus; vectors looked up by id or text lie in a file already.
+        keeps = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
+        return cls(encoder, EmbeddingCache(unwritable="ignore") if keeps else None)
+
+    def __call__(self, texts: list[str], side: Side) -> Any:
+        if self.cache is not None:
+            return self.cache.encode(self.encoder, texts, side)
+        return self.encoder.encode_queries(texts) if side == "query" else self.encoder.encode_items(texts)
+
+    @property
+    def gives_copies(self) -> bool:
+        """Whether its vectors are nobody else's, so that they may be written into."""
+        return self.cache is not None
 
 
 def _query_side(material: Material) -> Side:
@@ -74,7 +90,7 @@ def _stacked(parts: Iterable[Any], count: int) -> Any:
     return whole
 
 
-def _transformed(items: Any, queries: Any, encode: Encode, material: Material) -> tuple[Any, Any, list[str]]:
+def _transformed(items: Any, queries: Any, encode: _Encoding, material: Material) -> tuple[Any, Any, list[str]]:
     settings = material.settings
     pipeline = Pipeline.parse(settings.transform)
     if not pipeline.steps:
@@ -84,7 +100,7 @@ def _transformed(items: Any, queries: Any, encode: Encode, material: Material) -
     return pipeline.apply(items), pipeline.apply(queries), list(pipeline.notes)
 
 
-def _fitting_rows(items: Any, queries: Any, encode: Encode, material: Material) -> Any:
+def _fitting_rows(items: Any, queries: Any, encode: _Encoding, material: Material) -> Any:
     """What a transform learns from; never the queries unless that is asked for by name."""
     policy = material.settings.fit_on
     if policy not in FIT_ON:
@@ -104,7 +120,7 @@ def _fitting_rows(items: Any, queries: Any, encode: Encode, material: Material) 
     return fit_rows(policy, corpus=corpus, evaluated=evaluated)
 
 
-def _searched(items: Any, queries: Any, material: Material) -> tuple[Run, Hits | None]:
+def _searched(items: Any, queries: Any, material: Material, *, owned: bool) -> tuple[Run, Hits | None]:
     settings, depth, ids = material.settings, material.depth, material.query_ids
     similarity = checked_similarity(settings.similarity)
     if settings.index != "exact":
@@ -112,7 +128,7 @@ def _searched(items: Any, queries: Any, material: Material) -> tuple[Run, Hits |
         return index.top_k(queries, depth, query_ids=ids), None
     if similarity == "cosine" and not hasattr(items, "tocsr"):
         # Once, and not for every block of queries anew; the products are the same.
-        items, queries, similarity = _unit_rows(items), normalised(queries), "dot"
+        items, queries, similarity = _unit_rows(items, owned), normalised(queries), "dot"
     exact = exact_index(items, material.item_ids, similarity)
     if depth * len(ids) <= MOST_RESULTS:
         return exact.top_k(queries, depth, query_ids=ids), None
@@ -120,16 +136,22 @@ def _searched(items: Any, queries: Any, material: Material) -> tuple[Run, Hits |
     return exact.top_k(queries, _TOP, query_ids=ids), hits
 
 
-def _unit_rows(vectors: Any) -> Any:
-    """The rows brought to length 1, in their own memory where that can be written to."""
-    units = vectors if vectors.flags.writeable and vectors.dtype == np.float32 else np.array(vectors, np.float32)
-    for start in range(0, len(units), _NORMALISED_AT_ONCE):
+def _unit_rows(vectors: Any, owned: bool) -> Any:
+    """The rows brought to length 1, in their own memory where that is ours to write to."""
+    vectors = np.asarray(vectors)
+    in_place = owned and vectors.flags.writeable and vectors.dtype == np.float32
+    units = vectors if in_place else np.empty(vectors.shape, np.float32 if vectors.dtype.itemsize <= 4 else np.float64)
+
+    def bring(start: int) -> None:
         part = slice(start, start + _NORMALISED_AT_ONCE)
-        units[part] = normalised(units[part])
+        units[part] = normalised(np.asarray(vectors[part], units.dtype))
+
+    for _ in spread(bring, range(0, len(units), _NORMALISED_AT_ONCE), default_threads()):
+        pass
     return units
 
 
-def _rank_pieces(encode: Encode, material: Material) -> tuple[Run, Hits | None, list[str]]:
+def _rank_pieces(encode: _Encoding, material: Material) -> tuple[Run, Hits | None, list[str]]:
     """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
     scoring, cosine = material.settings.scoring, material.settings.similarity == "cosine"
     if material.settings.similarity == "l2" or Pipeline.parse(material.settings.transform).steps:
