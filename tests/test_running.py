@@ -72,6 +72,25 @@ def test_other_settings_are_another_run(store):
     assert len(store.list()) == 2
 
 
+def test_a_slow_search_that_is_killed_asks_no_query_twice_that_was_answered(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef search(query, k, query_id):\n"
+        "    with open('asked', 'a') as log: log.write(query_id + '\\n')\n"
+        "    time.sleep(0.1)\n    return ['w001']\n"
+    )
+    command = [sys.executable, "-m", "goldrank", "run", "-m", "search:slow:search", "-t", "questions"]
+    environ = environment(tmp_path / "store", tmp_path / "cache")
+    started = subprocess.Popen(command, cwd=tmp_path, env=environ, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "asked").exists() or len((tmp_path / "asked").read_text().split()) < 30:
+        time.sleep(0.05)
+    started.kill()
+    started.wait()
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True, capture_output=True)
+    asked = (tmp_path / "asked").read_text().split()
+    assert len(set(asked)) == 60
+    assert len(asked) < 60 + 25
+
+
 def test_overwrite_always_replaces_and_never_only_shows(store):
     (first,) = boards(["bm25"], ["wines"], store)
     (again,) = boards(["bm25"], ["wines"], store, overwrite="always")

@@ -48,6 +48,8 @@ class Measures:
         if self.metrics is not None:
             parse_all(self.metrics)
         agree(find_profile(self.profile or "standard"), self.conventions)
+        if not 0 < self.alpha < 1:
+            raise InputError(f"alpha is {self.alpha:g}", remedy="give a level of significance such as 0.05")
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +178,9 @@ def _compared(material: Material, outcomes: list[Outcome], measures: Measures) -
     """All models against each other, the best first by the first metric."""
     task = material.task
     profile = measures.profile or task.profile
-    metrics = measures.metrics or (find_profile(profile).metrics if measures.profile else task.default_metrics)
-    changes = {**({} if measures.profile else task.conventions), **measures.conventions}
+    own = profile == task.profile
+    metrics = measures.metrics or (task.default_metrics if own else find_profile(profile).metrics)
+    changes = {**(task.conventions if own else {}), **measures.conventions}
     agreed = agree(find_profile(profile), changes)
     hits = {outcome.model: count_under(outcome.stored, agreed).hits for outcome in outcomes}
     made = compare_hits(hits, metrics, profile=profile, alpha=measures.alpha, bootstrap=measures.bootstrap, **changes)

@@ -91,6 +91,10 @@ def test_a_run_file_says_everything_and_flags_override_it(capsys, tmp_path):
         ('models = ["bm25"]\ntasks = ["wines"]\noverwrite = "maybe"', "overwrite"),
         ('models = ["bm25"]\ntasks = ["wines"]\nlevel = 2', "level"),
         ('models = [1]\ntasks = ["wines"]', "no text"),
+        ('models = ["bm25"]\ntasks = ["wines"]\ntext = 3', "text is no table"),
+        ('models = ["bm25"]\ntasks = ["wines"]\nconventions = 3', "conventions is no table"),
+        ('models = ["bm25"]\ntasks = ["wines"]\ninterval = "foo"', "kind of interval"),
+        ('models = ["bm25"]\ntasks = ["wines"]\nalpha = 7', "alpha is 7"),
     ],
 )
 def test_a_run_file_that_is_wrong_says_where(capsys, tmp_path, content, said):
@@ -156,6 +160,9 @@ def test_every_format_names_task_model_and_key(capsys, look, tmp_path):
         (["-m", "bm25", "-t", "wines", "--text", "titel"], "did you mean 'title'"),
         (["-m", "bm25", "-t", "wines", "--config", "missing.toml"], "missing.toml"),
         (["-m", "bm25", "-t", "wines", "--store", "nosuch://db"], "store"),
+        (["-m", "bm25", "-t", "wines", "--worst", "-1"], "worst"),
+        (["-m", "bm25", "-t", "wines", "--fit-on", "nofile"], "nofile"),
+        (["-m", "bm25", "-t", "wines", "-o", "no/such/folder/out.md"], "no/such/folder"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(capsys, arguments, said):

@@ -140,9 +140,10 @@ def test_a_search_goes_on_where_it_was(tmp_path):
     checkpoint = Checkpoint("a", tmp_path)
     with pytest.raises(GoldrankError, match="killed"):
         search_resuming(searcher(search), ids, texts, 5, checkpoint)
-    assert len(checkpoint.done()) == 64
+    kept = len(checkpoint.done())
+    assert 0 < kept < 100
     run = search_resuming(searcher(search), ids, texts, 5, checkpoint)
-    assert len(asked) == 100 + 150 - 64
+    assert len(asked) == 100 + 150 - kept
     assert run == searcher(search).search(ids, texts, 5)
     assert run.queries == ids
 

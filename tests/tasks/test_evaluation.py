@@ -211,6 +211,31 @@ def test_a_limit_draws_the_same_queries_for_the_same_seed():
     assert len(one.gold.queries) == 10
 
 
+def test_a_collection_at_hand_is_a_task():
+    assert evaluate("bm25", find_task("wines").read(None)).scores["mrr"].mean > 0.3
+
+
+def test_naming_the_tasks_own_profile_changes_nothing():
+    made = evaluate("bm25", "wines")
+    assert made.score("mrr", profile="standard")["mrr"].mean == made.scores["mrr"].mean
+
+
+def test_the_vectors_of_an_encoder_are_not_written_into():
+    known = np.random.default_rng(0).standard_normal((200, 4)).astype(np.float32)
+
+    class Known:
+        identity, by = "known", "text"
+
+        def encode_items(self, texts):
+            return known[: len(texts)]
+
+        encode_queries = encode_items
+
+    before = known.copy()
+    evaluate(Known(), "questions")
+    assert (known == before).all()
+
+
 def test_functions_and_objects_are_models_too():
     def lengths(texts):
         return np.array([[len(text), 1.0] for text in texts])
@@ -262,6 +287,7 @@ def test_the_inputs_name_what_decides_the_result_and_nothing_else():
     base = inputs()
     assert inputs(seed=5) == base
     assert inputs(depth="all") == base
+    assert inputs(limit=23) == base
     for options in ({"similarity": "dot"}, {"transform": "center"}, {"scoring": "sdr"}, {"depth": 5}, {"limit": 3}):
         assert inputs(**options) != base
     assert inputs("bm25", similarity="dot") == inputs("bm25")
@@ -282,6 +308,9 @@ def test_the_inputs_name_what_decides_the_result_and_nothing_else():
         ({"limit": -1}, "limit is -1"),
         ({"seed": -1}, "seed"),
         ({"similarty": "dot"}, "did you mean 'similarity'"),
+        ({"limit": "x"}, "limit is 'x'"),
+        ({"text": "title"}, "text is 'title'"),
+        ({"fit_on": "no-such-file"}, "no-such-file"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_before_any_work(options, said):

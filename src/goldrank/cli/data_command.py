@@ -7,10 +7,11 @@ import argparse
 from goldrank.cli import options
 from goldrank.cli.grids import Cell, Grid, render
 from goldrank.cli.results import to_json
-from goldrank.io.collections import READERS, read_collection
+from goldrank.io.collections import READERS, Collection, read_collection
 from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check
 from goldrank.io.collections.converting import WRITERS, convert
 from goldrank.io.text import counts
+from goldrank.tasks import TASKS, find_task
 
 _EXAMPLES = """\
   goldrank data check my-folder
@@ -26,12 +27,12 @@ def parser() -> argparse.ArgumentParser:
     made = options.new_parser("data", "Check a collection of documents, queries and gold, or convert it.", _EXAMPLES)
     actions = made.add_subparsers(dest="action", required=True, metavar="check|convert")
     checking = actions.add_parser("check", help="counts, and what is missing, doubled, empty, misspelt or outside")
-    checking.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME or hf:NAME")
+    checking.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME, hf:NAME, or a task")
     checking.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
     checking.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
     checking.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     converting = actions.add_parser("convert", help="write it in another layout, read it back and compare")
-    converting.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME or hf:NAME")
+    converting.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME, hf:NAME, or a task")
     converting.add_argument("out", metavar="OUT", help="the folder to write; for articles and pairs also a file")
     converting.add_argument("--to", required=True, choices=tuple(WRITERS), help="the layout to write")
     converting.add_argument("--overwrite", action="store_true", help="replace what an earlier conversion wrote there")
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    report = check(read_collection(args.path, format=args.collection_format, split=args.split))
+    report = check(_read(args))
     options.emit(to_json(report.as_dict()) if args.format == "json" else _shown(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
@@ -86,13 +87,20 @@ def _shown(report: Report, look: str) -> str:
     return text if findings else f"{text}\n\nNothing was found to be wrong."
 
 
+def _read(args: argparse.Namespace) -> Collection:
+    """What the path holds, or the data of a named task."""
+    if args.collection_format is None and args.path.partition(":")[0] in TASKS:
+        return find_task(args.path).read(args.split)
+    return read_collection(args.path, format=args.collection_format, split=args.split)
+
+
 def _convert(args: argparse.Namespace) -> int:
-    collection = read_collection(args.path, format=args.collection_format, split=args.split)
+    collection = _read(args)
     remarks = convert(collection, args.out, args.to, overwrite=args.overwrite)
-    asked = "which are the queries too" if collection.related else f"{len(collection.queries)} queries"
+    asked = "which are the queries too" if collection.related else counts(len(collection.queries), "query", "queries")
     print(
-        f"{args.out}: {len(collection.items)} items, {asked}, {len(collection.gold.items)} judged pairs "
-        f"of the split {collection.split}, as {args.to}."
+        f"{args.out}: {counts(len(collection.items), 'item')}, {asked}, "
+        f"{counts(len(collection.gold.items), 'judged pair')} of the split {collection.split}, as {args.to}."
     )
     for remark in remarks or ["Read again, it is the same in every part."]:
         print(remark)

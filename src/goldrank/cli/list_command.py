@@ -101,7 +101,7 @@ def _tasks() -> list[dict[str, str]]:
             "task": task.name,
             "kind": task.kind,
             "what": task.summary,
-            "data": "built in" if task.about is not None and task.about.source == "goldrank" else "by path or download",
+            "data": "" if task.about is None else task.about.data,
             "original": "" if task.about is None else task.about.original,
         }
         for task in TASKS.values()

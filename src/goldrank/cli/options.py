@@ -156,6 +156,12 @@ def _stem(path: str) -> str:
     return Path(name).stem or name
 
 
+def refuse_unwritable(args: argparse.Namespace) -> None:
+    """Raise now, before long work, if the output has no folder to go to."""
+    if args.output is not None and not Path(args.output).absolute().parent.is_dir():
+        raise InputError("there is no such folder to write to", where=args.output, remedy="make it first")
+
+
 def emit(text: str, args: argparse.Namespace) -> None:
     """Print *text*, or write it to the output file in one piece."""
     if args.output is None:

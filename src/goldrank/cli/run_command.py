@@ -9,6 +9,7 @@ from typing import Any
 from goldrank.cli import compare_command, numbers, options, results
 from goldrank.cli.grids import Cell, Grid, render
 from goldrank.cli.run_config import RunConfig, configured
+from goldrank.errors import InputError
 from goldrank.metrics import CHOICES
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
 from goldrank.tasks.settings import SCORINGS
@@ -91,6 +92,9 @@ def _choices(meanings: dict[str, str]) -> str:
 def run(args: argparse.Namespace) -> int:
     """Evaluate, store and show."""
     config = configured(args)
+    if args.worst < 0:
+        raise InputError(f"{args.worst} worst queries cannot be shown", remedy="give a number from 0 up")
+    options.refuse_unwritable(args)
     if args.dry_run:
         options.emit(_dry_run(config, args.format), args)
         return 0

@@ -71,7 +71,7 @@ def configured(args: argparse.Namespace) -> RunConfig:
         if value is None:
             continue
         if name in CHOICES:
-            given.values["conventions"] = {**given.values.get("conventions", {}), name: value}
+            given.values["conventions"] = {**_table(given, "conventions"), name: value}
         elif name in ("text", "query_text"):
             given.values[name] = {**_table(given, name), "parts": value}
         else:
@@ -84,7 +84,12 @@ def configured(args: argparse.Namespace) -> RunConfig:
 
 def _table(given: _Given, name: str) -> dict[str, Any]:
     value = given.values.get(name, {})
-    return {"parts": value} if isinstance(value, str) else dict(value)
+    if isinstance(value, str):
+        return {"parts": value}
+    if not isinstance(value, Mapping):
+        example = 'ties = "docid"' if name == "conventions" else 'parts = "title+text"'
+        raise InputError(f"{name} is no table", where=given.where, remedy=f"write [{name}] and {example}")
+    return dict(value)
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def _read(path: str) -> dict[str, Any]:
         ) from None
     for name in values:
         if name not in known_names():
-            raise unknown_name("entry of a run file", name, known_names(), f"it may hold {', '.join(known_names())}")
+            raise unknown_name(f"entry of {path}", name, known_names(), f"it may hold {', '.join(known_names())}")
     return values
 
 
@@ -128,13 +133,10 @@ def _checked(given: _Given) -> RunConfig:
     overwrite = given.take("overwrite", str, "missing")
     if overwrite not in OVERWRITE:
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
-    conventions = given.values.get("conventions", {})
-    if not isinstance(conventions, Mapping):
-        raise InputError("conventions is no table", where=given.where, remedy='write [conventions] and ties = "docid"')
     measures = Measures(
         lists["metrics"] or None,
         given.take("profile", str, None),
-        dict(conventions),
+        _table(given, "conventions"),
         _bootstrap(given, settings.seed),
         float(given.take("alpha", (int, float), _STATISTICS["alpha"])),
     )
@@ -175,4 +177,7 @@ def _bootstrap(given: _Given, seed: int) -> Bootstrap:
         raise InputError(f"the level {level:g} is not between 0 and 1", remedy="give one such as 0.95")
     if resamples < 100:
         raise InputError(f"{resamples} resamples are too few for an interval", remedy="give 100 or more")
-    return Bootstrap(resamples, level, given.take("interval", str, _STATISTICS["interval"]), seed)
+    method = given.take("interval", str, _STATISTICS["interval"])
+    if method not in ("bca", "percentile"):
+        raise unknown_name("kind of interval", method, ("bca", "percentile"), "bca or percentile")
+    return Bootstrap(resamples, level, method, seed)

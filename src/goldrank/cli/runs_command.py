@@ -79,9 +79,9 @@ def _list(store: Store, args: argparse.Namespace) -> str:
     note = f"{len(runs)} run{'s' * (len(runs) > 1)} in {store.where}. The first metric of each run's own profile."
     broken = sum(one is None for one in first.values())
     notes = [note] + [f"– : the tables of {broken} cannot be read or scored (goldrank runs show)."] * (broken > 0)
-    headings = ["key", "task", "model", "metric", "mean", "queries", "created", "seconds"]
+    headings = ["key", "task", "model", "with", "metric", "mean", "queries", "created", "seconds"]
     cells = [[Cell(text) for text in _texts(run, first[run.key])] for run in runs]
-    return render([Grid(headings, cells, notes=notes, text_columns=4)], args.format)
+    return render([Grid(headings, cells, notes=notes, text_columns=5)], args.format)
 
 
 def _texts(run: StoredRun, first: Score | None) -> list[str]:
@@ -89,12 +89,32 @@ def _texts(run: StoredRun, first: Score | None) -> list[str]:
         run.key,
         run.task,
         run.model,
+        _settings(run),
         "–" if first is None else numbers.heading(first.metric),
         "–" if first is None else numbers.value(first.metric, first.mean),
         str(run.queries),
         _when(run),
         "–" if run.seconds is None else f"{run.seconds:.1f}",
     ]
+
+
+# What most runs have; only what differs from it tells one run from another.
+_USUAL = {
+    "similarity": "cosine",
+    "index": "exact",
+    "scoring": "single",
+    "transform": "none",
+    "fit_on": "corpus",
+    "split": "test",
+    "limit": None,
+    "seed": None,
+}
+
+
+def _settings(run: StoredRun) -> str:
+    """What of the settings is out of the ordinary."""
+    inputs = run.inputs
+    return ", ".join(f"{name}={inputs[name]}" for name, usual in _USUAL.items() if inputs.get(name, usual) != usual)
 
 
 def _first_score(run: StoredRun) -> Score | None:

@@ -91,8 +91,8 @@ def _get(store: Any, key: str) -> StoredRun:
 
 
 def own_profile(runs: dict[str, StoredRun], asked: str | None) -> Profile:
-    """The profile asked for; else the one that all the runs have of their own, as their task changes it."""
-    if asked is not None:
+    """The profile asked for; as their task changes it where that is the one that all the runs have of their own."""
+    if asked is not None and any(run.profile != asked for run in runs.values()):
         return find_profile(asked)
     (first, base), *others = runs.items()
     for key, run in others:

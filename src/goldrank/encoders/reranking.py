@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from goldrank.encoders.base import PairScorer, Searcher, refuse_ids
@@ -14,6 +15,7 @@ from goldrank.progress import Progress
 # What is scored between two checkpoints: some seconds of work for a slow model, and little memory.
 _PAIRS = 2048
 _QUERIES = 64
+_SECONDS = 1.0
 
 
 def rerank(
@@ -118,7 +120,7 @@ def _joined(top: Mapping[str, float], rest: Sequence[tuple[str, float]]) -> dict
 def search_resuming(
     searcher: Searcher, ids: Sequence[str], texts: Sequence[str], k: int, checkpoint: Checkpoint
 ) -> Run:
-    """What ``searcher.search`` gives, a few queries at a time and each batch kept, so that a kill loses one batch.
+    """What ``searcher.search`` gives, a few queries at a time and each batch kept, so that a kill loses seconds.
 
     The digest of the checkpoint must name the searcher, the corpus, the texts of the queries and *k*; the caller
     removes it once the result is stored.
@@ -130,10 +132,16 @@ def search_resuming(
     waiting = [(query, text) for query, text in zip(ids, texts, strict=True) if query not in rankings]
     with Progress("searching", total=len(ids), unit="query") as progress:
         progress.advance(len(ids) - len(waiting))
-        for start in range(0, len(waiting), _QUERIES):
-            batch = waiting[start : start + _QUERIES]
+        start, size = 0, 1
+        while start < len(waiting):
+            batch = waiting[start : start + size]
+            began = time.monotonic()
             made = searcher.search([query for query, _ in batch], [text for _, text in batch], k).to_dict()
             checkpoint.add(made)
             rankings.update(made)
             progress.advance(len(batch))
+            start += size
+            # More at a time while that takes no time worth losing, and fewer once it does.
+            quick = time.monotonic() - began < _SECONDS
+            size = min(2 * size, _QUERIES) if quick else max(1, size // 2)
     return Run({query: rankings[query] for query in ids})

@@ -15,13 +15,13 @@ def number_text(value: float, kind: Kind) -> str:
     return repr(value).removesuffix(".0") if kind == "gold" else repr(value)
 
 
-def counts(number: int, noun: str) -> str:
+def counts(number: int, noun: str, plural: str | None = None) -> str:
     """A count with its noun.
 
-    >>> counts(1, "column"), counts(5, "column")
-    ('1 column', '5 columns')
+    >>> counts(1, "column"), counts(5, "column"), counts(2, "query", "queries")
+    ('1 column', '5 columns', '2 queries')
     """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def row_queries(columns: Columns) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from goldrank.errors import InputError, unknown_name
-from goldrank.io.collections import read_collection
+from goldrank.io.collections import Collection, read_collection
 from goldrank.tasks import sources
 from goldrank.tasks.task import About, Task, task_of
 from goldrank.tasks.text_rule import TextRule
@@ -30,6 +30,7 @@ _ALL = (
             "100 articles, 23 queries, 96 pairs",
             notes="Nearly half of the pairs are related through knowledge that is not in the texts; four pairs of "
             "articles are near-duplicates of which often one alone is gold.",
+            data="built in",
         ),
     ),
     Task(
@@ -43,6 +44,7 @@ _ALL = (
             _OWN,
             "100 articles, 23 queries, 78 pairs",
             notes="A third of the pairs share no content words; four pairs of articles are near-duplicates.",
+            data="built in",
         ),
     ),
     Task(
@@ -56,6 +58,7 @@ _ALL = (
             "200 articles, 60 questions, 120 answers graded 1 or 2",
             notes="Half of the questions are paraphrased; some have typing errors, negations or need knowledge from "
             "outside the texts.",
+            data="built in",
         ),
     ),
     Task(
@@ -72,6 +75,7 @@ _ALL = (
             "trec_eval",
             "The judgments number the queries in the order of their file. Codes 1 to 4 are kept as grades, -1 is not "
             "relevant. Two documents are empty.",
+            "by path",
         ),
     ),
     Task(
@@ -80,7 +84,9 @@ _ALL = (
         sources.local("cisi", format="smart"),
         "76 judged questions over 1,460 documents on library science",
         text=_PLAIN,
-        about=About("CISI", _NONE_STATED, "1,460 documents, 112 queries of which 76 are judged", "trec_eval"),
+        about=About(
+            "CISI", _NONE_STATED, "1,460 documents, 112 queries of which 76 are judged", "trec_eval", data="by path"
+        ),
     ),
     Task(
         "time",
@@ -94,6 +100,7 @@ _ALL = (
             "423 documents, 83 queries",
             "trec_eval",
             "The judgments count a collection of 425 documents; ids from 378 on are shifted by the two that are gone.",
+            "by path",
         ),
     ),
     Task(
@@ -138,6 +145,7 @@ _ALL = (
             "as in the gensim package, which carries it",
             "50 documents, 48 queries, 286 pairs rated 0.5 or more",
             notes="The grade of a pair is its mean rating; pairs under 0.5 are not gold.",
+            data="in the gensim package",
         ),
     ),
     *(
@@ -162,7 +170,7 @@ _ALL = (
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 
-def find_task(asked: str | Path | Task) -> Task:
+def find_task(asked: str | Path | Task | Collection) -> Task:
     """The task that a text names: ``wines``, ``cranfield:PATH``, ``irds:NAME``, ``hf:NAME`` or a path.
 
     >>> find_task("wines").kind
@@ -173,6 +181,8 @@ def find_task(asked: str | Path | Task) -> Task:
     """
     if isinstance(asked, Task):
         return asked
+    if isinstance(asked, Collection):
+        return task_of(asked)
     text = str(asked)
     if text in TASKS:
         return TASKS[text]

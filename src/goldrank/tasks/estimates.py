@@ -48,7 +48,18 @@ def estimate(model: str, material: Material) -> Estimate:
         dimension = cost[0] or dimension
         seconds = None if seconds is None or cost[1] is None else seconds + cost[1]
         megabytes = None if megabytes is None or cost[2] is None else max(megabytes, cost[2])
+    if seconds is not None and (scorer := material.settings.rerank) is not None:
+        seconds += (
+            _pair_seconds(load_pair_scorer(scorer), sample) * queries * min(material.settings.rerank_depth, items)
+        )
     return Estimate(items, queries, words, empty, dimension, seconds, megabytes)
+
+
+def _pair_seconds(scorer: PairScorer, sample: list[str]) -> float:
+    """Seconds that one pair takes."""
+    started = time.perf_counter()
+    scorer.score_pairs(sample, sample)
+    return (time.perf_counter() - started) / max(1, len(sample))
 
 
 def _cost(
@@ -62,10 +73,7 @@ def _cost(
         return nested[0][0], None if None in times else sum(t for t in times if t is not None), rankings
     loaded = load_pair_scorer(model) if Spec.parse(model).kind in PAIR_KINDS else encoders.load(model)
     if isinstance(loaded, PairScorer):
-        started = time.perf_counter()
-        loaded.score_pairs(sample, sample)
-        taken = (time.perf_counter() - started) / max(1, len(sample))
-        return None, taken * items * queries, rankings
+        return None, _pair_seconds(loaded, sample) * items * queries, rankings
     if not isinstance(loaded, Encoder):
         return None, None, rankings + items * words * _SPARSE_BYTES_PER_WORD / 1e6
     started = time.perf_counter()

@@ -84,10 +84,11 @@ class Evaluation:
         bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
         **conventions: Any,
     ) -> Scores:
-        """Score the rankings; a profile that is named brings all its conventions, else the task's hold."""
+        """Score the rankings; another profile than the task's brings all its own conventions and metrics."""
         chosen = profile or self.task.profile
-        asked = metrics if metrics is not None else None if profile else self.task.default_metrics
-        changes = {**({} if profile else self.task.conventions), **conventions}
+        own = chosen == self.task.profile
+        asked = metrics if metrics is not None else self.task.default_metrics if own else None
+        changes = {**(self.task.conventions if own else {}), **conventions}
         if self.counted is None:
             return score(
                 self.gold,

@@ -124,9 +124,10 @@ class Material:
         """What of the data decides a result."""
         settings = self.settings.as_dict()
         settings |= {"text": self.text_rule.as_dict(), "query_text": self.query_rule.as_dict(), "depth": self.depth}
-        if self.settings.limit is None:
+        if len(self.gold) == len(self.collection.gold.queries):
             # Nothing was drawn, so the seed cannot have moved anything.
             settings.pop("seed")
+            settings["limit"] = None
         if self.settings.rerank is None:
             settings.pop("rerank_depth")
         return {

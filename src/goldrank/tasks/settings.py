@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.index.exact import RANKABLE
 from goldrank.index.multivector import SCORERS
 from goldrank.tasks.text_rule import TextRule
-from goldrank.vectors.transforms import Pipeline
+from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 SCORINGS = {
     "single": "one vector for each document",
@@ -51,6 +51,10 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name, kinds in _KINDS.items():
+            if not isinstance(value := getattr(self, name), kinds) or isinstance(value, bool):
+                wanted = " or ".join("nothing" if kind is type(None) else kind.__name__ for kind in kinds)
+                raise InputError(f"{name} is {value!r}", remedy=f"{name} is given as {wanted}")
         if self.similarity not in RANKABLE:
             raise unknown_name("similarity", self.similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
         if self.scoring not in SCORINGS:
@@ -63,6 +67,10 @@ class Settings:
                 remedy="leave the index at exact",
             )
         Pipeline.parse(self.transform)
+        if self.fit_on not in FIT_ON and not Path(self.fit_on).is_file():
+            raise InputError(
+                f"there is no file {self.fit_on!r} to fit on", remedy="give corpus, evaluated, or a file of texts"
+            )
         if isinstance(self.depth, str) and self.depth != "all":
             raise InputError(f"the depth {self.depth!r} is no number", remedy="give a number of items, or all")
         for name in ("depth", "rerank_depth", "limit"):
@@ -80,6 +88,11 @@ class Settings:
         return shown
 
 
-def known_settings() -> Mapping[str, Any]:
-    """Every setting with its default."""
-    return {entry.name: getattr(Settings(), entry.name) for entry in fields(Settings)}
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("similarity", "index", "scoring", "transform", "fit_on"), (str,)),
+    **dict.fromkeys(("rerank", "split"), (str, type(None))),
+    **dict.fromkeys(("rerank_depth", "seed"), (int,)),
+    **dict.fromkeys(("text", "query_text"), (TextRule, type(None))),
+    "depth": (int, str, type(None)),
+    "limit": (int, type(None)),
+}

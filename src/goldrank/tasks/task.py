@@ -31,6 +31,8 @@ class About:
     original: str = ""
     """The profile that prints what the authors printed."""
     notes: str = ""
+    data: str = "by path, or downloaded"
+    """How the data gets here."""
 
 
 @dataclass(frozen=True)
