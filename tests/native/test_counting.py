@@ -68,6 +68,20 @@ def test_both_twins_score_rows_alike_to_the_last_bit(given_vectors, squared):
     assert (np.abs(ours - exact) <= 1e-14 * (sizes + 1e-300)).all()
 
 
+@needs_compiled
+@given(vectors())
+def test_both_twins_score_pairs_as_they_score_rows(given_vectors):
+    items, numbers, query = given_vectors
+    queries = np.stack([query, 3 * query])
+    columns = np.arange(len(numbers)) % 2
+    ours, theirs = np.zeros(len(numbers)), np.ones(len(numbers))
+    _counting.pair_scores(items, numbers, queries, columns, ours)
+    counting_fallback.pair_scores(items, numbers, queries, columns, theirs)
+    assert ours.tobytes() == theirs.tobytes()
+    _counting.row_scores(items, numbers, query, False, theirs)
+    assert ours[::2].tobytes() == theirs[::2].tobytes()
+
+
 @pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("number", [-1, 2])
 def test_a_number_of_no_item_is_refused(twin, number):

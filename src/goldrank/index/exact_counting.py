@@ -29,7 +29,7 @@ from goldrank.index.exact_blocks import (
 )
 from goldrank.index.exact_signs import Matrix, Signs, difference_signs
 from goldrank.index.exact_vectors import CHUNK, Vectors, single_threaded_blas, spread
-from goldrank.native import count_beyond, places_between
+from goldrank.native import count_beyond, pair_scores, places_between
 from goldrank.native.counting_fallback import Mask, count_columns
 from goldrank.progress import Progress
 
@@ -97,6 +97,10 @@ class Counter:
             Progress("exact ranks", total=len(self._items)) as progress,
         ):
             self._score_gold()
+            if block is None:
+                # As many blocks for every thread, so that none waits for another's last.
+                turns = -(-len(self._items) // (size * workers))
+                size = max(1, -(-len(self._items) // max(1, turns * workers)))
             starts = range(0, len(self._items), size) if len(self._rows.gold) else range(0)
             for done in spread(lambda start: self._count_block(start, size), starts, workers):
                 progress.advance(done)
@@ -114,7 +118,7 @@ class Counter:
         self._item_exponent = exponent if abs(exponent) > _SAFE_EXPONENT else 0
         self._query_exponents = np.full_like(query_exponents, self._item_exponent) if self._squared else query_exponents
         self._wide = wide = ldexp(self._queries.astype(np.float64), -self._query_exponents[:, None])
-        self._query_lengths = 1.001 * np.sqrt(np.add.reduce(wide * wide, axis=1))
+        self._query_lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide))
 
     def _query_blocks(self) -> Iterator[QueryBlock]:
         """Queries with the most gold first, so that the k-th gold items of a block belong to its first columns."""
@@ -166,7 +170,7 @@ class Counter:
             vectors = self._items.take(gold[part])
             if self._certify:
                 wide = self._wide_items(vectors)
-                self._gold_scores[part] = self._pair_scores(column[part], wide)
+                self._gold_scores[part] = self._pair_scores(column[part], vectors, np.arange(len(vectors)))
                 lengths = 1.001 * np.sqrt(np.add.reduce(wide * wide, axis=1))
                 self._gold_errors[part] = self._bound(column[part], lengths, np.dtype(np.float64))
             else:
@@ -174,8 +178,15 @@ class Counter:
                 product = operand @ self._query_operand(column[part]).T
                 self._gold_scores[part] = np.diagonal(product)[: len(vectors)]
 
-    def _pair_scores(self, columns: Ints, items: Floats) -> Floats:
-        scores: Floats = np.add.reduce(self._wide[columns] * items, axis=1)
+    def _pair_scores(self, columns: Ints, rows: Matrix, chosen: Ints) -> Floats:
+        """The float64 scores of chosen rows, each with the query of its column."""
+        scores: Floats
+        if not self._squared and not self._item_exponent:
+            scores = np.empty(len(chosen))
+            pair_scores(rows, chosen, self._wide, columns, scores)
+            return scores
+        items = self._wide_items(rows[chosen])
+        scores = np.add.reduce(self._wide[columns] * items, axis=1)
         if self._squared:
             scores -= half_squares(items)
         return scores
@@ -286,7 +297,7 @@ class Counter:
         for start in range(0, len(item), step):
             part = slice(start, start + step)
             columns = self._rows.column[rows[part]]
-            scores = self._pair_scores(columns, self._wide_items(block.rows[item[part]]))
+            scores = self._pair_scores(columns, block.rows, item[part])
             margin = self._bound(columns, block.length, np.dtype(np.float64)) + self._gold_errors[rows[part]]
             signs[part] = signs_outside(scores - self._gold_scores[rows[part]], margin)
         undecided = np.flatnonzero(signs == 0)

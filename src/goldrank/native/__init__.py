@@ -7,12 +7,12 @@ from goldrank.native.faults import RowFault
 COMPILED = not os.environ.get("GOLDRANK_NO_NATIVE")
 if COMPILED:
     try:
-        from goldrank.native._counting import count_beyond, places_between, row_scores
+        from goldrank.native._counting import count_beyond, pair_scores, places_between, row_scores
         from goldrank.native._native import mapping_hits, trec_columns, trec_hits
     except ImportError:
         COMPILED = False
 if not COMPILED:
-    from goldrank.native.counting_fallback import count_beyond, places_between, row_scores
+    from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
     from goldrank.native.fallback import mapping_hits, trec_columns, trec_hits
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "RowFault",
     "count_beyond",
     "mapping_hits",
+    "pair_scores",
     "places_between",
     "row_scores",
     "trec_columns",

@@ -169,34 +169,43 @@ GOLDRANK_INLINE double term(Number item, double query, bool squared) {
 }
 
 template <class Number, bool squared>
-GOLDRANK_INLINE void score_rows(const Number* items, Py_ssize_t step, Py_ssize_t width, const int64_t* numbers,
-                                Py_ssize_t count, const double* query, double* scores) {
-  for (Py_ssize_t at = 0; at < count; ++at) {
-    const Number* const item = items + numbers[at] * step;
-    double lanes[kLanes] = {0, 0, 0, 0, 0, 0, 0, 0};
-    Py_ssize_t start = 0;
-    for (; start + kLanes <= width; start += kLanes) {
-      for (Py_ssize_t lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] += term(item[start + lane], query[start + lane], squared);
-      }
-    }
-    for (Py_ssize_t lane = 0; start + lane < width; ++lane) {
+GOLDRANK_INLINE double row_score(const Number* item, const double* query, Py_ssize_t width) {
+  double lanes[kLanes] = {0, 0, 0, 0, 0, 0, 0, 0};
+  Py_ssize_t start = 0;
+  for (; start + kLanes <= width; start += kLanes) {
+    for (Py_ssize_t lane = 0; lane < kLanes; ++lane) {
       lanes[lane] += term(item[start + lane], query[start + lane], squared);
     }
-    scores[at] = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
   }
+  for (Py_ssize_t lane = 0; start + lane < width; ++lane) {
+    lanes[lane] += term(item[start + lane], query[start + lane], squared);
+  }
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-#define GOLDRANK_SCORE_ROWS(name, Number, squared)                                                              \
-  GOLDRANK_WIDEST void name(const Number* items, Py_ssize_t step, Py_ssize_t width, const int64_t* numbers,     \
-                            Py_ssize_t count, const double* query, double* scores) {                            \
-    score_rows<Number, squared>(items, step, width, numbers, count, query, scores);                             \
+// Pairs of an item and a query; a step of 0 between queries asks with one query for all of them.
+template <class Number>
+struct Pairs {
+  const Number* items;
+  const double* queries;
+  Py_ssize_t item_step, query_step, width, count;
+  const int64_t *numbers, *columns;
+
+  const Number* item(Py_ssize_t at) const { return items + numbers[at] * item_step; }
+  const double* query(Py_ssize_t at) const { return columns == nullptr ? queries : queries + columns[at] * query_step; }
+};
+
+#define GOLDRANK_SCORE_PAIRS(name, Number, squared)                                                   \
+  GOLDRANK_WIDEST void name(const Pairs<Number>& pairs, double* scores) {                             \
+    for (Py_ssize_t at = 0; at < pairs.count; ++at) {                                                 \
+      scores[at] = row_score<Number, squared>(pairs.item(at), pairs.query(at), pairs.width);          \
+    }                                                                                                 \
   }
-GOLDRANK_SCORE_ROWS(dot_floats, float, false)
-GOLDRANK_SCORE_ROWS(dot_doubles, double, false)
-GOLDRANK_SCORE_ROWS(distance_floats, float, true)
-GOLDRANK_SCORE_ROWS(distance_doubles, double, true)
-#undef GOLDRANK_SCORE_ROWS
+GOLDRANK_SCORE_PAIRS(dot_floats, float, false)
+GOLDRANK_SCORE_PAIRS(dot_doubles, double, false)
+GOLDRANK_SCORE_PAIRS(distance_floats, float, true)
+GOLDRANK_SCORE_PAIRS(distance_doubles, double, true)
+#undef GOLDRANK_SCORE_PAIRS
 
 // The arguments two of the functions share, checked.
 class Comparison {
@@ -269,39 +278,65 @@ PyObject* places_between(PyObject*, PyObject* args) {
   return PyByteArray_FromStringAndSize(bytes, static_cast<Py_ssize_t>(places.size() * sizeof(int64_t)));
 }
 
-PyObject* row_scores(PyObject*, PyObject* args) {
-  PyObject *items_object, *numbers_object, *query_object, *scores_object;
-  int squared;
-  if (!PyArg_ParseTuple(args, "OOOpO:row_scores", &items_object, &numbers_object, &query_object, &squared,
-                        &scores_object)) {
-    throw PythonError{};
-  }
-  const Buffer items(items_object, PyBUF_SIMPLE), numbers(numbers_object, PyBUF_SIMPLE);
-  const Buffer query(query_object, PyBUF_SIMPLE), scores(scores_object, PyBUF_WRITABLE);
+bool all_below(const int64_t* numbers, Py_ssize_t count, Py_ssize_t limit) {
+  return std::all_of(numbers, numbers + count, [limit](int64_t number) { return number >= 0 && number < limit; });
+}
+
+template <class Number>
+Pairs<Number> pairs_of(const Buffer& items, const Buffer& queries, const Buffer& numbers, const Buffer* columns) {
+  return {static_cast<const Number*>(items.data()),
+          static_cast<const double*>(queries.data()),
+          items.row_step(),
+          columns == nullptr ? 0 : queries.row_step(),
+          items.side(1),
+          numbers.side(0),
+          static_cast<const int64_t*>(numbers.data()),
+          columns == nullptr ? nullptr : static_cast<const int64_t*>(columns->data())};
+}
+
+// Scores into what is given for them; the queries are one, or a matrix of which the columns name rows.
+PyObject* score(const Buffer& items, const Buffer& queries, const Buffer& numbers, const Buffer* columns, bool squared,
+                const Buffer& scores) {
   if (items.kind() != 'f' && items.kind() != 'd') raise("items are float32 or float64");
   items.expect(2, items.kind());
   numbers.expect(1, 'q');
-  query.expect(1, 'd');
   scores.expect(1, 'd');
-  const Py_ssize_t width = items.side(1), count = numbers.side(0);
-  if (query.side(0) != width) raise("the query has as many numbers as an item");
-  if (scores.side(0) != count) raise("there is one score for every number");
-  const auto* const chosen = static_cast<const int64_t*>(numbers.data());
-  const auto* const asked = static_cast<const double*>(query.data());
+  queries.expect(columns == nullptr ? 1 : 2, 'd');
+  if (columns != nullptr) columns->expect(1, 'q');
+  const Py_ssize_t count = numbers.side(0);
+  if (queries.side(columns == nullptr ? 0 : 1) != items.side(1)) raise("a query has as many numbers as an item");
+  if (scores.side(0) != count || (columns != nullptr && columns->side(0) != count)) {
+    raise("there is one score for every pair");
+  }
   auto* const found = static_cast<double*>(scores.data());
   bool inside = true;
   Py_BEGIN_ALLOW_THREADS;
-  inside = std::all_of(chosen, chosen + count, [&](int64_t row) { return row >= 0 && row < items.side(0); });
+  inside = all_below(static_cast<const int64_t*>(numbers.data()), count, items.side(0)) &&
+           (columns == nullptr || all_below(static_cast<const int64_t*>(columns->data()), count, queries.side(0)));
   if (inside && items.kind() == 'f') {
-    (squared ? distance_floats : dot_floats)(static_cast<const float*>(items.data()), items.row_step(), width, chosen,
-                                             count, asked, found);
+    (squared ? distance_floats : dot_floats)(pairs_of<float>(items, queries, numbers, columns), found);
   } else if (inside) {
-    (squared ? distance_doubles : dot_doubles)(static_cast<const double*>(items.data()), items.row_step(), width,
-                                               chosen, count, asked, found);
+    (squared ? distance_doubles : dot_doubles)(pairs_of<double>(items, queries, numbers, columns), found);
   }
   Py_END_ALLOW_THREADS;
-  if (!inside) raise("a number is that of no item");
+  if (!inside) raise("a number is that of no item or query");
   Py_RETURN_NONE;
+}
+
+PyObject* row_scores(PyObject*, PyObject* args) {
+  PyObject *items, *numbers, *query, *scores;
+  int squared;
+  if (!PyArg_ParseTuple(args, "OOOpO:row_scores", &items, &numbers, &query, &squared, &scores)) throw PythonError{};
+  return score(Buffer(items, PyBUF_SIMPLE), Buffer(query, PyBUF_SIMPLE), Buffer(numbers, PyBUF_SIMPLE), nullptr,
+               squared != 0, Buffer(scores, PyBUF_WRITABLE));
+}
+
+PyObject* pair_scores(PyObject*, PyObject* args) {
+  PyObject *items, *numbers, *queries, *columns, *scores;
+  if (!PyArg_ParseTuple(args, "OOOOO:pair_scores", &items, &numbers, &queries, &columns, &scores)) throw PythonError{};
+  const Buffer named(columns, PyBUF_SIMPLE);
+  return score(Buffer(items, PyBUF_SIMPLE), Buffer(queries, PyBUF_SIMPLE), Buffer(numbers, PyBUF_SIMPLE), &named, false,
+               Buffer(scores, PyBUF_WRITABLE));
 }
 
 template <PyObject* (*function)(PyObject*, PyObject*)>
@@ -317,6 +352,7 @@ PyMethodDef methods[] = {
     {"count_beyond", guarded<count_beyond>, METH_VARARGS, "See counting_fallback.count_beyond."},
     {"places_between", guarded<places_between>, METH_VARARGS, "See counting_fallback.places_between."},
     {"row_scores", guarded<row_scores>, METH_VARARGS, "See counting_fallback.row_scores."},
+    {"pair_scores", guarded<pair_scores>, METH_VARARGS, "See counting_fallback.pair_scores."},
     {nullptr, nullptr, 0, nullptr},
 };
 

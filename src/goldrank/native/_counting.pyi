@@ -19,6 +19,14 @@ def row_scores(
     scores: NDArray[np.float64],
     /,
 ) -> None: ...
+def pair_scores(
+    items: NDArray[np.floating],
+    numbers: NDArray[np.int64],
+    queries: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    /,
+) -> None: ...
 def places_between(
     scores: NDArray[np.floating], low: NDArray[np.floating], high: NDArray[np.floating], /
 ) -> bytearray: ...

@@ -47,11 +47,35 @@ def row_scores(
     >>> scores.tolist()
     [34.0, 12.0]
     """
-    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(items):
-        raise ValueError("a number is that of no item")
-    wide = items[numbers].astype(np.float64)
-    terms = -np.square(wide - query) if squared else wide * query
-    lanes = np.zeros((len(numbers), LANES))
+    wide = _rows(items, numbers).astype(np.float64)
+    _add_up(-np.square(wide - query) if squared else wide * query, scores)
+
+
+def pair_scores(
+    items: Scores,
+    numbers: NDArray[np.int64],
+    queries: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    scores: NDArray[np.float64],
+) -> None:
+    """Write the float64 dot product of each numbered item with the query in the row of the same place in *columns*.
+
+    >>> scores = np.zeros(1)
+    >>> pair_scores(np.array([[1.0, 2.0]]), np.array([0]), np.array([[9.0, 9.0], [3.0, 4.0]]), np.array([1]), scores)
+    >>> scores.tolist()
+    [11.0]
+    """
+    _add_up(_rows(items, numbers).astype(np.float64) * _rows(queries, columns), scores)
+
+
+def _rows(matrix: Scores, numbers: NDArray[np.int64]) -> Scores:
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(matrix):
+        raise ValueError("a number is that of no item or query")
+    return matrix[numbers]
+
+
+def _add_up(terms: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
+    lanes = np.zeros((len(terms), LANES))
     for start in range(0, terms.shape[1], LANES):
         part = terms[:, start : start + LANES]
         lanes[:, : part.shape[1]] += part
