@@ -5,9 +5,7 @@ import sys
 from setuptools import Extension, setup
 
 # A product that is fused into a sum is rounded once instead of twice: not what numpy does, and not on every processor.
-FLAGS = (
-    ["/O2", "/std:c++17", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-std=c++17", "-ffp-contract=off"]
-)
+FLAGS = ["/O2", "/std:c++17", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-std=c++17", "-ffp-contract=off"]
 
 setup(
     ext_modules=[

@@ -15,6 +15,7 @@ from goldrank.index.exact_vectors import Matrix, Vectors, spread
 from goldrank.native import row_scores
 
 _QUERY_BLOCK = 1024
+_QUERIES_AT_ONCE = 32
 _PAIR_ELEMENTS = 2**20
 # Candidates beyond k: with some to spare, the last one is nearly always clearly worse than the k-th.
 _SPARE, _SPARE_SHARE = 16, 16
@@ -82,7 +83,11 @@ class _Search:
                 found[place] = _best(chosen, scores, self._items, self._k, self._squared)
             return last - float(self._margins[place])
 
-        return np.array(list(spread(look, range(len(places)), self._threads)))
+        def look_at_some(start: int) -> list[float]:
+            return [look(at) for at in range(start, min(start + _QUERIES_AT_ONCE, len(places)))]
+
+        starts = range(0, len(places), _QUERIES_AT_ONCE)
+        return np.array([floor for part in spread(look_at_some, starts, self._threads) for floor in part])
 
 
 def _all(rows: Matrix, items: Vectors, k: int, squared: bool) -> Iterator[tuple[Ints, Floats]]:
