@@ -14,6 +14,7 @@ from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, Metrics, Scores, agree, find_hits, score, score_hits
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Material
+from goldrank.tasks.measurement import MeasuredTask, Measurement
 from goldrank.tasks.models import Model, load_model, with_reranking
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
@@ -24,7 +25,7 @@ class Evaluation:
     """One model on one task.
 
     >>> result = evaluate("bm25", "questions", limit=20)
-    >>> result.scores["hit_rate@10"].mean > 0.3
+    >>> result.scores["ndcg@10"].mean > 0.3
     True
     """
 
@@ -121,6 +122,8 @@ def evaluate(
     """
     chosen = _settings(settings or Settings(), options)
     found = find_task(task)
+    if isinstance(found, MeasuredTask):
+        raise InputError(f"{found.name} gives figures, not rankings", remedy=f"write measure(model, {found.name!r})")
     if metrics is not None:
         from goldrank.metrics import parse_all
 
@@ -128,6 +131,17 @@ def evaluate(
     made = evaluate_on(Material.of(found, chosen), prepared_model(model, chosen))
     made.forget_the_way()
     return made
+
+
+def measure(model: Any, task: str | MeasuredTask, *, settings: Settings | None = None, **options: Any) -> Measurement:
+    """Measure a model on a task that gives figures, such as ``sts-b`` or a probe; arguments as in :func:`evaluate`."""
+    chosen, found = _settings(settings or Settings(), options), find_task(task)
+    if not isinstance(found, MeasuredTask):
+        raise InputError(f"{found.name} gives rankings, not figures", remedy=f"write evaluate(model, {found.name!r})")
+    encoder = load_model(model).encoder
+    if encoder is None:
+        raise InputError(f"{model} ranks without vectors of its own", remedy="measure a model of vectors")
+    return found.measure(encoder, found.read(chosen.split), chosen)
 
 
 def evaluate_on(material: Material, model: Model) -> Evaluation:
