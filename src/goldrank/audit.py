@@ -236,7 +236,7 @@ def plot_audit(made: Audit, path: PathLike) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("a plot", "matplotlib", "plot") from None
-    from goldrank.io.files import write_atomically
+    from goldrank.io.files import write_image
 
     names = [str(metric) for metric in made.metrics]
     figure = Figure(figsize=(8.5, 2.4 * len(names) + 2.8), layout="constrained")
@@ -262,7 +262,7 @@ def plot_audit(made: Audit, path: PathLike) -> None:
     # Below the panels no label can meet another, however close the points are.
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
     figure.suptitle(f"Does the index hurt the metric? {made.queries} queries, {made.items} items", fontsize=11)
-    write_atomically(path, lambda out: figure.savefig(out, dpi=150, format=_image_format(path)))
+    write_image(path, figure)
 
 
 def _point(axis: Any, x: float, y: float, interval: stats.Interval | None, look: dict[str, Any]) -> None:
@@ -278,12 +278,3 @@ def _plain_ticks(axis: Any, speeds: Sequence[float]) -> None:
     axis.set_xlim(low, high)
     axis.set_xticks(inside, [f"{step:g}×" for step in inside])
     axis.minorticks_off()
-
-
-def _image_format(path: PathLike) -> str:
-    from pathlib import Path
-
-    suffix = Path(path).suffix.lower().lstrip(".")
-    if suffix not in ("png", "pdf", "svg"):
-        raise InputError("the suffix names no image format", where=str(path), remedy="end it in .png, .pdf or .svg")
-    return suffix

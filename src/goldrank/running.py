@@ -14,6 +14,7 @@ import goldrank
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.encoders.provenance import version_of
 from goldrank.errors import InputError, unknown_name
+from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, Scores, agree
@@ -22,6 +23,7 @@ from goldrank.store.rescoring import count_under
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.evaluation import evaluate_on, inputs_of, prepared_model
 from goldrank.tasks.material import Material
+from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.models import Model
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
@@ -92,14 +94,14 @@ class Leaderboard:
 
 def run_all(
     models: Sequence[Any],
-    tasks: Sequence[str | Task],
+    tasks: Sequence[str | Task | MeasuredTask],
     settings: Settings = Settings(),  # noqa: B008 - frozen
     *,
     store: Store,
     measures: Measures = Measures(),  # noqa: B008 - frozen
     overwrite: str = "missing",
     report: Callable[[str], None] = lambda line: None,
-) -> Iterator[Leaderboard]:
+) -> Iterator[Leaderboard | FigureBoard]:
     """Evaluate every model on every task, and give each task's leaderboard as soon as it is complete.
 
     Everything that can be wrong with models, tasks and settings is found before the first evaluation starts. What is
@@ -109,6 +111,17 @@ def run_all(
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
     loaded, materials = prepare(models, tasks, settings)
     for material in materials:
+        if isinstance(material, MeasuredMaterial):
+            yield measure_on(
+                material,
+                loaded,
+                store,
+                overwrite=overwrite,
+                environment=environment,
+                report=report,
+                alpha=measures.alpha,
+            )
+            continue
         outcomes, missing = [], []
         for model in loaded:
             outcome = _outcome(material, model, store, overwrite, report)
@@ -126,8 +139,8 @@ def run_all(
 
 
 def prepare(
-    models: Sequence[Any], tasks: Sequence[str | Task], settings: Settings
-) -> tuple[list[Model], list[Material]]:
+    models: Sequence[Any], tasks: Sequence[str | Task | MeasuredTask], settings: Settings
+) -> tuple[list[Model], list[Material | MeasuredMaterial]]:
     """Load all models and read all tasks."""
     if not models or not tasks:
         raise InputError(
@@ -139,11 +152,17 @@ def prepare(
     if len(set(specs)) != len(specs):
         twice = next(spec for spec in specs if specs.count(spec) > 1)
         raise InputError(f"the model {twice} is given twice", remedy="name each model once")
-    materials = [Material.of(find_task(task), settings) for task in tasks]
-    for material in materials:
-        # Queries without a text are found out here, not after an hour of encoding.
-        material.asked  # noqa: B018
-    return loaded, materials
+    return loaded, [_material(find_task(task), loaded, settings) for task in tasks]
+
+
+def _material(task: Task | MeasuredTask, models: list[Model], settings: Settings) -> Material | MeasuredMaterial:
+    if isinstance(task, MeasuredTask):
+        refuse_without_vectors(models, task)
+        return MeasuredMaterial.of(task, settings)
+    material = Material.of(task, settings)
+    # Queries without a text are found out here, not after an hour of encoding.
+    material.asked  # noqa: B018
+    return material
 
 
 def _outcome(

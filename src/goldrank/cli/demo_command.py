@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
         boards.append(board)
         print(show_board(board, worst=3), end="\n\n", flush=True)
     for board in boards:
-        print(_verdict(board))
+        if isinstance(board, Leaderboard):
+            print(_verdict(board))
     fresh = sum(outcome.fresh for board in boards for outcome in board.outcomes)
     total = sum(len(board.outcomes) for board in boards)
     best = boards[-1].best.stored.key

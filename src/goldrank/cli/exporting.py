@@ -18,13 +18,15 @@ from goldrank.io.parquet import load_pyarrow
 from goldrank.store import StoredRun
 
 _SUFFIXES = {"json": ".json", "csv": ".csv", "parquet": ".parquet"}
+# Tables that are no rankings, and so have no TREC form.
+_PLAIN = ("hits", "predictions")
 _TREC_SUFFIXES = {"run": ".run", "gold": ".qrels"}
 
 
 def export(runs: list[StoredRun], what: str, format: str | None, output: str) -> None:
     """Write one table of each run: one run into a file, several into a folder, named by their keys."""
     if output != "-" and (len(runs) > 1 or Path(output).is_dir() or output.endswith(("/", "\\"))):
-        chosen = format or ("csv" if what == "hits" else "trec")
+        chosen = format or ("csv" if what in _PLAIN else "trec")
         folder = Path(output)
         _make(folder)
         suffix = _TREC_SUFFIXES.get(what, "") if chosen == "trec" else _SUFFIXES[chosen]
@@ -35,14 +37,14 @@ def export(runs: list[StoredRun], what: str, format: str | None, output: str) ->
         chosen = format or _by_suffix(output, what)
         targets = [output]
     for run, target in zip(runs, targets, strict=True):
-        if what == "hits":
-            _write_hits(run, chosen, target)
+        if what in _PLAIN:
+            _write_columns(_hits_columns(run) if what == "hits" else _predictions(run), what, chosen, target)
         else:
             _rows(run, what).write(target, format=chosen, tag=run.key)
 
 
 def _by_suffix(output: str, what: str) -> str:
-    if what != "hits":
+    if what not in _PLAIN:
         return "trec" if output == "-" else formats.format_for(output, "gold" if what == "gold" else "run")
     return "csv" if output == "-" else formats.format_for(output, "run")
 
@@ -67,12 +69,22 @@ def _rows(run: StoredRun, what: str) -> Gold | Run:
     return rankings
 
 
-def _write_hits(run: StoredRun, format: str, target: str) -> None:
+def _predictions(run: StoredRun) -> dict[str, list[Any]]:
+    columns = run.predictions()
+    if not columns:
+        raise InputError(f"the stored run {run.key} has no predictions", remedy="export its rankings or its hits")
+    return columns
+
+
+def _hits_columns(run: StoredRun) -> dict[str, list[Any]]:
     hits = run.hits()
     without = int((np.diff(hits.starts) == 0).sum())
     if without:
         print(f"goldrank: note: {run.key}: {without} queries have no gold and so no row.", file=sys.stderr)
-    columns = _columns(hits)
+    return _columns(hits)
+
+
+def _write_columns(columns: dict[str, list[Any]], what: str, format: str, target: str) -> None:
     if format == "json":
         names = list(columns)
         text = to_json([dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
@@ -85,7 +97,7 @@ def _write_hits(run: StoredRun, format: str, target: str) -> None:
         parquet.write_table(pyarrow.table(columns), out, compression="zstd")
         data = out.getvalue()
     else:
-        raise InputError(f"hits cannot be written as {format}", remedy="use csv, json or parquet")
+        raise InputError(f"{what} cannot be written as {format}", remedy="use csv, json or parquet")
     write_atomically(target, lambda stream: stream.write(data))
 
 

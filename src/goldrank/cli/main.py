@@ -16,6 +16,7 @@ COMMANDS = {
     "list": "list tasks, models, metrics, profiles and everything else that has a name",
     "similarity": "how alike texts are, by every measure side by side",
     "index": "build, search and describe an index of texts",
+    "sensitivity": "how far every evaluator moves with similarity and transform alone",
     "audit": "what an approximate index does to the metric",
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",

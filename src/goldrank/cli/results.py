@@ -177,6 +177,13 @@ def _score_json(score: Score, intervals: bool) -> dict[str, Any]:
     return entry
 
 
+def figure_bounds(figure: Mapping[str, Any]) -> str:
+    """The interval of a stored figure, if it has one."""
+    if figure["low"] is None or figure["high"] is None:
+        return ""
+    return f"[{figure['low']:.4f}, {figure['high']:.4f}]".replace("-", "−")
+
+
 def number(value: float) -> float | None:
     """A number as JSON can hold it: undefined values are null."""
     return value if math.isfinite(value) else None

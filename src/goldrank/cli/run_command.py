@@ -10,6 +10,7 @@ from goldrank.cli import compare_command, numbers, options, results
 from goldrank.cli.grids import Cell, Grid, render
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.errors import InputError
+from goldrank.measuring import FigureBoard, MeasuredMaterial
 from goldrank.metrics import CHOICES
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
 from goldrank.tasks.settings import SCORINGS
@@ -128,8 +129,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def show_board(board: Leaderboard, worst: int = 0, look: str = "table") -> str:
+def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "table") -> str:
     """A task's leaderboard: the models with intervals and what they beat, and the keys they are stored under."""
+    if isinstance(board, FigureBoard):
+        return render([figures_grid(board)], look)
     grid = compare_command.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
     keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
     rows = [[*row, Cell(keys[model])] for row, model in zip(grid.rows, board.comparison.scores, strict=True)]
@@ -205,8 +208,47 @@ def _shortened(text: str, length: int = 80) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def board_json(board: Leaderboard, worst: int = 0) -> dict[str, Any]:
+def figures_grid(board: FigureBoard) -> Grid:
+    """Models by figures, with superscripts for the models whose headline each significantly beats."""
+    marks = dict(zip((one.model for one in board.outcomes), numbers.letters(len(board.outcomes)), strict=True))
+    rows = []
+    for outcome in board.outcomes:
+        beaten = "".join(sorted(marks[worse] for worse in board.beaten_by(outcome.model)))
+        cells = [
+            Cell(f"{one['value']:.4f}", results.figure_bounds(one), beaten.translate(numbers.SUPERSCRIPTS) * (at == 0))
+            for at, one in enumerate(outcome.stored.figures.values())
+        ]
+        rows.append([Cell(f"{marks[outcome.model]} {outcome.model}"), *cells, Cell(outcome.stored.key)])
+    first = board.best
+    note = f"Superscripts: {next(iter(first.figures))} significantly better than that model's (paired, after Holm, "
+    notes = [note + f"α = {board.alpha:g})."] if len(rows) > 1 else []
+    notes.append(
+        f"Over {first.headline.count} of {len(board.material.data)} in the data; intervals by {first.headline.method}."
+    )
+    notes += list(dict.fromkeys(f"{one.model}: {remark}." for one in board.outcomes for remark in one.remarks))
+    notes += [f"Not stored, and not measured: {', '.join(board.missing)}."] if board.missing else []
+    title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
+    return Grid(["model", *first.figures, "stored as"], rows, title, notes)
+
+
+def _figures_json(board: FigureBoard) -> dict[str, Any]:
+    return {
+        "task": board.task.name,
+        "version": board.task.version,
+        "data": board.material.data.checksum,
+        "remarks": list(board.material.data.remarks),
+        "keys": {one.model: one.stored.key for one in board.outcomes},
+        "fresh": [one.model for one in board.outcomes if one.fresh],
+        "missing": board.missing,
+        "figures": {one.model: dict(one.stored.figures) for one in board.outcomes},
+        "p_adjusted": [{"better": a, "worse": b, "p": results.number(p)} for (a, b), p in board.p_values.items()],
+    }
+
+
+def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, Any]:
     """A task's results in the shape of `score`, with the comparison and the keys."""
+    if isinstance(board, FigureBoard):
+        return _figures_json(board)
     content: dict[str, Any] = {
         "task": board.task.name,
         "version": board.task.version,
@@ -232,11 +274,19 @@ def board_json(board: Leaderboard, worst: int = 0) -> dict[str, Any]:
     return content
 
 
-def _csv(boards: list[Leaderboard]) -> str:
+def _csv(boards: list[Leaderboard | FigureBoard]) -> str:
     lines: list[list[Any]] = [
         ["task", "key", "model", "metric", "mean", "low", "high", "queries", "profile", "conventions"]
     ]
     for board in boards:
+        if isinstance(board, FigureBoard):
+            lines += [
+                [board.task.name, one.stored.key, one.model, name, results.number(each.value), each.low, each.high,
+                 each.count, "", each.method]
+                for one in board.outcomes
+                for name, each in one.figures.items()
+            ]  # fmt: skip
+            continue
         keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
         for model, scores in board.comparison.scores.items():
             for name, score in scores.items():
@@ -249,6 +299,13 @@ def _csv(boards: list[Leaderboard]) -> str:
     return results.to_csv(lines)
 
 
+def _measured_row(material: MeasuredMaterial, model: str, found: Any) -> dict[str, Any]:
+    """What is known of a measurement before it is made."""
+    unknown = dict.fromkeys(("words an item", "empty texts", "dimension", "seconds, about", "MB, about"))
+    sizes = {"items": len(material.data), "queries": None}
+    return {"task": material.task.name, "model": model, **sizes, **unknown, "stored as": found and found.key}
+
+
 def _dry_run(config: RunConfig, look: str) -> str:
     """What would be done, and about what it would cost."""
     from goldrank.store import Store
@@ -259,6 +316,9 @@ def _dry_run(config: RunConfig, look: str) -> str:
     store, rows = Store.open(config.store), []
     for material in materials:
         for spec, model in zip(config.models, loaded, strict=True):
+            if isinstance(material, MeasuredMaterial):
+                rows.append(_measured_row(material, model.spec, store.find(material.inputs(model))))
+                continue
             found = store.find(inputs_of(material, model))
             cost = estimate(spec, material)
             rows.append(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from goldrank.cli import numbers, options, results, stored
 from goldrank.cli.grids import Cell, Grid, render
 from goldrank.errors import GoldrankError, InputError
 from goldrank.metrics import parse_all
-from goldrank.scoring import Score, Scores, score_hits
+from goldrank.scoring import Scores, score_hits
 from goldrank.store import Store, StoredRun, count_under
 
 _EXAMPLES = """\
@@ -35,7 +36,9 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument("keys", metavar="KEY", nargs=1, help="a key, or enough of its start")
     export = actions.add_parser("export", help="rankings, gold or hits as files")
     export.add_argument("keys", metavar="KEY", nargs="+")
-    export.add_argument("--what", choices=("run", "gold", "hits"), default="run", help="which table (default run)")
+    export.add_argument(
+        "--what", choices=("run", "gold", "hits", "predictions"), default="run", help="which table (default run)"
+    )
     export.add_argument("--format", choices=("trec", "json", "csv", "parquet"), help="default: by the suffix of FILE")
     export.add_argument("-o", "--output", metavar="FILE|DIR", default="-", help="default: standard output")
     delete = actions.add_parser("delete", help="remove runs for good")
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(store: Store, args: argparse.Namespace) -> str:
     runs = store.list(task=args.task, model=args.model)
-    first = {run.key: _first_score(run) for run in runs}
+    first = {run.key: _first(run) for run in runs}
     rows = [_row(run, first[run.key]) for run in runs]
     if args.format == "json":
         return results.to_json({"store": store.where, "runs": rows})
@@ -84,15 +87,26 @@ def _list(store: Store, args: argparse.Namespace) -> str:
     return render([Grid(headings, cells, notes=notes, text_columns=5)], args.format)
 
 
-def _texts(run: StoredRun, first: Score | None) -> list[str]:
+@dataclass(frozen=True)
+class _First:
+    """The number that stands for a run in a list."""
+
+    name: str
+    heading: str
+    value: float
+    shown: str
+    count: int
+
+
+def _texts(run: StoredRun, first: _First | None) -> list[str]:
     return [
         run.key,
         run.task,
         run.model,
         _settings(run),
-        "–" if first is None else numbers.heading(first.metric),
-        "–" if first is None else numbers.value(first.metric, first.mean),
-        str(run.queries),
+        "–" if first is None else first.heading,
+        "–" if first is None else first.shown,
+        str(first.count if first is not None else run.queries),
         _when(run),
         "–" if run.seconds is None else f"{run.seconds:.1f}",
     ]
@@ -117,13 +131,17 @@ def _settings(run: StoredRun) -> str:
     return ", ".join(f"{name}={inputs[name]}" for name, usual in _USUAL.items() if inputs.get(name, usual) != usual)
 
 
-def _first_score(run: StoredRun) -> Score | None:
-    """The first metric of the run under its own profile, or None where its tables do not give it."""
+def _first(run: StoredRun) -> _First | None:
+    """The headline of a measurement, or the first metric of the run under its own profile if its tables give it."""
+    for name, figure in run.figures.items():
+        return _First(name, name, figure["value"], f"{figure['value']:.4f}", figure["count"])
     try:
         scores = _own_scores(run, first_only=True)
     except GoldrankError:
         return None
-    return scores[next(iter(scores))]
+    (score,) = scores.values()
+    shown = numbers.value(score.metric, score.mean)
+    return _First(str(score.metric), numbers.heading(score.metric), score.mean, shown, run.queries)
 
 
 def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
@@ -133,14 +151,14 @@ def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
     return score_hits(counted.hits, metrics[:1] if first_only else metrics, profile=chosen, name=run.key)
 
 
-def _row(run: StoredRun, first: Score | None) -> dict[str, Any]:
+def _row(run: StoredRun, first: _First | None) -> dict[str, Any]:
     return {
         "key": run.key,
         "task": run.task,
         "model": run.model,
         "profile": run.profile,
-        "metric": None if first is None else str(first.metric),
-        "mean": None if first is None else results.number(first.mean),
+        "metric": None if first is None else first.name,
+        "mean": None if first is None else results.number(first.value),
         "queries": run.queries,
         "judged": run.judged,
         "created": run.created.isoformat(),
@@ -151,17 +169,18 @@ def _row(run: StoredRun, first: Score | None) -> dict[str, Any]:
 
 def _show(store: Store, args: argparse.Namespace) -> str:
     run = store.get(args.keys[0])
-    scores = _own_scores(run)
+    scores = None if run.figures else _own_scores(run)
     if args.format == "json":
-        content = _row(run, scores[next(iter(scores))])
-        known = {"inputs": dict(run.inputs), "environment": dict(run.environment)}
-        return results.to_json(content | known | results.scores_json([scores], intervals=True, per_query=False))
+        content = _row(run, _first(run))
+        content |= {"inputs": dict(run.inputs), "environment": dict(run.environment), "figures": dict(run.figures)}
+        scored = {} if scores is None else results.scores_json([scores], intervals=True, per_query=False)
+        return results.to_json(content | scored)
     about = {
         "task": run.task,
         "model": run.model,
         "created": _when(run),
         "seconds": "–" if run.seconds is None else f"{run.seconds:.1f}",
-        "queries": f"{run.queries}, {run.judged} judged items",
+        "queries": "–" if run.figures else f"{run.queries}, {run.judged} judged items",
         "digest": run.digest,
         "tables": str(run.folder),
         **_flat("inputs", dict(run.inputs)),
@@ -170,7 +189,22 @@ def _show(store: Store, args: argparse.Namespace) -> str:
     if args.format == "csv":
         return results.to_csv([["what", "value"], *([name, value] for name, value in about.items())])
     known_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
-    return render([known_grid, results.score_grid([scores], intervals=True)], args.format)
+    numbers_grid = _figures_grid(run) if scores is None else results.score_grid([scores], intervals=True)
+    return render([known_grid, numbers_grid], args.format)
+
+
+def _figures_grid(run: StoredRun) -> Grid:
+    rows = [
+        [
+            Cell(name),
+            Cell(f"{one['value']:.4f}"),
+            Cell(results.figure_bounds(one)),
+            Cell(str(one["count"])),
+            Cell(one["method"]),
+        ]
+        for name, one in run.figures.items()
+    ]
+    return Grid(["figure", "value", "interval", "over", "by"], rows)
 
 
 def _flat(name: str, value: Any) -> dict[str, str]:

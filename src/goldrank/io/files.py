@@ -354,3 +354,11 @@ def _compressor(out: BinaryIO, suffix: str, name: str) -> BinaryIO:
 def reason_of(error: Exception) -> str:
     """What an exception says, as part of a sentence."""
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+
+
+def write_image(path: PathLike, figure: Any) -> None:
+    """Write a matplotlib figure in one piece, in the format that the suffix names."""
+    suffix = Path(path).suffix.lower().lstrip(".")
+    if suffix not in ("png", "pdf", "svg"):
+        raise InputError("the suffix names no image format", where=str(path), remedy="end it in .png, .pdf or .svg")
+    write_atomically(path, lambda out: figure.savefig(out, dpi=150, format=suffix))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,9 +13,9 @@ from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.files import read_bytes
-from goldrank.store.tables import load_hits, load_run
+from goldrank.store.tables import load_hits, load_predictions, load_run
 
-HITS, RUN = "hits.parquet", "run.parquet"
+HITS, RUN, PREDICTIONS = "hits.parquet", "run.parquet", "predictions.parquet"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Record:
     """All that decides the result, as JSON can hold it; equal inputs are the same run."""
     environment: Mapping[str, Any]
     """What else should be known of it: versions, machine, seconds, command line."""
-    hits: Hits
+    hits: Hits | None = None
+    """Where the gold landed; None for a measurement, which has figures instead."""
     run: Run | None = None
     """The top of the rankings, where there is one."""
     profile: str = "standard"
@@ -37,6 +38,14 @@ class Record:
     """What to score when nothing else is asked for; empty for the profile's own."""
     conventions: Mapping[str, Any] = field(default_factory=dict)
     """In what the task differs from the profile, used when no other profile is asked for."""
+    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The numbers of a measurement by name, each a value with its count and interval."""
+    predictions: Mapping[str, Sequence[Any]] | None = None
+    """Columns of equal length from which the figures came."""
+
+    def __post_init__(self) -> None:
+        if (self.hits is None) == (not self.figures):
+            raise ValueError("a record has either hits or figures")
 
 
 @dataclass(frozen=True)
@@ -56,13 +65,27 @@ class StoredRun:
     queries: int
     judged: int
     seconds: float | None
+    figures: Mapping[str, Mapping[str, Any]]
+    """The numbers of a measurement; empty for a run that has hits."""
     folder: Path = field(repr=False)
-    hits_checksum: str = field(repr=False)
+    hits_checksum: str | None = field(repr=False)
     run_checksum: str | None = field(repr=False)
+    predictions_checksum: str | None = field(repr=False)
 
     def hits(self) -> Hits:
         """Where the gold landed."""
+        if self.hits_checksum is None:
+            raise InputError(
+                f"{self.key} is a measurement ({', '.join(self.figures)}), which has no ranks",
+                remedy="goldrank runs show gives its figures",
+            )
         return load_hits(self._read(HITS, self.hits_checksum), self._place(HITS))
+
+    def predictions(self) -> dict[str, list[Any]]:
+        """The columns from which the figures of a measurement came."""
+        if self.predictions_checksum is None:
+            return {}
+        return load_predictions(self._read(PREDICTIONS, self.predictions_checksum), self._place(PREDICTIONS))
 
     def run(self) -> Run | None:
         """The top of the rankings, where it was stored."""
@@ -78,7 +101,8 @@ class StoredRun:
     @property
     def complete(self) -> bool:
         """Whether its tables are there, whole or not."""
-        return (self.folder / HITS).is_file() and (self.run_checksum is None or (self.folder / RUN).is_file())
+        sums = {HITS: self.hits_checksum, RUN: self.run_checksum, PREDICTIONS: self.predictions_checksum}
+        return all((self.folder / name).is_file() for name, checksum in sums.items() if checksum is not None)
 
     def _place(self, name: str) -> str:
         return str(self.folder / name)

@@ -42,8 +42,11 @@ RUNS = Table(
     Column("judged", Integer, nullable=False),
     Column("seconds", Float),
     Column("folder", String(100), nullable=False),
-    Column("hits_checksum", String(64), nullable=False),
+    # The numbers of a measurement; empty for a run whose numbers are scored from its hits.
+    Column("figures", Text, nullable=False),
+    Column("hits_checksum", String(64)),
     Column("run_checksum", String(64)),
+    Column("predictions_checksum", String(64)),
 )
 
 

@@ -24,9 +24,9 @@ from goldrank.store import schema
 from goldrank.store.database import Database
 from goldrank.store.keys import candidates, canonical_json, digest
 from goldrank.store.places import find_place
-from goldrank.store.records import HITS, RUN, Record, StoredRun
+from goldrank.store.records import HITS, PREDICTIONS, RUN, Record, StoredRun
 from goldrank.store.schema import RUNS
-from goldrank.store.tables import dump_hits, dump_run
+from goldrank.store.tables import dump_hits, dump_predictions, dump_run
 
 _ATTEMPTS = 50
 # A folder that no row names may be one that another process is filling; one this old is what a crash left.
@@ -96,10 +96,11 @@ class Store:
         present = self.find(record.inputs)
         if present is not None and not overwrite:
             return present
-        files = {HITS: dump_hits(record.hits)} | ({} if record.run is None else {RUN: dump_run(record.run)})
+        files = _files(record)
         sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
         folder = tables / f"{values['digest']}.{os.urandom(4).hex()}"
-        values |= {"folder": folder.name, "hits_checksum": sums[HITS], "run_checksum": sums.get(RUN)}
+        columns = {"hits_checksum": HITS, "run_checksum": RUN, "predictions_checksum": PREDICTIONS}
+        values |= {"folder": folder.name, **{column: sums.get(name) for column, name in columns.items()}}
         try:
             self._write(folder, files)
             stored, obsolete = self._insert(values, overwrite)
@@ -208,6 +209,18 @@ def _insert_once(
     return _stored(values, tables), []
 
 
+def _files(record: Record) -> dict[str, bytes]:
+    """The tables of a record by their names."""
+    files = {}
+    if record.hits is not None:
+        files[HITS] = dump_hits(record.hits)
+    if record.run is not None:
+        files[RUN] = dump_run(record.run)
+    if record.predictions is not None:
+        files[PREDICTIONS] = dump_predictions(record.predictions)
+    return files
+
+
 def _values(record: Record) -> dict[str, Any]:
     """The row of a record, as far as it does not depend on the store."""
     for name, text in (("task", record.task), ("model", record.model), ("profile", record.profile)):
@@ -223,8 +236,9 @@ def _values(record: Record) -> dict[str, Any]:
         "metrics": json.dumps(record.metrics),
         "conventions": canonical_json(record.conventions, "conventions"),
         "created": datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        "queries": len(record.hits.queries),
-        "judged": len(record.hits.items),
+        "queries": 0 if record.hits is None else len(record.hits.queries),
+        "judged": 0 if record.hits is None else len(record.hits.items),
+        "figures": canonical_json(record.figures, "figures"),
         "seconds": float(seconds) if isinstance(seconds, (int, float)) else None,
     }
 
@@ -253,9 +267,11 @@ def _stored(row: Mapping[str, Any] | Any, tables: Path) -> StoredRun:
         queries=row["queries"],
         judged=row["judged"],
         seconds=row["seconds"],
+        figures=json.loads(row["figures"]),
         folder=tables / row["folder"],
         hits_checksum=row["hits_checksum"],
         run_checksum=row["run_checksum"],
+        predictions_checksum=row["predictions_checksum"],
     )
 
 

@@ -1,10 +1,10 @@
-"""Hits and runs as Parquet: one row per query, its items in lists, so that a query without any is kept too."""
+"""Hits and runs as Parquet, a row for each query with its items in lists; and plain columns of predictions."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -66,6 +66,36 @@ def load_run(data: bytes, where: str) -> Run:
     return Run.from_columns(Columns(queries, starts, lists["item"], lists["score"], where))
 
 
+def dump_predictions(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """A Parquet file of columns of texts and numbers."""
+    pyarrow, parquet = load_pyarrow()
+    out = io.BytesIO()
+    table = pyarrow.table(
+        {name: pyarrow.array(np.asarray(c) if not isinstance(c, list) else c) for name, c in columns.items()}
+    )
+    parquet.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def load_predictions(data: bytes, where: str) -> dict[str, list[Any]]:
+    """The columns that `dump_predictions` wrote."""
+    pyarrow, parquet = load_pyarrow()
+    try:
+        table = parquet.ParquetFile(pyarrow.BufferReader(data)).read()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise _not_ours(error, where) from None
+    return {name: table[name].to_pylist() for name in table.column_names}
+
+
+def _not_ours(error: Exception, where: str) -> InputError:
+    reason = str(error).partition("\n")[0].rstrip(".")[:120]
+    return InputError(
+        f"the table is not one that a store holds ({reason or type(error).__name__})",
+        where=where,
+        remedy="run it again with --overwrite always",
+    )
+
+
 def _dump(
     queries: list[str],
     starts: NDArray[np.int64],
@@ -101,12 +131,7 @@ def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[s
                 plain[name] = _values(column.chunks, column.type)
         return plain.pop("query"), starts, plain, lists, about
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
-        raise InputError(
-            f"the table is not one that a store holds ({reason or type(error).__name__})",
-            where=where,
-            remedy="run it again with --overwrite always",
-        ) from None
+        raise _not_ours(error, where) from None
 
 
 def _sizes(column: Any) -> NDArray[np.int64]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.io.collections import Collection, read_collection
 from goldrank.tasks import sources
+from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.task import About, Task, task_of
 from goldrank.tasks.text_rule import TextRule
 
@@ -167,10 +169,10 @@ _ALL = (
     ),
 )
 
-TASKS: dict[str, Task] = {task.name: task for task in _ALL}
+TASKS: dict[str, Task | MeasuredTask] = {task.name: task for task in _ALL}
 
 
-def find_task(asked: str | Path | Task | Collection) -> Task:
+def find_task(asked: str | Path | Task | MeasuredTask | Collection) -> Task | MeasuredTask:
     """The task that a text names: ``wines``, ``cranfield:PATH``, ``irds:NAME``, ``hf:NAME`` or a path.
 
     >>> find_task("wines").kind
@@ -179,7 +181,7 @@ def find_task(asked: str | Path | Task | Collection) -> Task:
     Traceback (most recent call last):
     goldrank.errors.InputError: there is no task 'whines'; did you mean 'wines'? (goldrank list tasks, or give a path)
     """
-    if isinstance(asked, Task):
+    if isinstance(asked, (Task, MeasuredTask)):
         return asked
     if isinstance(asked, Collection):
         return task_of(asked)
@@ -196,15 +198,17 @@ def find_task(asked: str | Path | Task | Collection) -> Task:
     raise unknown_name("task", text, TASKS, "goldrank list tasks, or give a path")
 
 
-def _at(task: Task, path: str) -> Task:
+def _at(task: Task | MeasuredTask, path: str) -> Task | MeasuredTask:
     """A named task whose data lies at a path of the user's."""
-    from dataclasses import replace
-
     if not path or not Path(path).expanduser().exists():
         raise InputError("there is no such file or folder", where=path or f"{task.name}:", remedy="check the path")
+    where = Path(path).expanduser()
+    if isinstance(task, MeasuredTask):
+        if (read_at := task.read_at) is None:
+            raise InputError(f"the data of {task.name} is built in", remedy=f"write {task.name} without a path")
+        return replace(task, read=lambda split: read_at(where, split))
     known = {"cranfield": "smart", "cisi": "smart", "time": "smart"}
     known |= {"wikipedia-wines": "wiki", "wikipedia-games": "wiki"} | dict.fromkeys(sources.BEIR_CHECKSUMS, "beir")
-    where = Path(path).expanduser()
     return replace(
         task,
         read=lambda split: replace(read_collection(where, format=known.get(task.name), split=split), name=task.name),
@@ -214,8 +218,6 @@ def _at(task: Task, path: str) -> Task:
 def _from_path(text: str) -> Task:
     """The task of a collection that is no named one: it is read once here to know its kind, and again when asked for
     another split."""
-    from dataclasses import replace
-
     path: str | Path = text if text.startswith(("irds:", "hf:")) else Path(text).expanduser()
     first = read_collection(path)
     name = text.partition(":")[2].replace("/", "-") if isinstance(path, str) else path.resolve().name.partition(".")[0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from goldrank import encoders
-from goldrank.encoders.base import PairScorer, Searcher
+from goldrank.encoders.base import Encoder, PairScorer, Searcher
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
 from goldrank.encoders.reranking import rerank, search_resuming
 from goldrank.encoders.spec import Spec
@@ -44,6 +44,8 @@ class Model:
     rank: Callable[[Material], Ranked]
     uses_vectors: bool = False
     """Whether similarity, index and transform bear on it."""
+    encoder: Encoder | None = None
+    """What makes its vectors, where it is nothing but an encoder."""
 
 
 def load_model(model: Any) -> Model:
@@ -70,7 +72,7 @@ def load_model(model: Any) -> Model:
         run, hits, remarks = rank_by_vectors(loaded, material)
         return Ranked(run, hits, tuple(remarks))
 
-    return Model(spec, loaded.identity, rank, uses_vectors=True)
+    return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded)
 
 
 def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:

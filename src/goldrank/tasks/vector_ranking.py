@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -16,8 +15,8 @@ from goldrank.index.base import build, checked_similarity
 from goldrank.index.exact import exact_index
 from goldrank.index.exact_vectors import default_threads, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
+from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
-from goldrank.vectors.cache import EmbeddingCache
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
 
@@ -29,7 +28,7 @@ _NORMALISED_AT_ONCE = 1 << 12
 
 def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | None, list[str]]:
     """The rankings, the hits where they were counted over all items without ranking them, and remarks."""
-    encode = _Encoding.of(encoder, material)
+    encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
     if material.settings.scoring != "single":
         return _rank_pieces(encode, material)
     by_id = getattr(encoder, "by", None) == "id"
@@ -39,32 +38,6 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | N
     items, queries, remarks = _transformed(items, queries, encode, material)
     run, hits = _searched(items, queries, material, owned=encode.gives_copies)
     return run, hits, remarks
-
-
-@dataclass(frozen=True)
-class _Encoding:
-    """How texts become vectors: a fitted model is asked itself, any other through the cache."""
-
-    encoder: Encoder
-    cache: EmbeddingCache | None
-
-    @classmethod
-    def of(cls, encoder: Encoder, material: Material) -> _Encoding:
-        if isinstance(encoder, Fitted):
-            encoder.fit(material.item_texts)
-        # What a fitted model gives depends on the corpus; vectors looked up by id or text lie in a file already.
-        keeps = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
-        return cls(encoder, EmbeddingCache(unwritable="ignore") if keeps else None)
-
-    def __call__(self, texts: list[str], side: Side) -> Any:
-        if self.cache is not None:
-            return self.cache.encode(self.encoder, texts, side)
-        return self.encoder.encode_queries(texts) if side == "query" else self.encoder.encode_items(texts)
-
-    @property
-    def gives_copies(self) -> bool:
-        """Whether its vectors are nobody else's, so that they may be written into."""
-        return self.cache is not None
 
 
 def _query_side(material: Material) -> Side:
@@ -90,7 +63,7 @@ def _stacked(parts: Iterable[Any], count: int) -> Any:
     return whole
 
 
-def _transformed(items: Any, queries: Any, encode: _Encoding, material: Material) -> tuple[Any, Any, list[str]]:
+def _transformed(items: Any, queries: Any, encode: Encoding, material: Material) -> tuple[Any, Any, list[str]]:
     settings = material.settings
     pipeline = Pipeline.parse(settings.transform)
     if not pipeline.steps:
@@ -100,7 +73,7 @@ def _transformed(items: Any, queries: Any, encode: _Encoding, material: Material
     return pipeline.apply(items), pipeline.apply(queries), list(pipeline.notes)
 
 
-def _fitting_rows(items: Any, queries: Any, encode: _Encoding, material: Material) -> Any:
+def _fitting_rows(items: Any, queries: Any, encode: Encoding, material: Material) -> Any:
     """What a transform learns from; never the queries unless that is asked for by name."""
     policy = material.settings.fit_on
     if policy not in FIT_ON:
@@ -151,7 +124,7 @@ def _unit_rows(vectors: Any, owned: bool) -> Any:
     return units
 
 
-def _rank_pieces(encode: _Encoding, material: Material) -> tuple[Run, Hits | None, list[str]]:
+def _rank_pieces(encode: Encoding, material: Material) -> tuple[Run, Hits | None, list[str]]:
     """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
     scoring, cosine = material.settings.scoring, material.settings.similarity == "cosine"
     if material.settings.similarity == "l2" or Pipeline.parse(material.settings.transform).steps:

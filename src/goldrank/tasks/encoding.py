@@ -1,0 +1,76 @@
+"""Texts to vectors for tasks: through the cache where that helps, and through the transform that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldrank.encoders.base import Encoder, Fitted, Side
+from goldrank.errors import InputError
+from goldrank.io.texts import read_texts
+from goldrank.tasks.settings import Settings
+from goldrank.vectors.cache import EmbeddingCache
+from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How texts become vectors: a fitted model is asked itself, any other through the cache."""
+
+    encoder: Encoder
+    cache: EmbeddingCache | None
+
+    @classmethod
+    def of(cls, encoder: Encoder, corpus: Sequence[str]) -> Encoding:
+        """The encoder, fitted on the *corpus* if it learns from one."""
+        if isinstance(encoder, Fitted):
+            encoder.fit(corpus)
+        # What a fitted model gives depends on the corpus; vectors looked up by id or text lie in a file already.
+        keeps = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
+        return cls(encoder, EmbeddingCache(unwritable="ignore") if keeps else None)
+
+    def __call__(self, texts: Sequence[str], side: Side) -> Any:
+        """One row per text."""
+        if self.cache is not None:
+            return self.cache.encode(self.encoder, texts, side)
+        return self.encoder.encode_queries(texts) if side == "query" else self.encoder.encode_items(texts)
+
+    @property
+    def gives_copies(self) -> bool:
+        """Whether its vectors are nobody else's, so that they may be written into."""
+        return self.cache is not None
+
+
+def transformed_vectors(
+    encoder: Encoder, texts: Sequence[str], settings: Settings, *, training: Sequence[str] | None = None
+) -> tuple[Any, tuple[str, ...]]:
+    """The vectors of texts that are alike (no queries and items), transformed as the settings say, and remarks.
+
+    A transform that learns is fitted on the *training* texts of the task, or on what ``fit_on`` names; on the texts
+    themselves only if it names ``evaluated``. A model that learns from a corpus learns from the training texts too.
+    """
+    distinct = list(dict.fromkeys(texts))
+    place = {text: row for row, text in enumerate(distinct)}
+    encode = Encoding.of(encoder, list(training) if training else distinct)
+    vectors = encode(distinct, "item")
+    pipeline = Pipeline.parse(settings.transform)
+    remarks: tuple[str, ...] = ()
+    if pipeline.steps:
+        if pipeline.learns:
+            pipeline.fit(_fitting_rows(vectors, encode, settings, training))
+        vectors, remarks = pipeline.apply(vectors), tuple(pipeline.notes)
+    return vectors[[place[text] for text in texts]], remarks
+
+
+def _fitting_rows(vectors: Any, encode: Encoding, settings: Settings, training: Sequence[str] | None) -> Any:
+    if settings.fit_on not in FIT_ON:
+        return encode(read_texts(settings.fit_on).texts, "item")
+    if settings.fit_on == "evaluated":
+        return vectors
+    if not training:
+        raise InputError(
+            "this task has no texts set apart to fit the transform on",
+            remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
+        )
+    return fit_rows("training", training=encode(list(training), "item"))
