@@ -90,11 +90,19 @@ def is_whole(rows: Matrix) -> bool:
     return bool((np.rint(rows) == rows).all())
 
 
+def scaled(values: Matrix, exponents: NDArray[np.integer]) -> Floats:
+    """The values in float64 times powers of two, in one go where both are near 1."""
+    wide: Floats
+    if values.dtype == np.float32 and np.abs(exponents).max(initial=0) < 1000:
+        # A product with a power of two is as exact as ldexp, and ten times as fast.
+        wide = np.multiply(values, np.ldexp(1.0, exponents), dtype=np.float64)
+    else:
+        wide = np.ldexp(values.astype(np.float64), exponents)
+    return wide
+
+
 def ldexp(values: Matrix, exponents: int | NDArray[np.integer]) -> Matrix:
     """The values times powers of two; as they are where that would change nothing."""
     if isinstance(exponents, (int, np.integer)) and exponents == 0:
         return values
-    if values.dtype == np.float64 and np.abs(exponents).max(initial=0) < 1000:
-        # A product with a power of two is as exact, and ten times as fast.
-        return values * np.ldexp(1.0, exponents)
     return np.ldexp(values, exponents)

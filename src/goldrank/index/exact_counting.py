@@ -25,6 +25,7 @@ from goldrank.index.exact_blocks import (
     is_whole,
     ldexp,
     rounds,
+    scaled,
     signs_outside,
 )
 from goldrank.index.exact_signs import Matrix, Signs, difference_signs
@@ -117,7 +118,7 @@ class Counter:
         exponent = int(np.frexp(longest)[1])
         self._item_exponent = exponent if abs(exponent) > _SAFE_EXPONENT else 0
         self._query_exponents = np.full_like(query_exponents, self._item_exponent) if self._squared else query_exponents
-        self._wide = wide = ldexp(self._queries.astype(np.float64), -self._query_exponents[:, None])
+        self._wide = wide = scaled(self._queries, -self._query_exponents[:, None])
         self._query_lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide))
 
     def _query_blocks(self) -> Iterator[QueryBlock]:
@@ -169,9 +170,9 @@ class Counter:
             part = slice(start, start + step)
             vectors = self._items.take(gold[part])
             if self._certify:
-                wide = self._wide_items(vectors)
                 self._gold_scores[part] = self._pair_scores(column[part], vectors, np.arange(len(vectors)))
-                lengths = 1.001 * np.sqrt(np.add.reduce(wide * wide, axis=1))
+                wide = self._wide_items(vectors) if self._item_exponent else vectors
+                lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide, dtype=np.float64))
                 self._gold_errors[part] = self._bound(column[part], lengths, np.dtype(np.float64))
             else:
                 operand = self._block(vectors, 0, 0.0).operand
