@@ -46,7 +46,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     options.add_argument("--data", type=Path, help="folder to keep the generated files in")
     options.add_argument("--quick", action="store_true", help="a tenth of the size, to see that it runs")
-    options.add_argument("--part", choices=("scoring", "vectors", "tasks"), help="only this part")
+    options.add_argument("--part", choices=("scoring", "vectors", "tasks", "evaluators"), help="only this part")
     args = options.parse_args()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     print(f"{machine}; seconds of CPU time unless it says wall")
@@ -68,6 +68,10 @@ def main() -> int:
         if args.part in (None, "tasks"):
             _retrieval(table, scale)
             _commands(table)
+        if args.part in (None, "evaluators"):
+            _evalrank(table, scale)
+            _meta(table)
+            _probes(table)
     return 1 if table.missed else 0
 
 
@@ -176,12 +180,11 @@ def _retrieval(table: Table, scale: int) -> None:
 
 def _commands(table: Table) -> None:
     """Whole commands, cold start included, in wall time: these bars are absolute, as a person waits for them."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    cranfield = Path(os.environ.get("GOLDRANK_TEST_DATA") or beside) / "collections" / "cran"
+    cranfield = _shared("collections", "cran")
     goldrank = [sys.executable, "-m", "goldrank", "run"]
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["GOLDRANK_STORE"], os.environ["GOLDRANK_CACHE"] = f"{scratch}/store", f"{scratch}/cache"
-        if cranfield.is_dir():
+        if cranfield is not None:
             for model in ("bm25", "tfidf"):
                 command = [*goldrank, "-m", model, "-t", f"cranfield:{cranfield}", "--overwrite", "always"]
                 table.within(f"Cranfield with {model}, cold process to table (wall)", command_wall(*command), 5)
@@ -192,6 +195,46 @@ def _commands(table: Table) -> None:
         command_wall(*again, repeat=1)
         table.within("five models on three tasks again, all stored (wall)", command_wall(*again), 2)
         del os.environ["GOLDRANK_STORE"], os.environ["GOLDRANK_CACHE"]
+
+
+def _evalrank(table: Table, scale: int) -> None:
+    """CPU time; the bare product beside it is what no exact ranking can beat."""
+    for level, pairs, items, kinds in (
+        ("sentence", 6989, 24957, (("cosine", 12), ("l2", 40))),
+        ("word", 5514, 22207, (("cosine", 12),)),
+    ):
+        size = (str(pairs // scale), str(items))
+        for similarity, bar in kinds:
+            ours = job_cpu("benchmarks.evalrank_jobs", f"goldrank_{similarity}", *size, repeat=2)
+            theirs = job_cpu("benchmarks.evalrank_jobs", f"loop_{similarity}", *size)
+            work = f"{level} EvalRank {' × '.join(size)} × 300, {similarity}, vectors → scores, against a loop"
+            table.faster(work, ours["seconds"], theirs["seconds"], bar)
+            if similarity == "cosine":
+                product = job_cpu("benchmarks.evalrank_jobs", "sgemm", *size, repeat=2)
+                table.shown("the same against bare sgemm", ours["seconds"], product["seconds"])
+
+
+def _meta(table: Table) -> None:
+    made = job_cpu("benchmarks.meta_jobs", "goldrank_meta", "67", "30", repeat=2)
+    table.within("meta, 67 models × 30 evaluators, 10,000 resamples (wall)", made["result:wall"], 5)
+
+
+def _probes(table: Table) -> None:
+    folder = _shared("evalrank", "sent_classification")
+    if folder is None:
+        print("probes: skipped, there is no ../shared/data beside the repository")
+        return
+    ours = job_cpu("benchmarks.probe_jobs", "goldrank_probes", str(folder), "wordllama")
+    theirs = job_cpu("benchmarks.probe_jobs", "torch_probes", str(folder), "wordllama")
+    table.within("ten probes on 256 dimensions, from vectors (wall)", ours["result:wall"], 180)
+    table.faster("the same against a torch RMSprop loop", ours["seconds"], theirs["seconds"], 3)
+
+
+def _shared(*names: str) -> Path | None:
+    """A folder of the public data, where it lies beside the repository."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    found = Path(os.environ.get("GOLDRANK_TEST_DATA") or beside).joinpath(*names)
+    return found if found.is_dir() else None
 
 
 if __name__ == "__main__":

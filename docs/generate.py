@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
-from goldrank.tasks import TASKS, Task
+from goldrank.tasks import TASKS, MeasuredTask, Task
 
 FOLDER = Path(__file__).parent / "reference"
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
@@ -46,8 +46,8 @@ def tasks_page() -> str:
         "# Tasks\n\nA task is data with the recipe to evaluate a model on it: `goldrank run -m wordllama -t NAME`, or "
         "`NAME:PATH` for data that lies elsewhere. [Collections](../guide/collections.md#named-tasks-and-downloads) "
         "says where a named task finds its data. In a *related* task the articles with gold are the queries, and each "
-        "is kept out of its own ranking; a *retrieval* task asks with queries of its own. This page is generated from "
-        "the tasks themselves.\n\n"
+        "is kept out of its own ranking; a *retrieval* task asks with queries of its own. The others measure vectors "
+        "and give figures. This page is generated from the tasks themselves.\n\n"
         f"| task | kind | |\n| :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_task, TASKS.values())) + "\n"
     )
 
@@ -97,24 +97,30 @@ def _profile(profile: Profile) -> str:
     return "\n\n".join([*lines, profile.notes] if profile.notes else lines)
 
 
-def _task(task: Task) -> str:
+def _task(task: Task | MeasuredTask) -> str:
     about = task.about
     told = {
         "kind": task.kind,
         "source": about and about.source,
         "licence": about and about.licence,
         "counts": about and about.counts,
-        "measured by default": ", ".join(f"`{metric}`" for metric in task.default_metrics),
-        "profile": task.profile + "".join(f", {name}={value}" for name, value in task.conventions.items()),
         "profile of the original": about and about.original and f"[{about.original}](profiles.md#{about.original})",
-        "text of an item": str(task.text),
-        "text of a query": str(task.text if task.kind == "related" else task.query_text),
-        "items kept of a ranking": "all" if task.depth is None else str(task.depth),
+        **(_ranked(task) if isinstance(task, Task) else {"settings that bear on it": ", ".join(task.uses)}),
         "version": str(task.version),
     }
     rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in told.items() if value)
     lines = [f"## {task.name}", f"{task.summary[:1].upper()}{task.summary[1:]}.", f"| | |\n| :-- | :-- |\n{rows}"]
     return "\n\n".join([*lines, about.notes] if about and about.notes else lines)
+
+
+def _ranked(task: Task) -> dict[str, str]:
+    return {
+        "measured by default": ", ".join(f"`{metric}`" for metric in task.default_metrics),
+        "profile": task.profile + "".join(f", {name}={value}" for name, value in task.conventions.items()),
+        "text of an item": str(task.text),
+        "text of a query": str(task.text if task.kind == "related" else task.query_text),
+        "items kept of a ranking": "all" if task.depth is None else str(task.depth),
+    }
 
 
 def _cell(text: str) -> str:

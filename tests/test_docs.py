@@ -14,7 +14,7 @@ from goldrank.cli.main import main
 from goldrank.cli.run_config import known_names
 from goldrank.io.collections import READERS
 from goldrank.metrics import PROFILES, REGISTRY
-from goldrank.tasks import TASKS
+from goldrank.tasks import TASKS, Task
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,9 +48,11 @@ def test_the_tasks_page_tells_source_licence_counts_and_text_of_every_task(gener
     for task in TASKS.values():
         section = page.split(f"\n## {task.name}\n")[1].split("\n## ")[0]
         assert task.about is not None
-        for told in (task.about.source, task.about.licence, task.about.counts, task.about.notes, str(task.text)):
+        for told in (task.about.source, task.about.licence, task.about.counts, task.about.notes):
             assert told in section
-        assert all(f"`{metric}`" in section for metric in task.default_metrics)
+        if isinstance(task, Task):
+            assert str(task.text) in section
+            assert all(f"`{metric}`" in section for metric in task.default_metrics)
         assert f"| version | {task.version} |" in section
         assert not task.about.original or f"profiles.md#{task.about.original}" in section
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -163,6 +164,11 @@ class Run(_Rows):
         return run
 
     @classmethod
+    def later(cls, make: Callable[[], Run]) -> Run:
+        """A run that is made when someone first looks at it, where hits are counted without it."""
+        return _LaterRun(make)
+
+    @classmethod
     def read(cls, path: Path, *, format: str | None = None) -> Run:
         """Read a file in any known format ("-" is standard input), recognised by its content."""
         from goldrank import io
@@ -253,6 +259,16 @@ class Run(_Rows):
         return hits if corpus is None else hits.within(corpus, self_dropped=drop_self)
 
 
+class _LaterRun(Run):
+    def __init__(self, make: Callable[[], Run]) -> None:
+        self._make, self._columns = make, None
+
+    @cached_property
+    def _mapping(self) -> dict[str, dict[str, float]]:  # type: ignore[override]
+        made = self._make()
+        return made.to_dict() if made._mapping is None else made._mapping
+
+
 def _is_mapping_of_dicts(data: Any) -> bool:
     return isinstance(data, dict) and bool(data) and all(isinstance(ranking, dict) for ranking in data.values())
 
@@ -263,6 +279,10 @@ def _refuse_disjoint(gold: Gold, run: Run) -> None:
         f"the gold {shorten(gold.queries[0])})",
         remedy="check that both use the same query ids and that gold and run are not swapped",
     )
+
+
+OWN = {"above": 2, "tied before": 1, "tied after": 0, "below": -1, "no item": -2}
+"""How a query's own entry can stand to a judged item; tied ones come before or after it in the order of the items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,6 +315,9 @@ class Hits:
     """Queries of the run that the gold does not have."""
     dropped_self: int = 0
     """Results taken out because their id was the query's."""
+    own: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    """Where the query's own entry, which the counts leave out, stands to each judged item: one of ``OWN``; empty
+    where that is not known or the counts hold it."""
 
     @property
     def query(self) -> NDArray[np.object_]:
@@ -350,6 +373,7 @@ class Hits:
             starts=np.concatenate(([0], np.cumsum(counts))),
             items=[item for item, kept in zip(self.items, keep.tolist(), strict=True) if kept],
             outside=self.outside[keep] if len(self.outside) else self.outside,
+            own=self.own[keep] if len(self.own) else self.own,
             **rows,
         )
 
@@ -362,6 +386,45 @@ class Hits:
             starts=np.concatenate(([0], np.cumsum(np.diff(self.starts)[keep]))),
             depth=self.depth[keep],
         )
+
+    @property
+    def is_own(self) -> NDArray[np.bool_]:
+        """Whether each judged item is the query itself."""
+        pairs = zip(np.array(self.queries, object)[self.query_index], self.items, strict=True)
+        return np.fromiter((query == item for query, item in pairs), bool, len(self))
+
+    def with_own(self) -> Hits:
+        """The same hits with the query's own entry among the rivals, where ``own`` says how it stands to each item."""
+        if not len(self.own):
+            return self
+        above, tied = self.own == OWN["above"], (self.own == OWN["tied before"]) | (self.own == OWN["tied after"])
+        query_first = np.fromiter((q > item for q, item in zip(self.query, self.items, strict=True)), bool, len(self))
+        held = np.zeros(len(self.queries), np.int64)
+        held[self.query_index[self.own != OWN["no item"]]] = 1
+        return replace(
+            self,
+            above=self.above + above,
+            tied=self.tied + tied,
+            tied_docid=self.tied_docid + (tied & query_first),
+            tied_input=self.tied_input + (self.own == OWN["tied before"]),
+            depth=self.depth + held,
+            dropped_self=0,
+            own=np.zeros(0, np.int8),
+        )
+
+    def set_aside(self, without: Hits) -> Hits:
+        """Of these hits and those counted *without* the query's own entry: the latter, but with the entry ranked where
+        it is itself a judged item, and with ``own`` to say how it stands to the others."""
+        is_own = self.is_own
+        tied = np.where(self.tied_input > without.tied_input, OWN["tied before"], OWN["tied after"])
+        own = np.where(self.above > without.above, OWN["above"], np.where(self.tied > without.tied, tied, OWN["below"]))
+        own[~self.found | is_own] = OWN["below"]
+        own[(self.depth == without.depth)[self.query_index]] = OWN["no item"]
+        columns = {
+            name: np.where(is_own, getattr(self, name), getattr(without, name))
+            for name in ("above", "tied", "tied_docid", "tied_input")
+        }
+        return replace(without, own=own.astype(np.int8), **columns)
 
     def __len__(self) -> int:
         return len(self.items)

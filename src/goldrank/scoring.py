@@ -10,7 +10,7 @@ from typing import Any
 
 from goldrank import stats
 from goldrank.errors import InputError
-from goldrank.hits import Floats, Gold, Hits, Run
+from goldrank.hits import Floats, Gold, Hits, Precision, Run
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
 from goldrank.metrics import profile as find_profile
 
@@ -197,12 +197,14 @@ def score_hits(
 
 def find_hits(gold: Gold, run: Run, conventions: Conventions, corpus: int | Collection[str] | None = None) -> Hits:
     """Count where the gold landed, as far as the conventions bear on the counting."""
-    return run.hits(
-        gold,
-        precision="float32" if conventions.precision == "float32" else "float64",
-        drop_self=conventions.self_matches in ("drop", "drop_results"),
-        corpus=corpus,
-    )
+    precision: Precision = "float32" if conventions.precision == "float32" else "float64"
+    if conventions.self_matches == "aside":
+        with_self, without = (
+            run.hits(gold, precision=precision, drop_self=drop, corpus=corpus) for drop in (False, True)
+        )
+        return with_self.set_aside(without)
+    drop = conventions.self_matches in ("drop", "drop_results")
+    return run.hits(gold, precision=precision, drop_self=drop, corpus=corpus)
 
 
 def as_gold(gold: Any) -> Gold:

@@ -170,3 +170,10 @@ def test_sif_weighs_by_rank_before_a_fit_and_by_counts_after(tmp_path):
     )
     common = np.linalg.svd(means)[2][0]
     np.testing.assert_allclose(encoder.encode_items(corpus), means - np.outer(means @ common, common), atol=1e-8)
+
+
+def test_covers_tells_which_texts_have_a_known_word_and_counts_nothing(tmp_path):
+    encoder = load(f"words:{write(tmp_path / 'file', PLAIN)}")
+    assert encoder.covers(["The cat", "zebra", "", "zebra dog"]).tolist() == [True, False, False, True]
+    assert encoder.covers([]).shape == (0,)
+    assert encoder.coverage.texts == 0

@@ -48,7 +48,11 @@ def test_expected_is_the_mean_over_all_orders(case, metric):
     np.testing.assert_allclose(value(gold, scores, metric, ties="expected"), np.mean(all_values), atol=1e-12)
 
 
-@given(tied_rankings(), st.sampled_from([m for m in METRICS if "residual" not in m and "judged" not in m]))
+# Over the hits retrieved, finding less can score more: the best order for that is not the one with the gold in front.
+MONOTONE = [m for m in METRICS if not any(part in m for part in ("residual", "judged", "denominator=hits"))]
+
+
+@given(tied_rankings(), st.sampled_from(MONOTONE))
 def test_optimistic_and_pessimistic_bound_what_any_order_gives(case, metric):
     scores, gold = case
     low, high = (value(gold, scores, metric, ties=ties) for ties in ("pessimistic", "optimistic"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -109,13 +109,15 @@ def test_large_samples_have_the_right_moments():
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60),
     st.integers(0, 2**32),
 )
+@example([0.0, 1.5e-274], 0)
+@example([0.0, 5e-324, 1e-310], 1)
 def test_means_are_those_of_the_counts_within_the_stated_bound(values, seed):
     column = np.array(values)
     n = len(column)
     counts = drawn_counts(n, 50, seed)
     means = bootstrap_means(column[:, None], resamples=50, seed=seed)[:, 0]
     exact = np.array([math.fsum(np.repeat(column, row)) / n for row in counts])
-    bound = np.ptp(column) * n * 2.0**-52 + 4 * np.finfo(float).eps * np.abs(column).max()
+    bound = np.ptp(column) * n * 2.0**-52 + 4 * np.finfo(float).eps * np.abs(column).max() + 5e-324
     assert (np.abs(means - exact) <= bound).all()
 
 

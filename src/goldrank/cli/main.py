@@ -18,6 +18,7 @@ COMMANDS = {
     "index": "build, search and describe an index of texts",
     "sensitivity": "how far every evaluator moves with similarity and transform alone",
     "audit": "what an approximate index does to the metric",
+    "meta": "which intrinsic evaluator predicts which downstream score",
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",
     "cache": "what encoded texts are kept, and removing them",

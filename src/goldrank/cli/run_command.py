@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Any
 
 from goldrank.cli import compare_command, numbers, options, results
@@ -13,7 +14,9 @@ from goldrank.errors import InputError
 from goldrank.measuring import FigureBoard, MeasuredMaterial
 from goldrank.metrics import CHOICES
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
+from goldrank.tasks.evalrank import from_pairs
 from goldrank.tasks.settings import SCORINGS
+from goldrank.tasks.task import OOV, task_of
 from goldrank.tasks.text_rule import PARTS
 from goldrank.tasks.worst import Miss, worst_queries
 
@@ -37,6 +40,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "-t", "--task", dest="tasks", nargs="+", action="extend", metavar="TASK", help="a name, NAME:PATH, or a path"
     )
+    made.add_argument("--from-pairs", metavar="FILE", help="make an EvalRank task of pairs with scores, and run it too")
+    made.add_argument("--top", type=float, default=0.25, metavar="SHARE", help="of these pairs are positives (0.25)")
+    made.add_argument("--reverse", action="store_true", help="let the second text of a positive pair ask too")
     made.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
     made.add_argument(
         "--metric", dest="metrics", action="append", metavar="METRIC", help="measure this instead of the task's own"
@@ -71,6 +77,7 @@ def _add_ranking(made: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--fit-on", metavar="F", help="what a transform learns from: corpus (default), evaluated, a file"
     )
+    group.add_argument("--oov", choices=tuple(OOV), help=_choices(OOV) + " (default: the task's)")
     group.add_argument("--scoring", choices=tuple(SCORINGS), help=_choices(SCORINGS) + " (default single)")
     group.add_argument("--depth", metavar="N|all", help="items kept of each ranking (default: the task's)")
     group.add_argument("--rerank", metavar="SCORER", help="order the top anew by a scorer of pairs")
@@ -96,6 +103,9 @@ def run(args: argparse.Namespace) -> int:
     if args.worst < 0:
         raise InputError(f"{args.worst} worst queries cannot be shown", remedy="give a number from 0 up")
     options.refuse_unwritable(args)
+    if args.from_pairs is not None:
+        made = task_of(from_pairs(args.from_pairs, args.top, args.reverse))
+        config = replace(config, tasks=[*config.tasks, made])
     if args.dry_run:
         options.emit(_dry_run(config, args.format), args)
         return 0
@@ -211,12 +221,17 @@ def _shortened(text: str, length: int = 80) -> str:
 def figures_grid(board: FigureBoard) -> Grid:
     """Models by figures, with superscripts for the models whose headline each significantly beats."""
     marks = dict(zip((one.model for one in board.outcomes), numbers.letters(len(board.outcomes)), strict=True))
+    # What is over a part of the data would make the table too wide; `runs show` has it.
+    names = [name for name in board.best.figures if ":" not in name]
     rows = []
     for outcome in board.outcomes:
         beaten = "".join(sorted(marks[worse] for worse in board.beaten_by(outcome.model)))
+        figures = outcome.stored.figures
         cells = [
-            Cell(f"{one['value']:.4f}", results.figure_bounds(one), beaten.translate(numbers.SUPERSCRIPTS) * (at == 0))
-            for at, one in enumerate(outcome.stored.figures.values())
+            Cell(f"{figures[name]['value']:.4f}", results.figure_bounds(figures[name]), superscript)
+            for name, superscript in zip(
+                names, [beaten.translate(numbers.SUPERSCRIPTS)] + [""] * len(names), strict=False
+            )
         ]
         rows.append([Cell(f"{marks[outcome.model]} {outcome.model}"), *cells, Cell(outcome.stored.key)])
     first = board.best
@@ -225,10 +240,12 @@ def figures_grid(board: FigureBoard) -> Grid:
     notes.append(
         f"Over {first.headline.count} of {len(board.material.data)} in the data; intervals by {first.headline.method}."
     )
-    notes += list(dict.fromkeys(f"{one.model}: {remark}." for one in board.outcomes for remark in one.remarks))
+    known = list(board.material.data.remarks)
+    notes += [f"Data: {remark}." for remark in known]
+    notes += [f"{one.model}: {remark}." for one in board.outcomes for remark in one.remarks if remark not in known]
     notes += [f"Not stored, and not measured: {', '.join(board.missing)}."] if board.missing else []
     title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
-    return Grid(["model", *first.figures, "stored as"], rows, title, notes)
+    return Grid(["model", *names, "stored as"], rows, title, notes)
 
 
 def _figures_json(board: FigureBoard) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from goldrank.metrics import CHOICES
 from goldrank.running import OVERWRITE, Measures
 from goldrank.scoring import Bootstrap
 from goldrank.tasks.settings import Settings
+from goldrank.tasks.task import Task
 from goldrank.tasks.text_rule import TextRule
 
 _LISTS = ("models", "tasks", "metrics")
@@ -26,7 +27,7 @@ class RunConfig:
     """Everything a run is made of."""
 
     models: list[str]
-    tasks: list[str]
+    tasks: list[str | Task]
     settings: Settings
     measures: Measures
     overwrite: str = "missing"
@@ -121,6 +122,7 @@ def _checked(given: _Given) -> RunConfig:
         scoring=given.take("scoring", str, "single"),
         transform=given.take("transform", str, "none"),
         fit_on=given.take("fit_on", str, "corpus"),
+        oov=given.take("oov", str, None),
         depth=_depth(given),
         rerank=given.take("rerank", str, None),
         rerank_depth=given.take("rerank_depth", int, 100),
@@ -140,7 +142,7 @@ def _checked(given: _Given) -> RunConfig:
         _bootstrap(given, settings.seed),
         float(given.take("alpha", (int, float), _STATISTICS["alpha"])),
     )
-    return RunConfig(lists["models"], lists["tasks"], settings, measures, overwrite, given.take("store", str, None))
+    return RunConfig(lists["models"], [*lists["tasks"]], settings, measures, overwrite, given.take("store", str, None))
 
 
 def _texts(given: _Given, name: str) -> list[str]:

@@ -74,6 +74,11 @@ class Words(BatchEncoder):
         """The words of a text as they are looked up."""
         return self._tokens(text) if self._lower else text.split()
 
+    def covers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Which texts have a word that is known; nothing is encoded or added to the coverage."""
+        row = self._vectors.row
+        return np.array([any(word in row for word in self.split(text)) for text in checked_texts(texts)], np.bool_)
+
     def _known(self, texts: list[str]) -> list[list[int]]:
         row, seen = self._vectors.row, self.coverage
         known = []

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -279,8 +278,8 @@ class Counter:
             here = np.flatnonzero((left_out >= block.start) & (left_out < block.stop))
             signs[left_out[here] - block.start, here] = -1
         tied = signs == 0
-        ranks, numbers = self._id_ranks[block.start : block.stop], np.arange(block.start, block.stop)
-        by_docid = tied & (ranks[:, None] > self._id_ranks[gold])
+        ranks, numbers = self._items.id_ranks[block.start : block.stop], np.arange(block.start, block.stop)
+        by_docid = tied & (ranks[:, None] > self._items.id_ranks[gold])
         by_input = tied & (numbers[:, None] < gold)
         self._add(rows, *(count_columns(mask) for mask in (signs > 0, tied, by_docid, by_input)))
 
@@ -349,16 +348,8 @@ class Counter:
         if len(items) <= _FEW_IDS:
             pairs = zip(items.tolist(), others.tolist(), strict=True)
             return np.array([self._items.name(item) > self._items.name(other) for item, other in pairs], bool)
-        after: Mask = self._id_ranks[items] > self._id_ranks[others]
+        after: Mask = self._items.id_ranks[items] > self._items.id_ranks[others]
         return after
-
-    @cached_property
-    def _id_ranks(self) -> Ints:
-        """The place of each item when sorted by id; code points sort as the bytes of UTF-8 do."""
-        ids = self._items.ids
-        ranks = np.empty(len(ids), np.int64)
-        ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-        return ranks
 
     def _buffer(self, name: str, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
         """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""

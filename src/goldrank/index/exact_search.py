@@ -200,9 +200,8 @@ def _best(numbers: Ints, scores: Floats, items: Vectors, k: int, squared: bool) 
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     if (ranked[1:] == ranked[:-1]).any():
-        # Ids decide only where scores are equal, which is rare, and sorting strings is slow.
-        by_id = sorted(range(len(numbers)), key=lambda place: items.name(int(numbers[place])), reverse=True)
-        order = np.array(by_id, np.int64)[np.argsort(-scores[by_id], kind="stable")]
+        # Ids decide only where scores are equal, which is rare; to sort all of them takes a while, but once.
+        order = np.lexsort((-items.id_ranks[numbers], -scores))
     return numbers[order[:k]], scores[order[:k]]
 
 

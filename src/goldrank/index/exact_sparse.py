@@ -136,7 +136,7 @@ class SparseExactIndex(ExactIndex):
             for item, row in zip(*np.nonzero(near & ~tied), strict=True):
                 sign = self._exact_sign(asked, int(part.column[row]), int(items[item]), int(part.gold[row]))
                 above[item, row], tied[item, row] = sign > 0, sign == 0
-            ranks = self._id_ranks
+            ranks = self._items.id_ranks
             counts.above[rows] += count_columns(above)
             counts.tied[rows] += count_columns(tied)
             counts.tied_docid[rows] += count_columns(tied & (ranks[items][:, None] > ranks[part.gold]))
@@ -157,7 +157,7 @@ class SparseExactIndex(ExactIndex):
                 wanted = min(int(k) + exclude_self, len(self))
                 floor = np.partition(values, -wanted)[-wanted]
                 chosen = np.flatnonzero(values >= floor)
-                chosen = chosen[np.lexsort((-self._id_ranks[chosen], -values[chosen]))]
+                chosen = chosen[np.lexsort((-self._items.id_ranks[chosen], -values[chosen]))]
                 shown = self._shown(asked, column, chosen, values)
                 kept = [(self.ids[n], s) for n, s in shown if not (exclude_self and self.ids[n] == name)]
                 ranking[name] = dict(kept[: int(k)])
@@ -196,9 +196,3 @@ class SparseExactIndex(ExactIndex):
         terms = np.unique(np.concatenate([row.indices for row in rows]))
         query, left, right = (np.asarray(row[:, terms].toarray()) for row in rows)
         return int(difference_signs(query, left, right, squared=self.similarity == "l2")[0])
-
-    @cached_property
-    def _id_ranks(self) -> Ints:
-        ranks = np.empty(len(self), np.int64)
-        ranks[sorted(range(len(self)), key=self.ids.__getitem__)] = np.arange(len(self))
-        return ranks

@@ -68,6 +68,14 @@ class Vectors:
         return str(row) if self._numbered else self.ids[row]
 
     @cached_property
+    def id_ranks(self) -> Ints:
+        """The place of each row when sorted by id; code points sort as the bytes of UTF-8 do."""
+        ids = self.ids
+        ranks = np.empty(len(ids), np.int64)
+        ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+        return ranks
+
+    @cached_property
     def _position(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.ids)}
 

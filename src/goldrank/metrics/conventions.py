@@ -28,8 +28,14 @@ CHOICES: dict[str, dict[str, str]] = {
         "keep": "a result whose id is the query's counts like any other",
         "drop": "the query's own id is taken out of ranking and gold",
         "drop_results": "the query's own id is taken out of the ranking but stays in the gold, as in BEIR",
+        "aside": "the query's own id is no rival of others; where it is gold itself, it is ranked among the others",
         "first": "whatever stands first is taken to be the query and dropped, as in SDR",
         "implied": "one item above the gold is taken to be the query: rank = max(1, items above), as in EvalRank",
+    },
+    "positives": {
+        "rivals": "other gold of the query counts among the rivals of each gold item, as in any ranking",
+        "filtered": "metrics that rank each gold item by itself (hits, mrr(of=all), mean_rank, mpr) leave the query's "
+        "other gold out of its rivals, as link predictors do",
     },
     "unjudged": {
         "nonrelevant": "items without a judgment count as not relevant",
@@ -51,6 +57,7 @@ class Conventions:
     precision: str = "float64"
     missing: str = "zero"
     self_matches: str = "keep"
+    positives: str = "rivals"
     unjudged: str = "nonrelevant"
     outside: str = "keep"
     depth: int | None = None

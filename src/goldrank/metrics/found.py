@@ -57,7 +57,7 @@ def _hit_rate(p: Placement, k: int | None, rel: float | None) -> Values:
 
 def _hits(p: Placement, k: int | None, rel: float | None) -> Values:
     relevant = p.is_relevant(p.grade, rel)
-    found = p.total(p.query[relevant], share_within(p.alone[relevant], p.size[relevant], k))
+    found = p.total(p.query[relevant], share_within(p.alone[relevant], p.alone_size[relevant], k))
     gold = p.relevant_count(rel)
     return Values(ratio(found, gold), weights=gold)
 

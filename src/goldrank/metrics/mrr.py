@@ -50,7 +50,7 @@ def _over_all_gold(
 ) -> Values:
     relevant = p.is_relevant(p.grade, rel)
     query = p.query[relevant]
-    total = p.total(query, mean_over_span(p.alone[relevant], p.size[relevant], k, reciprocal, cumulative))
+    total = p.total(query, mean_over_span(p.alone[relevant], p.alone_size[relevant], k, reciprocal, cumulative))
     gold = p.total(query) if unfound == "skip" else p.relevant_count(rel)
     return Values(ratio(total, gold), weights=gold)
 

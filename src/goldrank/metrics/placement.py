@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,10 @@ class Placement:
     alone: Ints
     """The start each found item has when it is judged by itself: it differs from ``start`` only under
     ``optimistic`` and ``pessimistic``, where several tied gold items cannot all be first (or last) at once but
-    a metric that pools over gold items asks for each on its own."""
+    a metric that pools over gold items asks for each on its own, and under ``positives=filtered``, where other gold
+    is no rival."""
+    alone_size: Ints
+    """The size of its span when it is judged by itself."""
     grade: Floats
     gold_query: Ints
     gold_grade: Floats
@@ -94,12 +98,15 @@ def place(hits: Hits, conventions: Conventions) -> Placement:
     if conventions.unjudged == "drop":
         hits = _condense(hits)
     query, found = hits.query_index, hits.found
-    start, alone, size = _spans(hits, conventions.ties)
-    depth = hits.depth
+    shared = _with_own_gold(hits) if conventions.self_matches == "aside" else hits
+    start, _, size = _spans(shared, conventions.ties)
+    judged_alone = _without_other_positives(hits) if conventions.positives == "filtered" else hits
+    _, alone, alone_size = _spans(judged_alone, conventions.ties)
+    depth = shared.depth
     if conventions.self_matches == "implied":
         start, alone = np.maximum(start - 1, 0), np.maximum(alone - 1, 0)
     elif conventions.self_matches == "first":
-        start, alone = start - 1, alone - 1
+        start, alone = start - 1, np.maximum(alone - 1, 0)
         found = found & (start >= 0)
         depth = np.maximum(depth - 1, 0)
     if conventions.depth is not None:
@@ -113,6 +120,7 @@ def place(hits: Hits, conventions: Conventions) -> Placement:
         start=start[rows],
         size=size[rows],
         alone=alone[rows],
+        alone_size=alone_size[rows],
         grade=hits.grade[rows],
         gold_query=query,
         gold_grade=hits.grade,
@@ -132,7 +140,15 @@ def _candidates(hits: Hits, self_matches: str) -> Ints | None:
 
 
 def _select(hits: Hits, conventions: Conventions) -> Hits:
-    """Leave out the queries and gold items that the conventions leave out."""
+    """Leave out the queries and gold items that the conventions leave out, and the query's own entry or not."""
+    if conventions.self_matches in ("keep", "first", "implied"):
+        if conventions.self_matches != "keep" and hits.dropped_self and not len(hits.own):
+            raise InputError(
+                f"self_matches={conventions.self_matches} needs the query itself in its ranking, but these hits were "
+                "counted without it",
+                remedy="count them again with it, or choose self_matches=drop",
+            )
+        hits = hits.with_own()
     empty = hits.depth == 0
     if conventions.missing == "error" and empty.any():
         raise InputError(
@@ -142,8 +158,10 @@ def _select(hits: Hits, conventions: Conventions) -> Hits:
         )
     if conventions.missing == "skip":
         hits = hits.keep_queries(~empty)
+    if conventions.self_matches == "drop_results" and len(hits.own):
+        hits = replace(hits, above=np.where(hits.is_own, -1, hits.above))
     if conventions.self_matches == "drop":
-        own = np.fromiter((q == item for q, item in zip(hits.query, hits.items, strict=True)), bool, len(hits))
+        own = hits.is_own
         hits = hits.keep_rows(~own) if own.any() else hits
     if len(hits.outside) and hits.outside.any():
         if conventions.outside == "drop":
@@ -152,6 +170,56 @@ def _select(hits: Hits, conventions: Conventions) -> Hits:
             inside = np.bincount(hits.query_index[~hits.outside], minlength=len(hits.queries))
             hits = hits.keep_queries(inside > 0)
     return hits
+
+
+def _with_own_gold(hits: Hits) -> Hits:
+    """The query's own entry in the ranking of those queries whose gold it is, so that all their gold is in one."""
+    own = hits.is_own & hits.found
+    if not len(hits.own) or not own.any():
+        return hits
+    chosen = np.zeros(len(hits.queries), bool)
+    chosen[hits.query_index[own]] = True
+    kept, rows = hits.with_own(), chosen[hits.query_index]
+    columns: dict[str, Any] = {
+        name: np.where(rows, getattr(kept, name), getattr(hits, name))
+        for name in ("above", "tied", "tied_docid", "tied_input")
+    }
+    return replace(hits, depth=np.where(chosen, kept.depth, hits.depth), **columns)
+
+
+def _without_other_positives(hits: Hits) -> Hits:
+    """Each gold item's counts less the query's other gold items above it and tied with it.
+
+    Hits tell that by themselves: of two items of a query, the one with fewer items above it stands above the other,
+    and items with equally many are tied.
+    """
+    # Counts that leave the query's own entry out do not compare with those of the entry itself.
+    told, left_out = hits.with_own(), hits.is_own if len(hits.own) else np.zeros(len(hits), bool)
+    query, positive = hits.query_index, hits.found & (hits.grade > 0)
+    rival = positive & ~left_out
+    columns: dict[str, Any] = {}
+    for name in ("tied_docid", "tied_input"):
+        above, tied, before = _tally(query, told.above, getattr(told, name), rival)
+        columns |= {"above": hits.above - above, "tied": hits.tied - tied, name: getattr(hits, name) - before}
+    for name, column in columns.items():
+        columns[name] = np.where(positive, column, getattr(hits, name))
+    return replace(hits, **columns)
+
+
+def _tally(query: Ints, above: Ints, among: Ints, counted: Mask) -> tuple[Ints, Ints, Ints]:
+    """For each row, how many of its query's other *counted* rows stand above it, are tied with it, and come before it
+    in the order that *among* gives the tie."""
+    order = np.lexsort((among, above, query))
+    new_query = np.diff(query[order], prepend=-1) != 0
+    new_tie = new_query | (np.diff(above[order], prepend=-2) != 0)
+    tie, chosen = np.cumsum(new_tie) - 1, counted[order].astype(np.int64)
+    passed = np.cumsum(chosen) - chosen
+    at_query = passed[np.flatnonzero(new_query)[np.cumsum(new_query) - 1]]
+    at_tie = passed[np.flatnonzero(new_tie)[tie]]
+    in_tie = np.bincount(tie, chosen).astype(np.int64)[tie]
+    tallies = np.empty((3, len(order)), np.int64)
+    tallies[:, order] = at_tie - at_query, in_tie - chosen, passed - at_tie
+    return tallies[0], tallies[1], tallies[2]
 
 
 def _condense(hits: Hits) -> Hits:

@@ -40,7 +40,7 @@ def _last_rank(p: Placement) -> Floats:
 def _summed_ranks(p: Placement, rel: float | None, absent: Floats) -> tuple[Floats, Floats]:
     relevant = p.is_relevant(p.grade, rel)
     query = p.query[relevant]
-    ranks = p.alone[relevant] + (p.size[relevant] + 1) / 2
+    ranks = p.alone[relevant] + (p.alone_size[relevant] + 1) / 2
     return p.total(query, ranks) + absent * _last_rank(p), p.total(query) + absent
 
 
@@ -84,7 +84,7 @@ def _mpr(
     query = p.query[relevant]
     scale = _scale(p, over, rel)
     weight = p.grade[relevant] if weights == "grade" else np.ones(len(query))
-    places = p.alone[relevant] + (p.size[relevant] - 1) / 2 + origin
+    places = p.alone[relevant] + (p.alone_size[relevant] - 1) / 2 + origin
     total = p.total(query, weight * ratio(places, scale[query])) + absent * ratio(_last_rank(p) - 1 + origin, scale)
     count = p.total(query, weight) + absent
     return Values(_undefined_where_empty(total, count), weights=count if average == "pairs" else None)

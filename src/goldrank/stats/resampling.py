@@ -41,6 +41,7 @@ _PRODUCT_BLOCK = 1 << 16
 # Standard deviations by which the Poisson totals are aimed below n: more means more topping up, fewer means
 # more rows discarded; the cost is flat around here.
 _MARGIN = 2.5
+_TINY, _SCALED_UP = 2.0**-800, 600
 
 
 def count_chunks(n: int, *, resamples: int, seed: int = 0) -> Iterator[Counts]:
@@ -77,7 +78,7 @@ def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) 
     Returns:
         (resamples, m). Each mean is within ``spread * n * 2**-52`` of the exact mean of the resample, where
         spread is the column's maximum less its minimum (2e-12 of the spread for 7,000 queries, 2e-10 for a
-        million).
+        million), or within the smallest number there is.
 
     >>> means = bootstrap_means(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]]), resamples=1000)
     >>> means.shape, bool(np.allclose(means[:, 1], 1 + 2 * means[:, 0]))
@@ -86,7 +87,9 @@ def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) 
     columns = np.asarray(columns, dtype=np.float64)
     n, m = columns.shape
     means = np.empty((resamples, m))
-    low, unit, ticks = _fixed_point(columns)
+    # A unit of tiny values would underflow; they are so small that they can be scaled up, without rounding.
+    tiny = np.where(np.abs(columns).max(axis=0, initial=0) < _TINY, _SCALED_UP, 0)
+    low, unit, ticks = _fixed_point(np.ldexp(columns, tiny) if tiny.any() else columns)
     # An even number of rows suits the vector registers: BLAS is faster with an idle one more.
     padded = np.pad(ticks, ((0, 0), (0, m % 2)))
     start = 0
@@ -97,7 +100,7 @@ def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) 
     means /= n
     means *= unit
     means += low
-    return means
+    return np.ldexp(means, -tiny) if tiny.any() else means
 
 
 def bootstrap_medians(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
@@ -204,6 +207,6 @@ def _fixed_point(columns: Floats) -> tuple[Floats, Floats, Floats]:
         )
     # A power of two at least as large as the spread: dividing by it does not round, so values on a binary
     # grid (0, 1/2, 1) stay on it and equal sums stay equal.
-    exponent = np.maximum(np.frexp(spread)[1], -900)  # a smaller unit would underflow
+    exponent = np.frexp(spread)[1]
     unit = np.ldexp(1.0, exponent - (53 - math.ceil(math.log2(n))))
     return low, unit, np.rint((columns - low) / unit)

@@ -34,12 +34,13 @@ def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
     needs = []
     if conventions.precision != hits.precision:
         needs.append(f"precision={conventions.precision}, as its hits were counted at {hits.precision}")
-    if conventions.self_matches in ("drop", "drop_results") and not without_self:
+    if conventions.self_matches in ("drop", "drop_results", "aside") and not without_self:
         needs.append(f"{asked}, as its hits were counted with the query itself in the rankings")
-    wants_self = without_self and conventions.self_matches in ("first", "implied")
+    knows_self = len(hits.own) > 0
+    wants_self = without_self and not knows_self and conventions.self_matches in ("first", "implied")
     if wants_self:
         needs.append(f"{asked}, as its hits were counted with the query itself taken out")
-    may_keep_self = without_self and conventions.self_matches == "keep"
+    may_keep_self = without_self and not knows_self and conventions.self_matches == "keep"
     if not needs and not may_keep_self:
         return Counted(hits)
     run = stored.run()
@@ -59,7 +60,7 @@ def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
 
 
 def _was_counted_without_self(stored: StoredRun, hits: Hits) -> bool:
-    dropped = stored.conventions.get("self_matches") in ("drop", "drop_results")
+    dropped = stored.conventions.get("self_matches") in ("drop", "drop_results", "aside")
     return dropped or bool(stored.inputs.get("exclude_self")) or hits.dropped_self > 0
 
 

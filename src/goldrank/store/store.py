@@ -238,7 +238,8 @@ def _values(record: Record) -> dict[str, Any]:
         "created": datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         "queries": 0 if record.hits is None else len(record.hits.queries),
         "judged": 0 if record.hits is None else len(record.hits.items),
-        "figures": canonical_json(record.figures, "figures"),
+        # In their order, of which the first is the headline.
+        "figures": json.dumps(record.figures),
         "seconds": float(seconds) if isinstance(seconds, (int, float)) else None,
     }
 

@@ -24,6 +24,8 @@ def dump_hits(hits: Hits) -> bytes:
     """A Parquet file of *hits*."""
     lists: dict[str, Any] = {"item": _texts(hits.items), "grade": np.asarray(hits.grade, np.float64)}
     lists |= {name: np.asarray(getattr(hits, name), np.int64) for name in _COUNTS}
+    if len(hits.own):
+        lists["own"] = np.asarray(hits.own, np.int8)
     if len(hits.outside):
         lists["outside"] = np.asarray(hits.outside, bool)
     about = {
@@ -49,6 +51,7 @@ def load_hits(data: bytes, where: str) -> Hits:
         outside=lists.get("outside", np.zeros(0, bool)),
         ignored_queries=about["ignored_queries"],
         dropped_self=about["dropped_self"],
+        own=lists.get("own", np.zeros(0, np.int8)),
         **{name: lists[name] for name in _COUNTS},
     )
 

@@ -8,7 +8,10 @@ from pathlib import Path
 from goldrank.errors import InputError, unknown_name
 from goldrank.io.collections import Collection, read_collection
 from goldrank.tasks import sources
+from goldrank.tasks.evalrank import EVALRANK_TASKS
 from goldrank.tasks.measurement import MeasuredTask
+from goldrank.tasks.probe import PROBE_TASKS, probe_of
+from goldrank.tasks.similarity import SIMILARITY_TASKS
 from goldrank.tasks.task import About, Task, task_of
 from goldrank.tasks.text_rule import TextRule
 
@@ -169,11 +172,12 @@ _ALL = (
     ),
 )
 
-TASKS: dict[str, Task | MeasuredTask] = {task.name: task for task in _ALL}
+_EVERY: tuple[Task | MeasuredTask, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_TASKS, *PROBE_TASKS)
+TASKS: dict[str, Task | MeasuredTask] = {task.name: task for task in _EVERY}
 
 
 def find_task(asked: str | Path | Task | MeasuredTask | Collection) -> Task | MeasuredTask:
-    """The task that a text names: ``wines``, ``cranfield:PATH``, ``irds:NAME``, ``hf:NAME`` or a path.
+    """The task that a text names: ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME`` or a path.
 
     >>> find_task("wines").kind
     'related'
@@ -191,6 +195,8 @@ def find_task(asked: str | Path | Task | MeasuredTask | Collection) -> Task | Me
     name, colon, path = text.partition(":")
     if colon and name in TASKS:
         return _at(TASKS[name], path)
+    if name == "probe" and path:
+        return probe_of(Path(path).expanduser())
     if text.startswith(("irds:", "hf:")) or Path(text).expanduser().exists():
         return _from_path(text)
     if any(mark in text for mark in ("/", "\\")) or text.startswith("."):
@@ -208,6 +214,7 @@ def _at(task: Task | MeasuredTask, path: str) -> Task | MeasuredTask:
             raise InputError(f"the data of {task.name} is built in", remedy=f"write {task.name} without a path")
         return replace(task, read=lambda split: read_at(where, split))
     known = {"cranfield": "smart", "cisi": "smart", "time": "smart"}
+    known |= {task.name: "evalrank" for task in EVALRANK_TASKS}
     known |= {"wikipedia-wines": "wiki", "wikipedia-games": "wiki"} | dict.fromkeys(sources.BEIR_CHECKSUMS, "beir")
     return replace(
         task,

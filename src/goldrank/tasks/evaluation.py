@@ -159,7 +159,7 @@ def prepared_model(model: Any, settings: Settings) -> Model:
 
 
 # What does not bear on a model that ranks without vectors of its own.
-_OF_VECTORS = ("similarity", "index", "scoring", "transform", "fit_on")
+_OF_VECTORS = ("similarity", "index", "scoring", "transform", "fit_on", "oov")
 
 
 def inputs_of(material: Material, model: Model) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def inputs_of(material: Material, model: Model) -> dict[str, Any]:
     inputs = {**material.inputs(), "model": model.spec, "model_identity": model.identity}
     if not model.uses_vectors:
         for name in _OF_VECTORS:
-            inputs.pop(name)
+            inputs.pop(name, None)
     return inputs
 
 

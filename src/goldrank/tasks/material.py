@@ -62,6 +62,11 @@ class Material:
             return self.settings.query_text
         return self.text_rule if self.collection.related else self.task.query_text
 
+    @property
+    def asks_with_items(self) -> bool:
+        """Whether a query's text is that of the item with its id, so that one vector serves both."""
+        return self.collection.related and self.query_rule == self.text_rule
+
     @cached_property
     def asked(self) -> list[Document]:
         """The queries, in the order of the gold."""
@@ -114,6 +119,11 @@ class Material:
         everything = len(self.item_ids)
         return everything if asked is None or isinstance(asked, str) else min(asked, everything)
 
+    @property
+    def oov(self) -> str:
+        """What becomes of texts without a known word."""
+        return self.settings.oov or self.task.oov
+
     @cached_property
     def empty_texts(self) -> tuple[int, int]:
         """How many items and how many asked queries have an empty text."""
@@ -124,6 +134,11 @@ class Material:
         """What of the data decides a result."""
         settings = self.settings.as_dict()
         settings |= {"text": self.text_rule.as_dict(), "query_text": self.query_rule.as_dict(), "depth": self.depth}
+        if self.oov == "keep":
+            # As it was before there was a choice, so that results stored then are found.
+            settings.pop("oov")
+        else:
+            settings["oov"] = self.oov
         if len(self.gold) == len(self.collection.gold.queries):
             # Nothing was drawn, so the seed cannot have moved anything.
             settings.pop("seed")

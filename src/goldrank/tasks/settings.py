@@ -9,6 +9,7 @@ from typing import Any
 from goldrank.errors import InputError, unknown_name
 from goldrank.index.exact import RANKABLE
 from goldrank.index.multivector import SCORERS
+from goldrank.tasks.task import OOV
 from goldrank.tasks.text_rule import TextRule
 from goldrank.vectors.transforms import FIT_ON, Pipeline
 
@@ -37,6 +38,8 @@ class Settings:
     transform: str = "none"
     fit_on: str = "corpus"
     """What a transform learns from: ``corpus``, ``evaluated``, or a file of texts."""
+    oov: str | None = None
+    """What becomes of texts of which the model knows no word, one of ``OOV``; None for the task's own."""
     depth: int | str | None = None
     """Items kept of each ranking; ``all``, or None for the task's own."""
     rerank: str | None = None
@@ -66,6 +69,8 @@ class Settings:
                 f"the index {self.index} holds one vector for each document, {self.scoring} compares many",
                 remedy="leave the index at exact",
             )
+        if self.oov is not None and self.oov not in OOV:
+            raise unknown_name("treatment of unknown words", self.oov, OOV, f"one of {', '.join(OOV)}")
         Pipeline.parse(self.transform)
         if self.fit_on not in FIT_ON and not Path(self.fit_on).is_file():
             raise InputError(
@@ -90,7 +95,7 @@ class Settings:
 
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("similarity", "index", "scoring", "transform", "fit_on"), (str,)),
-    **dict.fromkeys(("rerank", "split"), (str, type(None))),
+    **dict.fromkeys(("rerank", "split", "oov"), (str, type(None))),
     **dict.fromkeys(("rerank_depth", "seed"), (int,)),
     **dict.fromkeys(("text", "query_text"), (TextRule, type(None))),
     "depth": (int, str, type(None)),

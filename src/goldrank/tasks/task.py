@@ -9,16 +9,31 @@ from typing import Literal
 from goldrank.io.collections import Collection
 from goldrank.tasks.text_rule import TextRule
 
-Kind = Literal["retrieval", "related"]
+Kind = Literal["retrieval", "related", "evalrank"]
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     "retrieval": ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10"),
     # A ranking by shared words may leave gold out, which then stands behind everything.
     "related": ("mrr", "mpr(unfound=last)", "recall@10", "recall@100", "ndcg@10"),
+    # Over positive pairs; what a model has no vector for stands behind everything.
+    "evalrank": ("mrr(of=all)", "mean_rank(unfound=last)", "hits@1", "hits@3", "hits@5", "hits@10", "hits@15"),
 }
-DEPTHS: dict[Kind, int | None] = {"retrieval": 1000, "related": None}
-# The query is one of the items there, and would always find itself.
-CONVENTIONS: dict[Kind, dict[str, str]] = {"retrieval": {}, "related": {"self_matches": "drop"}}
+# Where pairs are ranked by vectors, ranks are counted over all items whatever the depth.
+DEPTHS: dict[Kind, int | None] = {"retrieval": 1000, "related": None, "evalrank": 1000}
+CONVENTIONS: dict[Kind, dict[str, str]] = {
+    "retrieval": {},
+    # The query is one of the items there, and would always find itself.
+    "related": {"self_matches": "drop"},
+    # Vectors that are all the same score at chance.
+    "evalrank": {"self_matches": "aside", "ties": "expected"},
+}
+OOV = {
+    "keep": "texts without a known word have the vector that the model gives, mostly zero, and are ranked by it",
+    "miss": "gold is missed where it or its query has no known word; other such items stand behind all that is known",
+    "skip": "gold is left out where it or its query has no known word; other such items stand behind all that is known",
+    "mean": "texts without a known word have the mean of what the transform learnt from, or else of the known items",
+}
+"""What becomes of texts of which the model knows no word, where it can tell (``covers``)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,8 @@ class Task:
     """Data and recipe: what is ranked, for what, how texts are built, and what is measured.
 
     A *retrieval* task asks with queries; in a *related* one all articles are items, those with labels are also the
-    queries, and each is kept out of its own ranking by its id.
+    queries, and each is kept out of its own ranking by its id. An *evalrank* task is related too: its gold are pairs,
+    each ranked on its own.
     """
 
     name: str
@@ -67,6 +83,11 @@ class Task:
         return DEPTHS[self.kind]
 
     @property
+    def oov(self) -> str:
+        """What becomes of texts without a known word, one of ``OOV``."""
+        return "miss" if self.kind == "evalrank" else "keep"
+
+    @property
     def conventions(self) -> Mapping[str, str]:
         """What differs from the standard profile because of how the task is built."""
         return CONVENTIONS[self.kind]
@@ -75,6 +96,8 @@ class Task:
 def task_of(collection: Collection, name: str | None = None) -> Task:
     """The task that a collection at hand makes."""
     kind: Kind = "related" if collection.related else "retrieval"
+    if collection.format == "evalrank":
+        kind = "evalrank"
     # A topic's description and narrative say what would be relevant; the title is what is asked.
     asked = TextRule(("title",)) if collection.format == "trec" else TextRule()
     summary = f"{collection.format} data"

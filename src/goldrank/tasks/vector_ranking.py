@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -15,12 +16,17 @@ from goldrank.index.base import build, checked_similarity
 from goldrank.index.exact import exact_index
 from goldrank.index.exact_vectors import default_threads, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
+from goldrank.metrics import profile as find_profile
+from goldrank.scoring import agree, find_hits
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
+from goldrank.tasks.own_entries import hits_beside_own
+from goldrank.tasks.vocabulary import Vocabulary, with_mean
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
 
-# A full ranking of every query up to this many results is kept whole; beyond it only its top is, and gold is counted.
+# A full ranking of every query up to this many results is kept whole; beyond it gold is counted, and the top is there
+# for those who look.
 MOST_RESULTS = 20_000_000
 _TOP = 1000
 _NORMALISED_AT_ONCE = 1 << 12
@@ -32,12 +38,41 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | N
     if material.settings.scoring != "single":
         return _rank_pieces(encode, material)
     by_id = getattr(encoder, "by", None) == "id"
+    vocabulary = Vocabulary.of(encoder, material)
     batches = [material.item_ids] if by_id else material.item_batches()
     items = _stacked((encode(batch, "item") for batch in batches), len(material.item_ids))
-    queries = encode(material.query_ids if by_id else material.query_texts, _query_side(material))
-    items, queries, remarks = _transformed(items, queries, encode, material)
-    run, hits = _searched(items, queries, material, owned=encode.gives_copies)
+    if material.asks_with_items:
+        queries = items[_rows_of(material.query_ids, material.item_ids)]
+    else:
+        queries = encode(material.query_ids if by_id else material.query_texts, _query_side(material))
+    sides = _Sides(items, material.item_ids, queries, material.query_ids)
+    if vocabulary is not None:
+        sides = sides.only(vocabulary)
+        if not len(sides.item_ids) or not len(sides.query_ids):
+            return _nothing_known(vocabulary, material)
+    sides, remarks = _transformed(sides, vocabulary, encode, material)
+    run, hits = _searched(sides, vocabulary, material, owned=encode.gives_copies)
     return run, hits, remarks
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """The vectors of items and queries with their ids."""
+
+    items: Any
+    item_ids: list[str]
+    queries: Any
+    query_ids: list[str]
+
+    def only(self, vocabulary: Vocabulary) -> _Sides:
+        """Those of which the model knows a word."""
+        items, queries = np.flatnonzero(vocabulary.items), np.flatnonzero(vocabulary.queries)
+        item_ids = [self.item_ids[row] for row in items.tolist()]
+        return _Sides(self.items[items], item_ids, self.queries[queries], [self.query_ids[row] for row in queries])
+
+    def changed(self, change: Callable[[Any], Any]) -> _Sides:
+        """The same with other vectors."""
+        return replace(self, items=change(self.items), queries=change(self.queries))
 
 
 def _query_side(material: Material) -> Side:
@@ -63,50 +98,97 @@ def _stacked(parts: Iterable[Any], count: int) -> Any:
     return whole
 
 
-def _transformed(items: Any, queries: Any, encode: Encoding, material: Material) -> tuple[Any, Any, list[str]]:
-    settings = material.settings
-    pipeline = Pipeline.parse(settings.transform)
-    if not pipeline.steps:
-        return items, queries, []
-    if pipeline.learns:
-        pipeline.fit(_fitting_rows(items, queries, encode, material))
-    return pipeline.apply(items), pipeline.apply(queries), list(pipeline.notes)
+def _transformed(
+    sides: _Sides, vocabulary: Vocabulary | None, encode: Encoding, material: Material
+) -> tuple[_Sides, list[str]]:
+    pipeline = Pipeline.parse(material.settings.transform)
+    learnt_from, remarks = sides.items, []
+    if pipeline.steps:
+        if pipeline.learns:
+            learnt_from = _fitting_rows(sides, encode, material)
+            pipeline.fit(learnt_from)
+        sides, remarks = sides.changed(pipeline.apply), list(pipeline.notes)
+        learnt_from = pipeline.apply(learnt_from)
+    if vocabulary is not None:
+        remarks.append(vocabulary.remark(material))
+        if not vocabulary.leaves_out:
+            mean = np.asarray(learnt_from.mean(axis=0, dtype=np.float64)).ravel()
+            items, queries = (
+                with_mean(vectors, known, mean)
+                for vectors, known in ((sides.items, vocabulary.items), (sides.queries, vocabulary.queries))
+            )
+            sides = _Sides(items, material.item_ids, queries, material.query_ids)
+    return sides, remarks
 
 
-def _fitting_rows(items: Any, queries: Any, encode: Encoding, material: Material) -> Any:
+def _fitting_rows(sides: _Sides, encode: Encoding, material: Material) -> Any:
     """What a transform learns from; never the queries unless that is asked for by name."""
     policy = material.settings.fit_on
     if policy not in FIT_ON:
         from goldrank.io.texts import read_texts
 
         return encode(read_texts(policy).texts, "item")
-    corpus = items
+    corpus = sides.items
     if material.collection.related:
         asked = set(material.collection.gold.queries)
-        corpus = items[[row for row, item in enumerate(material.item_ids) if item not in asked]]
+        corpus = corpus[[row for row, item in enumerate(sides.item_ids) if item not in asked]]
         if corpus.shape[0] < 2:
             raise InputError(
                 "every article is also a query, so that nothing is left to fit the transform on",
                 remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
             )
-    evaluated = items if material.collection.related else queries
+    evaluated = sides.items if material.collection.related else sides.queries
     return fit_rows(policy, corpus=corpus, evaluated=evaluated)
 
 
-def _searched(items: Any, queries: Any, material: Material, *, owned: bool) -> tuple[Run, Hits | None]:
-    settings, depth, ids = material.settings, material.depth, material.query_ids
+def _nothing_known(vocabulary: Vocabulary, material: Material) -> tuple[Run, Hits | None, list[str]]:
+    run = Run.view({query: {} for query in material.query_ids})
+    hits = run.hits(material.gold, drop_self=material.collection.related, corpus=frozenset(material.item_ids))
+    # Their own entries are no rivals here either, which says how many stand before what comes last.
+    hits = replace(hits, dropped_self=len(material.query_ids) if material.collection.related else 0)
+    return run, vocabulary.settle(material, hits), [vocabulary.remark(material)]
+
+
+def _searched(
+    sides: _Sides, vocabulary: Vocabulary | None, material: Material, *, owned: bool
+) -> tuple[Run, Hits | None]:
+    settings, depth, ids = material.settings, material.depth, sides.query_ids
+    left_out = vocabulary if vocabulary is not None and vocabulary.leaves_out else None
     similarity = checked_similarity(settings.similarity)
     if settings.index != "exact":
-        index = build(settings.index, items, material.item_ids, similarity)
-        return index.top_k(queries, depth, query_ids=ids), None
+        index = build(settings.index, sides.items, sides.item_ids, similarity)
+        run = index.top_k(sides.queries, min(depth, len(sides.item_ids)), query_ids=ids)
+        return run, _of_known(left_out, material, run)
+    items, queries = sides.items, sides.queries
     if similarity == "cosine" and not hasattr(items, "tocsr"):
         # Once, and not for every block of queries anew; the products are the same.
-        items, queries, similarity = _unit_rows(items, owned), normalised(queries), "dot"
-    exact = exact_index(items, material.item_ids, similarity)
-    if depth * len(ids) <= MOST_RESULTS:
-        return exact.top_k(queries, depth, query_ids=ids), None
-    hits = exact.exact_hits(queries, material.gold, query_ids=ids, exclude_self=material.collection.related)
-    return exact.top_k(queries, _TOP, query_ids=ids), hits
+        items, similarity = _unit_rows(items, owned), "dot"
+        again = material.asks_with_items
+        queries = items[_rows_of(ids, sides.item_ids)] if again else normalised(queries)
+    exact = exact_index(items, sides.item_ids, similarity)
+    if material.task.kind != "evalrank" and depth * len(ids) <= MOST_RESULTS:
+        run = exact.top_k(queries, depth, query_ids=ids)
+        return run, _of_known(left_out, material, run)
+    if material.collection.related:
+        hits = hits_beside_own(exact, items, queries, ids, material.gold)
+    else:
+        hits = exact.exact_hits(queries, material.gold, query_ids=ids)
+    run = Run.later(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
+    return run, hits if left_out is None else left_out.settle(material, hits)
+
+
+def _of_known(left_out: Vocabulary | None, material: Material, run: Run) -> Hits | None:
+    """Hits where the run alone would not tell which gold is to be skipped."""
+    if left_out is None or left_out.policy == "miss":
+        return None
+    conventions = agree(find_profile("standard"), material.task.conventions)
+    return left_out.settle(material, find_hits(material.gold, run, conventions, frozenset(material.item_ids)))
+
+
+def _rows_of(names: list[str], ids: list[str]) -> Any:
+    """Where each of the names stands among the ids."""
+    row = {name: number for number, name in enumerate(ids)}
+    return np.array([row[name] for name in names], np.int64)
 
 
 def _unit_rows(vectors: Any, owned: bool) -> Any:

@@ -50,6 +50,7 @@ READERS: dict[str, Reader] = {
     "articles": _reader("articles", "articles with labels: JSONL, Parquet or a Hugging Face data set, one per split"),
     "wiki": _reader("wiki", "Wikipedia articles: a CSV of Title,Sections with gold as JSON or pickle beside it"),
     "trec": _reader("trec_topics", "TREC documents and topics with qrels"),
+    "evalrank": _reader("evalrank", "EvalRank: a folder with pairs.tsv or pos_pair.txt, and background texts or words"),
     "pairs": _reader("pairs", "CSV or TSV of query and item texts, with a grade"),
     "ir_datasets": _reader("irds", "a name of the ir_datasets package: irds:beir/scifact/test"),
     "hub": _reader("hub", "a Hugging Face data set by name, in the layout of MTEB or of articles: hf:mteb/scifact"),
@@ -75,7 +76,7 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
         return READERS[format].read(path, split)
     if not Path(text).exists():
         raise InputError("there is no such file or folder", where=text, remedy="check the path")
-    for name in ("beir", "smart", "articles", "wiki", "trec", "pairs", "hub"):
+    for name in ("beir", "smart", "articles", "wiki", "trec", "evalrank", "pairs", "hub"):
         if READERS[name].matches(Path(text)):
             return READERS[name].read(path, split)
     raise InputError(

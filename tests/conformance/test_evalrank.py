@@ -1,0 +1,197 @@
+"""EvalRank's small vector file: exact figures, and where the published ones differ from them.
+
+The authors take a positive's score from a dot product and its rivals' from a product of matrix and vector. The two
+round differently, so that the positive's own copy in the background often beats it. Their two kernels, repeated here,
+give the published figures; exact ranks give higher ones.
+"""
+
+import csv
+
+import numpy as np
+import pytest
+
+from goldrank.encoders import load
+from goldrank.io.collections import read_collection
+from goldrank.tasks import evaluate
+
+pytestmark = pytest.mark.conformance
+
+NAMES = ("MRR", "Hits@1", "Hits@3")
+
+
+@pytest.fixture(scope="module")
+def data(shared_data):
+    return shared_data / "evalrank"
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return f"words:{data / 'toy_emb.txt'}(rule=evalrank)"
+
+
+@pytest.fixture(scope="module")
+def collections(data):
+    return {level: read_collection(data / f"{level}_evalrank") for level in ("word", "sent")}
+
+
+@pytest.fixture(scope="module")
+def all_words(data, tmp_path_factory):
+    """The words of the vector file: what the authors centre on is the whole file."""
+    lines = (data / "toy_emb.txt").read_text(encoding="utf-8").splitlines()
+    file = tmp_path_factory.mktemp("words") / "words.txt"
+    file.write_text("".join(f"{line.split(' ')[0]}\n" for line in lines), encoding="utf-8")
+    return str(file)
+
+
+def hundredfold(scores):
+    return [100 * scores[name].mean for name in ("mrr(of=all)", "hits@1", "hits@3")]
+
+
+# Words that the file lacks have its mean vector, which is not brought to length 1: hence the dot product.
+AS_CODED = {
+    ("word", "dot", "center|normalize"): (3.43, 1.49, 3.81),
+    ("word", "dot", "abtt:2|center|normalize"): (3.38, 1.42, 3.75),
+    ("word", "l2", "center"): (38.44, 36.29, 38.38),
+    ("sent", "cosine", "center"): (46.68, 38.63, 51.25),
+    ("sent", "l2", "center"): (44.73, 37.02, 49.22),
+}
+
+
+@pytest.mark.parametrize(("level", "similarity", "transform"), AS_CODED)
+def test_the_profile_gives_what_the_reference_would_without_its_rounding_fault(
+    level, similarity, transform, model, collections, all_words
+):
+    fit_on, oov = (all_words, "mean") if level == "word" else ("evaluated", "keep")
+    made = evaluate(
+        model, collections[level], similarity=similarity, transform=transform, fit_on=fit_on, oov=oov, depth=1
+    )
+    got = hundredfold(made.score(["mrr(of=all)", "hits@1", "hits@3"], profile="evalrank"))
+    assert got == pytest.approx(AS_CODED[level, similarity, transform], abs=0.05)
+
+
+@pytest.fixture(scope="module")
+def sentences(model, collections):
+    return evaluate(model, collections["sent"], transform="center", fit_on="evaluated")
+
+
+@pytest.mark.parametrize(
+    ("ties", "figures"),
+    [
+        ("optimistic", (46.68, 38.63, 51.25)),
+        ("pessimistic", (46.16, 38.06, 50.91)),
+        ("expected", (46.39, 38.29, 51.10)),
+    ],
+)
+def test_standard_figures_of_the_sentences(ties, figures, sentences):
+    assert hundredfold(sentences.score(ties=ties)) == pytest.approx(figures, abs=0.03)
+    assert int((sentences.counted.tied > 0).sum()) == pytest.approx(329, abs=2)
+
+
+def test_the_interval_of_the_sentences_holds_their_mean(sentences):
+    score = sentences.scores["mrr(of=all)"]
+    assert score.interval.low < score.mean < score.interval.high
+    assert score.interval.high - score.interval.low < 0.03
+
+
+def test_filtering_other_positives_can_only_raise_ranks(sentences):
+    plain, filtered = hundredfold(sentences.scores), hundredfold(sentences.score(positives="filtered"))
+    assert all(one < other < one + 1 for one, other in zip(plain, filtered, strict=True))
+
+
+def test_pairs_out_of_vocabulary_are_misses_and_counted(model, collections, all_words):
+    made = evaluate(model, collections["word"], transform="center", fit_on=all_words)
+    assert int((~made.counted.found).sum()) == 4144
+    assert "4144 of 5514 pairs and 17549 of 22207 items" in made.remarks[0]
+    assert made.scores["hits@15"].mean < (5514 - 4144) / 5514
+
+
+def test_vectors_of_other_words_score_nothing(collections, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"zzz{number} " + " ".join(map(str, rng.standard_normal(30))) for number in range(50)]
+    (tmp_path / "other.txt").write_text("\n".join(lines) + "\n")
+    for level in ("word", "sent"):
+        made = evaluate(f"words:{tmp_path / 'other.txt'}", collections[level])
+        assert made.scores["mrr(of=all)"].mean == made.scores["hits@15"].mean == 0
+
+
+def published(shared_data, level, similarity, processing):
+    with (shared_data / "published" / "evalrank_logs.csv").open(newline="") as rows:
+        wanted = ("w1" if level == "word" else "s1", similarity, processing)
+        found = {
+            row["metric"]: 100 * float(row["value"])
+            for row in csv.DictReader(rows)
+            if (row["model_id"], row["similarity"], row["post_processing"]) == wanted and row["task"] == "EvalRank"
+        }
+    return [found[name] for name in NAMES]
+
+
+def word_vectors(model, words, length_one, without_top):
+    """As the authors make them, in float32: the file centred and maybe more, its mean for words that it lacks."""
+    made = load(model)
+    matrix = np.array(made._vectors.matrix)
+    if without_top:
+        matrix = matrix - matrix.mean(axis=0)
+        top = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)[2][:2].astype(np.float32)
+        matrix = matrix - matrix @ top.T @ top
+    matrix = matrix - matrix.mean(axis=0)
+    if length_one:
+        matrix = matrix / np.linalg.norm(matrix, axis=1)[:, None]
+    mean, row = matrix.mean(axis=0), made._vectors.row
+    return np.stack([matrix[row[word]] if word in row else mean for word in words])
+
+
+def sentence_vectors(model, sentences, length_one):
+    """As the authors make them: means of known words, 1e-9 where there is none, which turns all into float64."""
+    made = load(model)
+    row, matrix = made._vectors.row, np.array(made._vectors.matrix)
+    nothing = [np.zeros(matrix.shape[1]) + 1e-9]
+    known = ([matrix[row[word]] for word in text.lower().split() if word in row] for text in sentences)
+    vectors = np.stack([np.mean(found or nothing, axis=0) for found in known])
+    vectors = vectors - vectors.mean(axis=0, keepdims=True)
+    return vectors / np.linalg.norm(vectors, axis=1)[:, None] if length_one else vectors
+
+
+def ranked_by_two_kernels(vectors, pairs, similarity):
+    ranks = []
+    for query, positive in pairs:
+        asking, right = vectors[query], vectors[positive]
+        if similarity == "cos":
+            score, background = np.dot(asking, right), np.dot(vectors, asking)
+        else:
+            score = 1 / (np.linalg.norm(asking - right) + 1)
+            background = 1 / (np.linalg.norm(vectors - asking, axis=1) + 1)
+        ranks.append(max(1, int((background > score).sum())))
+    ranks = np.array(ranks)
+    return [100 * (1 / ranks).mean(), 100 * (ranks <= 1).mean(), 100 * (ranks <= 3).mean()]
+
+
+OTHER_NUMPY = pytest.mark.xfail(
+    reason="the published row depends on how the NumPy of its day summed squares: 0.7 off with NumPy 2.4", strict=False
+)
+
+
+@pytest.mark.parametrize(
+    ("level", "similarity", "processing"),
+    [
+        ("word", "cos", "none"),
+        ("word", "cos", "pca2_removal"),
+        pytest.param("word", "l2", "none", marks=OTHER_NUMPY),
+        ("sent", "cos", "none"),
+        ("sent", "l2", "none"),
+    ],
+)
+def test_the_two_kernels_of_the_reference_give_what_was_published(
+    level, similarity, processing, model, collections, shared_data
+):
+    collection = collections[level]
+    texts = [document.text for document in collection.items]
+    row = {name: number for number, name in enumerate(collection.items.ids)}
+    if level == "word":
+        vectors = word_vectors(model, texts, similarity == "cos", processing != "none")
+    else:
+        vectors = sentence_vectors(model, texts, similarity == "cos")
+    gold = collection.gold
+    queries = np.repeat([row[query] for query in gold.queries], np.diff(gold.starts))
+    pairs = zip(queries.tolist(), [row[item] for item in gold.items], strict=True)
+    got = ranked_by_two_kernels(vectors, pairs, similarity)
+    assert got == pytest.approx(published(shared_data, level, similarity, processing), abs=0.5)

@@ -1,0 +1,270 @@
+"""EvalRank: a positive is never ranked below itself, and vectors that say nothing score nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldrank.encoders import load
+from goldrank.errors import InputError
+from goldrank.io.collections import read_collection
+from goldrank.io.collections.evalrank import Pair, collection_of
+from goldrank.running import Measures, run_all
+from goldrank.scoring import score_hits
+from goldrank.store import Store
+from goldrank.store.tables import dump_hits, load_hits
+from goldrank.tasks import Settings, evaluate, task_of
+from goldrank.tasks.evalrank import EVALRANK_TASKS, from_pairs
+from goldrank.tasks.evaluation import inputs_of, prepared_model
+from goldrank.tasks.material import Material
+from goldrank.vectors.similarity import normalised
+
+BACKGROUND = [f"w{number}" for number in range(40)]
+
+
+def task(pairs, background=BACKGROUND):
+    return task_of(collection_of([Pair(*pair) for pair in pairs], background, "test", "test", []))
+
+
+class Table:
+    """Vectors that are written down, one for each word; words without one are out of vocabulary."""
+
+    identity, by = "written down", "text"
+
+    def __init__(self, vectors, dimension=3):
+        self._vectors, self._dimension = vectors, dimension
+
+    def encode_items(self, texts):
+        zero = np.zeros(self._dimension)
+        return np.array([self._vectors.get(text, zero) for text in texts], np.float32)
+
+    encode_queries = encode_items
+
+    def covers(self, texts):
+        return np.array([text in self._vectors for text in texts])
+
+
+def random_table(words, seed=0, dimension=3):
+    rng = np.random.default_rng(seed)
+    return {word: rng.standard_normal(dimension) for word in words}
+
+
+PAIRS = [("w1", "w2"), ("w2", "w1"), ("w1", "w3"), ("w4", "w5")]
+
+
+def test_all_equal_vectors_score_at_chance():
+    made = evaluate(Table(dict.fromkeys(BACKGROUND, np.ones(3))), task(PAIRS))
+    harmonic = np.mean(1 / np.arange(1, 40))
+    assert made.scores["mrr(of=all)"].mean == pytest.approx(harmonic)
+    assert made.scores["hits@1"].mean == pytest.approx(1 / 39)
+    assert made.scores["mean_rank(unfound=last)"].mean == pytest.approx(20)
+
+
+@pytest.mark.parametrize("vectors", [{}, {"w9": np.ones(3)}, {"w1": np.ones(3), "w4": np.ones(3)}])
+def test_vectors_of_none_of_the_positives_score_nothing(vectors):
+    made = evaluate(Table(vectors), task(PAIRS))
+    assert made.scores["mrr(of=all)"].mean == made.scores["hits@15"].mean == 0
+    assert made.scores["mean_rank(unfound=last)"].mean == 39
+    assert "out of vocabulary: 4 of 4 pairs" in made.remarks[0]
+    with pytest.raises(InputError, match="knows not one pair"):
+        evaluate(Table(vectors), task(PAIRS), oov="skip")
+
+
+def test_a_pair_out_of_vocabulary_is_a_miss_or_left_out_and_never_a_hit():
+    vectors = random_table([word for word in BACKGROUND if word not in ("w3", "w4")])
+    vectors["w2"] = vectors["w1"]
+    missed, skipped, mean = (evaluate(Table(vectors), task(PAIRS), oov=oov) for oov in ("miss", "skip", "mean"))
+    assert missed.scores["hits@1"].per_query == {"w1": 0.5, "w2": 1.0, "w4": 0.0}
+    assert missed.scores["hits@1"].mean == 2 / 4
+    assert skipped.scores["hits@1"].mean == 1.0
+    assert missed.scores.counts.missing == 1
+    assert mean.counted.found.all()
+    assert "2 of 4 pairs and 2 of 40 items" in mean.remarks[0]
+
+
+def test_unknown_background_stands_behind_everything_known():
+    known = {f"w{number}": np.array([1.0, number, 0.0]) for number in range(1, 6)}
+    made = evaluate(Table(known), task(PAIRS), similarity="dot")
+    # By w1 the others are 5, 4, 3, 2 and all 35 unknown words come after them, as zero vectors never could.
+    assert made.counted.above.tolist() == [3, 2, 3, 0]
+    assert made.counted.tied.tolist() == [0, 0, 0, 0]
+    assert made.counted.corpus == 40
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["cosine", "dot", "l2"]), st.booleans())
+def test_ranks_with_and_without_the_query_are_those_of_sorting(seed, similarity, duplicates):
+    rng = np.random.default_rng(seed)
+    words = BACKGROUND[:12]
+    vectors = {word: rng.integers(-2, 3, 3).astype(float) for word in words}
+    if duplicates:
+        vectors["w3"] = vectors["w0"]
+    pairs = {(words[a], words[b]) for a, b in rng.integers(0, 12, (6, 2)).tolist()}
+    made = evaluate(Table(vectors), task(sorted(pairs), words), similarity=similarity)
+
+    matrix = np.array([vectors[word] for word in words], np.float32)
+    matrix = normalised(matrix) if similarity == "cosine" else matrix
+    numbers = {word: list(map(Fraction, row.tolist())) for word, row in zip(words, matrix, strict=True)}
+
+    def score(one, other):
+        both = list(zip(numbers[one], numbers[other], strict=True))
+        return -sum((a - b) ** 2 for a, b in both) if similarity == "l2" else sum(a * b for a, b in both)
+
+    for profile, options in (("standard", {"self_matches": "aside", "ties": "optimistic"}), ("evalrank", {})):
+        got = made.score(["mrr(of=all)"], profile=profile, **options)["mrr(of=all)"]
+        ranks = []
+        for query, positive in pairs:
+            rivals = [word for word in words if word != positive and (profile == "evalrank" or word != query)]
+            above = sum(score(query, word) > score(query, positive) for word in rivals)
+            ranks.append(max(1, above) if profile == "evalrank" else above + 1)
+        assert got.mean == pytest.approx(np.mean(1 / np.array(ranks)))
+
+
+def test_a_positive_is_never_ranked_below_itself():
+    rng = np.random.default_rng(3)
+    words = [f"w{number}" for number in range(300)]
+    vectors = {word: rng.standard_normal(50) for word in words}
+    # The nearest of all others is the positive: whatever kernel computed its score, nothing may stand above it.
+    matrix = np.array([vectors[word] for word in words], np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    products = matrix @ matrix.T - 2 * np.eye(300)
+    pairs = [(word, words[row.argmax()]) for word, row in zip(words, products, strict=True)]
+    made = evaluate(Table(vectors, 50), task(pairs, words))
+    assert made.score("hits@1", ties="pessimistic")["hits@1"].mean == 1.0
+
+
+def test_a_pair_of_a_text_with_itself_is_ranked_and_a_duplicate_vector_ties():
+    vectors = random_table(BACKGROUND)
+    vectors["w7"] = vectors["w6"]
+    made = evaluate(Table(vectors), task([("w6", "w6"), ("w1", "w1"), ("w6", "w7")]))
+    assert made.scores["hits@1"].per_query == {"w6": 0.75, "w1": 1.0}
+    assert made.score("hits@1", profile="evalrank")["hits@1"].mean == 1.0
+    assert made.score("hits@1", self_matches="drop")["hits@1"].mean == 1.0
+
+
+def test_the_interval_keeps_the_pairs_of_a_query_together():
+    rng = np.random.default_rng(0)
+    vectors = random_table(BACKGROUND)
+    many = [("w0", word) for word in BACKGROUND[1:21]] + [(f"w{n}", f"w{n + 1}") for n in range(20, 39)]
+    made = evaluate(Table(vectors), task(many))
+    values, weights = made.scores["hits@10"].values, made.scores["hits@10"].weights
+    drawn = rng.integers(0, len(values), (4000, len(values)))
+    means = (values[drawn] * weights[drawn]).sum(axis=1) / weights[drawn].sum(axis=1)
+    interval = made.score("hits@10").intervals[0]
+    assert interval.low == pytest.approx(np.quantile(means, 0.025), abs=0.06)
+    assert interval.high == pytest.approx(np.quantile(means, 0.975), abs=0.06)
+
+
+def test_other_positives_are_rivals_or_filtered():
+    vectors = {"w0": [1, 0, 0], "w1": [1, 0.1, 0], "w2": [1, 0.2, 0], "w3": [0, 1, 0]}
+    table = Table({word: np.array(vector, float) for word, vector in vectors.items()})
+    made = evaluate(table, task([("w0", "w1"), ("w0", "w2")], list(vectors)))
+    assert made.scores["mrr(of=all)"].mean == 0.75
+    assert made.score("mrr(of=all)", positives="filtered")["mrr(of=all)"].mean == 1.0
+
+
+def test_searchers_rank_the_same_pairs(tmp_path):
+    sentences = ["a red wine", "a wine that is red", "play chess", "a game of chess", "rain falls"]
+    pairs = [(sentences[0], sentences[1]), (sentences[2], sentences[3]), (sentences[4], sentences[4])]
+    lexical, dense = (evaluate(model, task(pairs, sentences)) for model in ("bm25", "tfidf"))
+    assert lexical.scores["hits@1"].mean == dense.scores["hits@1"].mean == 1.0
+    assert dense.score("hits@1", profile="evalrank")["hits@1"].mean == 1.0
+
+
+def test_the_rankings_are_there_for_those_who_look():
+    made = evaluate(Table(random_table(BACKGROUND)), task(PAIRS), depth=5)
+    assert {len(ranking) for ranking in made.run.to_dict().values()} == {5}
+    assert next(iter(made.run["w1"])) == "w1"
+
+
+def test_what_becomes_of_unknown_words_is_part_of_what_names_a_result():
+    made = task(PAIRS)
+    names = {}
+    for oov in (None, "miss", "skip", "mean", "keep"):
+        settings = Settings(oov=oov)
+        names[oov] = inputs_of(Material.of(made, settings), prepared_model(Table({}), settings)).get("oov")
+    assert names == {None: "miss", "miss": "miss", "skip": "skip", "mean": "mean", "keep": None}
+    assert "oov" not in inputs_of(Material.of(made, Settings()), prepared_model("bm25", Settings()))
+    with pytest.raises(InputError, match="there is no treatment of unknown words 'mis'; did you mean 'miss'"):
+        Settings(oov="mis")
+
+
+def test_words_of_a_file_know_what_they_cover(tmp_path):
+    file = tmp_path / "vectors.txt"
+    file.write_text("".join(f"w{n} {np.sin(n)} {np.cos(n)}\n" for n in range(1, 4)))
+    made = evaluate(f"words:{file}", task(PAIRS))
+    assert load(f"words:{file}").covers(["w1", "w9"]).tolist() == [True, False]
+    assert made.counted.found.tolist() == [True, True, True, False]
+
+
+def scored(tmp_path, lines):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("sentence1\tsentence2\tscore\n" + "".join(f"{line}\n" for line in lines))
+    return file
+
+
+def test_the_best_scored_pairs_are_positives_and_all_texts_the_background(tmp_path):
+    file = scored(tmp_path, ["a b\tc d\t5", "e f\tg h\t4", "i j\tk l\t1", "a b\tm n\t0"])
+    made = from_pairs(file, top=0.5)
+    text = {document.id: document.text for document in made.items}
+    assert [(text[q], text[i]) for q, i in zip(made.gold.queries, made.gold.items, strict=True)] == [
+        ("a b", "c d"),
+        ("e f", "g h"),
+    ]
+    assert len(text) == 7
+    assert len(from_pairs(file, top=0.5, reverse=True).gold.items) == 4
+    assert evaluate("tfidf", made).scores["hits@1"].mean >= 0
+    assert "2 pairs scored 4 or more taken as positives, of 4" in made.remarks
+
+
+def test_ties_at_the_border_and_pairs_of_one_text_are_told(tmp_path):
+    made = from_pairs(scored(tmp_path, ["x y\tx y\t5", "a b\tc d\t4", "e f\tg h\t4", "i j\tk l\t1"]), top=0.5)
+    assert any("1 pair of the lowest score taken (4) left out" in remark for remark in made.remarks)
+    assert any("1 positive pair of a text with itself left out" in remark for remark in made.remarks)
+
+
+def test_shares_and_scores_that_make_no_sense_are_refused(tmp_path):
+    file = scored(tmp_path, ["a b\tc d\t5", "e f\tg h\t4"])
+    for top, message in ((0, "the top share is 0"), (1.5, "the top share is 1.5"), (0.1, "is none")):
+        with pytest.raises(InputError, match=message):
+            from_pairs(file, top=top)
+    with pytest.raises(InputError, match=r"pairs.tsv:3: the score 'x' is not a number"):
+        from_pairs(scored(tmp_path, ["a b\tc d\t5", "e f\tg h\tx"]))
+
+
+def test_the_named_tasks_hold_what_they_say(shared_data):
+    folders = {"evalrank-word": "word_evalrank", "evalrank-sentence": "sent_evalrank"}
+    for named in EVALRANK_TASKS:
+        made = read_collection(shared_data / "evalrank" / folders[named.name])
+        counted = len(made.items), len(made.gold.queries), len(made.gold.items)
+        assert (
+            "{:,} {}, {:,} queries, {:,} pairs".format(counted[0], named.name.partition("-")[2] + "s", *counted[1:])
+            == named.about.counts
+        )
+
+
+def test_a_stored_result_is_scored_under_every_profile_from_its_hits_alone():
+    vectors = random_table(BACKGROUND)
+    vectors["w7"] = vectors["w6"]
+    made = evaluate(Table(vectors), task([*PAIRS, ("w6", "w7"), ("w6", "w6")]))
+    loaded = load_hits(dump_hits(made.counted), "a table")
+    for profile, options in (
+        ("standard", {"self_matches": "aside", "ties": "expected"}),
+        ("evalrank", {}),
+        ("sdr", {}),
+    ):
+        names = ["mrr(of=all)", "hits@1", "mpr(over=list,unfound=skip)"]
+        again, direct = (score_hits(hits, names, profile=profile, **options) for hits in (loaded, made.counted))
+        assert [again[name].mean for name in names] == [direct[name].mean for name in names]
+
+
+def test_the_command_line_way_stores_once_and_scores_under_both_profiles(tmp_path):
+    store = Store.open(str(tmp_path / "store"))
+    made, table = task([*PAIRS, ("w6", "w6")]), Table(random_table(BACKGROUND))
+    direct = evaluate(table, made)
+    for measures in (Measures(), Measures(profile="evalrank")):
+        (board,) = run_all([table], [made], store=store, measures=measures)
+        (scores,) = board.scores.values()
+        expected = direct.score(profile=measures.profile)
+        assert {name: scores[name].mean for name in scores} == {name: expected[name].mean for name in expected}
