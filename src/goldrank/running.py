@@ -17,7 +17,7 @@ from goldrank.errors import InputError, unknown_name
 from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
-from goldrank.scoring import Bootstrap, Scores, agree
+from goldrank.scoring import Bootstrap, Scores, agree, score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.rescoring import count_under
 from goldrank.tasks.catalogue import find_task
@@ -84,6 +84,17 @@ class Leaderboard:
     def scores(self) -> dict[str, Scores]:
         """The scores of each model, best first by the first metric."""
         return dict(self.comparison.scores)
+
+    def with_positives_filtered(self) -> dict[str, float]:
+        """The first metric of each model when the other positives of a query are no rivals of the one that is ranked."""
+        found = {}
+        for outcome in self.outcomes:
+            scores = self.comparison.scores[outcome.model]
+            conventions = replace(scores.conventions, positives="filtered")
+            hits = count_under(outcome.stored, conventions).hits
+            made = score_hits(hits, scores.metrics[:1], profile=scores.profile, **conventions.as_dict())
+            found[outcome.model] = next(iter(made.values())).mean
+        return found
 
     @property
     def best(self) -> Outcome:

@@ -225,3 +225,38 @@ def test_a_module_of_ones_own_searches_and_encodes(tmp_path):
     )
     assert len(json.loads(done.stdout)["tasks"][0]["keys"]) == 3
     assert not list(Path(tmp_path).glob("**/partial/*"))
+
+
+def test_pairs_with_scores_become_an_evalrank_task(capsys, tmp_path):
+    rows = ["first,second,score", "a red wine,a wine that is red,5", "a card game,a game of cards,4.5"]
+    rows += ["a loud dog,the quiet sea,0.5", "grapes,stars,0.1"]
+    (tmp_path / "pairs.csv").write_text("\n".join(rows) + "\n")
+    arguments = ["run", "-m", "wordllama", "--from-pairs", "pairs.csv", "--top", "0.5", "--format", "json"]
+    code, out, _ = run(capsys, *arguments)
+    (task,) = json.loads(out)["tasks"]
+    assert code == 0
+    assert (task["task"], task["items"], task["runs"][0]["queries"]) == ("pairs", 8, 2)
+    assert task["runs"][0]["scores"]["hits@1"]["mean"] == 1.0
+    code, out, _ = run(capsys, *arguments, "--reverse")
+    content = json.loads(out)["tasks"][0]
+    assert content["runs"][0]["queries"] == 4
+    assert content["positives_filtered"]["wordllama"] >= content["runs"][0]["scores"]["mrr(of=all)"]["mean"]
+    code, _, err = run(capsys, *arguments[:5], "--top", "3")
+    assert (code, "top share is 3" in err) == (2, True)
+
+
+def test_measured_and_ranking_tasks_run_side_by_side(capsys):
+    code, out, _ = run(
+        capsys, "run", "-m", "wordllama", "random:8", "-t", "wines", "sentence-pairs", "--format", "json"
+    )
+    wines, pairs = json.loads(out)["tasks"]
+    assert code == 0
+    assert "runs" in wines
+    assert next(iter(pairs["figures"]["wordllama"])) == "spearman"
+    assert pairs["p_adjusted"][0] == {"better": "wordllama", "worse": "random:8", "p": pairs["p_adjusted"][0]["p"]}
+    code, out, _ = run(capsys, "runs", "show", pairs["keys"]["wordllama"])
+    assert "spearman" in out
+    code, out, _ = run(capsys, "runs", "export", pairs["keys"]["wordllama"], "--what", "predictions", "-o", "-")
+    assert out.splitlines()[0].startswith("id,")
+    code, _, err = run(capsys, "score", pairs["keys"]["wordllama"])
+    assert (code, "has no ranks" in err) == (2, True)

@@ -175,6 +175,10 @@ def _notes(board: Leaderboard) -> list[str]:
     notes = [f"{len(board.material.item_ids)} items; text of an item: {board.material.text_rule}."]
     notes += [f"Data: {remark}." for remark in collection.remarks]
     notes += [f"{outcome.model}: {remark}." for outcome in board.outcomes for remark in outcome.remarks]
+    if board.task.kind == "evalrank":
+        first = next(iter(board.comparison.scores[board.best.model]))
+        filtered = ", ".join(f"{model} {value:.4f}" for model, value in board.with_positives_filtered().items())
+        notes.append(f"{first} with the other positives of a query filtered out of its rivals: {filtered}.")
     empty_items, empty_queries = board.material.empty_texts
     if empty_items or empty_queries:
         notes.append(f"Empty texts: {empty_items} of the items, {empty_queries} of the queries.")
@@ -277,6 +281,8 @@ def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, An
         "missing": board.missing,
         **compare_command.as_json(board.comparison),
     }
+    if board.task.kind == "evalrank":
+        content["positives_filtered"] = board.with_positives_filtered()
     if worst:
         content["worst"] = [
             {
