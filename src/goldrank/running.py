@@ -86,7 +86,7 @@ class Leaderboard:
         return dict(self.comparison.scores)
 
     def with_positives_filtered(self) -> dict[str, float]:
-        """The first metric of each model when the other positives of a query are no rivals of the one that is ranked."""
+        """The first metric of each model when the other positives of a query are no rivals of a positive."""
         found = {}
         for outcome in self.outcomes:
             scores = self.comparison.scores[outcome.model]
