@@ -165,25 +165,7 @@ def ranked_by_two_kernels(vectors, pairs, similarity):
     return [100 * (1 / ranks).mean(), 100 * (ranks <= 1).mean(), 100 * (ranks <= 3).mean()]
 
 
-OTHER_NUMPY = pytest.mark.xfail(
-    reason="the published row depends on how the NumPy of its day summed squares: 0.7 off with NumPy 2.4", strict=False
-)
-
-
-@pytest.mark.parametrize(
-    ("level", "similarity", "processing"),
-    [
-        ("word", "cos", "none"),
-        ("word", "cos", "pca2_removal"),
-        pytest.param("word", "l2", "none", marks=OTHER_NUMPY),
-        ("sent", "cos", "none"),
-        ("sent", "l2", "none"),
-    ],
-)
-def test_the_two_kernels_of_the_reference_give_what_was_published(
-    level, similarity, processing, model, collections, shared_data
-):
-    collection = collections[level]
+def two_kernels(level, similarity, processing, model, collection):
     texts = [document.text for document in collection.items]
     row = {name: number for number, name in enumerate(collection.items.ids)}
     if level == "word":
@@ -193,5 +175,27 @@ def test_the_two_kernels_of_the_reference_give_what_was_published(
     gold = collection.gold
     queries = np.repeat([row[query] for query in gold.queries], np.diff(gold.starts))
     pairs = zip(queries.tolist(), [row[item] for item in gold.items], strict=True)
-    got = ranked_by_two_kernels(vectors, pairs, similarity)
+    return ranked_by_two_kernels(vectors, pairs, similarity)
+
+
+@pytest.mark.parametrize(
+    ("level", "similarity", "processing"),
+    [
+        ("word", "cos", "none"),
+        ("word", "cos", "pca2_removal"),
+        ("sent", "cos", "none"),
+        ("sent", "l2", "none"),
+    ],
+)
+def test_the_two_kernels_of_the_reference_give_what_was_published(
+    level, similarity, processing, model, collections, shared_data
+):
+    got = two_kernels(level, similarity, processing, model, collections[level])
     assert got == pytest.approx(published(shared_data, level, similarity, processing), abs=0.5)
+
+
+def test_the_published_word_l2_row_is_near_but_not_reproduced(model, collections, shared_data):
+    """Whatever the kernels of the day were, ours come 0.7 higher; here stands by how much, so that a change is seen."""
+    got = two_kernels("word", "l2", "none", model, collections["word"])
+    differences = np.subtract(got, published(shared_data, "word", "l2", "none"))
+    assert differences == pytest.approx([0.71, 0.71, 0.47], abs=0.15)
