@@ -126,3 +126,9 @@ def test_a_stored_measurement_has_no_ranks(store):
 def test_a_record_is_either_a_ranking_or_a_measurement():
     with pytest.raises(ValueError, match="either"):
         Record("t", "m", {}, {})
+
+
+def test_p_values_are_corrected_for_the_number_of_pairs(store):
+    board = run(store, ["random:8", "random:16", "wordllama(normalize=false)"])
+    # Three differences at 0.01 each: Holm makes 0.03 of the smallest.
+    assert max(board.p_values.values()) == pytest.approx(0.03)

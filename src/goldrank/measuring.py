@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from goldrank.store import Record, Store, StoredRun
 from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
 from goldrank.tasks.models import Model
 from goldrank.tasks.settings import Settings
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,21 +114,29 @@ def measure_on(
     alpha: float,
 ) -> FigureBoard:
     """Measure every model that is not stored yet, and compare all of them."""
-    outcomes, missing = [], []
-    for model in models:
-        outcome = _outcome(material, model, store, overwrite, environment, report)
-        if outcome is None:
-            missing.append(model.spec)
-        else:
-            outcomes.append(outcome)
-    if not outcomes:
+    outcomes, missing = outcomes_of(
+        models,
+        lambda model: _outcome(material, model, store, overwrite, environment, report),
+        material.task.name,
+        store,
+    )
+    outcomes.sort(key=lambda one: -one.headline.value if np.isfinite(one.headline.value) else np.inf)
+    return FigureBoard(material.task, material, outcomes, _p_values(material.task, outcomes), alpha, missing)
+
+
+def outcomes_of(
+    models: Sequence[Model], outcome: Callable[[Model], Made | None], task: str, store: Store
+) -> tuple[list[Made], list[str]]:
+    """What there is of every model, and the models of which there is nothing; refused if that is all of them."""
+    made = {model.spec: outcome(model) for model in models}
+    missing = [spec for spec, one in made.items() if one is None]
+    if len(missing) == len(made):
         raise InputError(
-            f"no result of {', '.join(missing)} on {material.task.name} is stored",
+            f"no result of {', '.join(missing)} on {task} is stored",
             where=store.where,
             remedy="run it without --overwrite never",
         )
-    outcomes.sort(key=lambda one: -one.headline.value if np.isfinite(one.headline.value) else np.inf)
-    return FigureBoard(material.task, material, outcomes, _p_values(material.task, outcomes), alpha, missing)
+    return [one for one in made.values() if one is not None], missing
 
 
 def refuse_without_vectors(models: Sequence[Model], task: MeasuredTask) -> None:

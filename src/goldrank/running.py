@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import goldrank
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.encoders.provenance import version_of
 from goldrank.errors import InputError, unknown_name
-from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, refuse_without_vectors
+from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, Scores, agree, score_hits
@@ -133,19 +134,8 @@ def run_all(
                 alpha=measures.alpha,
             )
             continue
-        outcomes, missing = [], []
-        for model in loaded:
-            outcome = _outcome(material, model, store, overwrite, report)
-            if outcome is None:
-                missing.append(model.spec)
-            else:
-                outcomes.append(outcome)
-        if not outcomes:
-            raise InputError(
-                f"no result of {', '.join(missing)} on {material.task.name} is stored",
-                where=store.where,
-                remedy="run it without --overwrite never",
-            )
+        outcome = partial(_outcome, material, store=store, overwrite=overwrite, report=report)
+        outcomes, missing = outcomes_of(loaded, outcome, material.task.name, store)
         yield Leaderboard(material.task, material, outcomes, _compared(material, outcomes, measures), missing)
 
 

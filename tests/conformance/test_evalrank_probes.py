@@ -31,8 +31,9 @@ PUBLISHED_NAMES = {
     "sick-e": "SICKEntailment",
     "scicite": "SCICITE",
 }
-# The reference's loop with other seeds gives CR 70.2 and 70.6, SST2 64.5 to 65.1, TREC 67.6 to 70.0.
-UNLUCKY = {"cr": 71.9, "sst2": 65.1, "trec": 70.0}
+# Not within 1.5 points of the published figures; these are ours as measured, held so that a change is seen. The
+# reference's loop with other seeds gives CR 70.2 and 70.6, SST2 64.5 to 65.1, TREC 67.6 to 70.0.
+FURTHER_OFF = {"cr": 71.9, "sst2": 65.1, "trec": 70.0}
 PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 SEED = 1111
 
@@ -63,7 +64,7 @@ def measured(encoder, shared_data, monkeypatch):
     return measure
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLISHED_NAMES if name not in UNLUCKY])
+@pytest.mark.parametrize("name", [name for name in PUBLISHED_NAMES if name not in FURTHER_OFF])
 def test_probes_of_the_toy_vectors_are_within_a_point_and_a_half_of_the_published_ones(name, measured, published):
     accuracy = measured(name).figures["accuracy"]
     assert 100 * accuracy.value == pytest.approx(published[PUBLISHED_NAMES[name], "accuracy"], abs=1.5)
@@ -77,15 +78,15 @@ def test_the_paraphrase_f1_is_within_a_point_and_a_half_of_the_published_one(mea
     assert 100 * f1 == pytest.approx(published["MRPC", "f1"], abs=1.5)
 
 
-@pytest.mark.parametrize("name", UNLUCKY)
-def test_where_a_probe_is_further_off_the_optimum_is_better_than_the_published_draw(name, measured, published):
+@pytest.mark.parametrize("name", FURTHER_OFF)
+def test_three_probes_lie_further_off_and_above_the_published_figures(name, measured, published):
     accuracy = 100 * measured(name).figures["accuracy"].value
-    assert accuracy == pytest.approx(UNLUCKY[name], abs=0.5)
+    assert accuracy == pytest.approx(FURTHER_OFF[name], abs=0.5)
     assert accuracy > published[PUBLISHED_NAMES[name], "accuracy"] + 1
 
 
-@pytest.mark.parametrize("name", UNLUCKY)
-def test_the_reference_s_loop_with_its_seed_gives_the_published_figure(name, encoder, shared_data, published):
+@pytest.mark.parametrize("name", FURTHER_OFF)
+def test_a_loop_like_the_reference_s_with_one_seed_gives_the_published_figure(name, encoder, shared_data, published):
     pytest.importorskip("torch")
     texts, labels, splits = reference_rows(name, shared_data / "evalrank" / "sent_classification")
     vectors = np.asarray(encoder.encode_items(texts), dtype=np.float32)

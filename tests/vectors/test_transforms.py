@@ -1,6 +1,5 @@
 """Transforms: what each does to vectors, checked against plain references, and what all of them keep to."""
 
-import json
 import subprocess
 import sys
 
@@ -13,26 +12,11 @@ from hypothesis.extra import numpy as hnp
 from goldrank.errors import GoldrankError, InputError
 from goldrank.vectors import transform_kinds, transforms
 from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
-
-KINDS = ["center", "standardize", "normalize", "whiten", "whiten:3", "pca:2", "abtt:2", "truncate:4", "int8", "binary"]
-LEARNING = ["center", "standardize", "whiten", "whiten:3", "pca:2", "abtt:2", "int8"]
-LONG = "standardize|abtt:1|whiten:4|int8|normalize"
+from vectors.transform_cases import KINDS, LEARNING, LONG, cloud, same_bits
 
 components = st.floats(-100, 100, width=32)
 any_vectors = hnp.arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(1, 8)), elements=components)
 seeds = st.integers(0, 2**32 - 1)
-
-
-def cloud(count=200, width=8, seed=0, dtype=np.float32):
-    """Correlated vectors of full rank, away from the origin."""
-    rng = np.random.default_rng(seed)
-    return (rng.standard_normal((count, width)) @ rng.standard_normal((width, width)) + rng.normal(3, 2, width)).astype(
-        dtype
-    )
-
-
-def same_bits(a, b):
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 @pytest.mark.parametrize("text", [*KINDS, LONG, "none"])
@@ -320,88 +304,6 @@ def test_the_result_can_be_written_into_a_file(tmp_path):
 def test_a_file_of_another_shape_or_type_is_refused(out):
     with pytest.raises(InputError, match=r"float32 and shape \(200, 4\)"):
         Pipeline.parse("truncate:4").apply(cloud(), out)
-
-
-@pytest.mark.parametrize("text", [*KINDS, LONG, "none"])
-def test_what_was_saved_loads_equal_to_the_bit(text, tmp_path):
-    pipeline = Pipeline.parse(text).fit(cloud())
-    pipeline.save(tmp_path / "p.npz")
-    loaded = Pipeline.load(tmp_path / "p.npz")
-    assert (str(loaded), loaded.identity, loaded.dimension) == (text, pipeline.identity, pipeline.dimension)
-    assert loaded.notes == pipeline.notes
-    assert same_bits(loaded.apply(cloud(seed=5)), pipeline.apply(cloud(seed=5)))
-    pipeline.save(tmp_path / "again.npz")
-    assert (tmp_path / "p.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
-
-
-def test_what_learns_nothing_is_saved_without_fitting(tmp_path):
-    Pipeline.parse("normalize").save(tmp_path / "p.npz")
-    assert Pipeline.load(tmp_path / "p.npz").apply([[3.0, 4.0]]).tolist() == pytest.approx(np.array([[0.6, 0.8]]))
-
-
-@given(st.data())
-def test_a_saved_file_with_any_byte_changed_or_cut_is_refused_or_unharmed(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp("saved") / "p.npz"
-    pipeline = Pipeline.parse("center|pca:2").fit(cloud(20, 4))
-    pipeline.save(path)
-    content = bytearray(path.read_bytes())
-    place = data.draw(st.integers(0, len(content) - 1))
-    if data.draw(st.booleans()):
-        content = content[:place]
-    else:
-        content[place] ^= data.draw(st.integers(1, 255))
-    path.write_bytes(content)
-    # Bytes that mean nothing, such as a date in the zip directory, may differ; what is loaded may not.
-    try:
-        loaded = Pipeline.load(path)
-    except InputError:
-        return
-    assert loaded.identity == pipeline.identity
-
-
-def rewritten(path, **changes):
-    with np.load(path) as content:
-        arrays = dict(content)
-    about = json.loads(arrays["goldrank"].tobytes())
-    about.update(changes.pop("about", {}))
-    arrays["goldrank"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    arrays.update(changes)
-    np.savez(path, **arrays)
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"about": {"format": 2}}, "has format 2"),
-        ({"about": {"pipeline": "center|pca:3"}}, "checksum"),
-        ({"about": {"widths": [4, 4, 3]}}, "checksum"),
-        ({"0.mean": np.zeros(4)}, "checksum"),
-        ({"0.mean": np.zeros(4, np.float32)}, "not float64"),
-        ({"7.mean": np.zeros(4)}, "no pipeline"),
-        ({"0.mean": np.array([{}], dtype=object)}, "no pipeline"),
-    ],
-)
-def test_a_tampered_file_is_refused(tmp_path, changes, says):
-    path = tmp_path / "p.npz"
-    Pipeline.parse("center|pca:2").fit(cloud(20, 4)).save(path)
-    rewritten(path, **changes)
-    with pytest.raises(InputError, match=says):
-        Pipeline.load(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
-def test_a_foreign_file_is_refused(tmp_path, content):
-    (tmp_path / "p.npz").write_bytes(content)
-    with pytest.raises(InputError, match="no pipeline as goldrank saves it"):
-        Pipeline.load(tmp_path / "p.npz")
-    np.save(tmp_path / "array.npy", np.zeros(3))
-    with pytest.raises(InputError, match="no pipeline as goldrank saves it"):
-        Pipeline.load(tmp_path / "array.npy")
-
-
-def test_a_missing_file_is_named():
-    with pytest.raises(InputError, match=r"nowhere.npz: there is no such file"):
-        Pipeline.load("nowhere.npz")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -33,6 +33,18 @@ def load(data: bytes, kind: Kind, name: str) -> Columns:
     return columns_from_arrow(table, kind, source=name, place=lambda row: f"{name}: row {row + 1}")
 
 
+def parquet_table(data: bytes, name: str) -> Any:
+    """The whole file as a pyarrow table."""
+    pyarrow, parquet = load_pyarrow()
+    try:
+        return parquet.read_table(pyarrow.BufferReader(data))
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")[:120]
+        raise InputError(
+            f"the Parquet file is truncated or corrupt ({reason})", where=name, remedy="copy or write it again"
+        ) from None
+
+
 def dump(columns: Columns, kind: Kind) -> bytes:
     """The file's bytes: query and item as strings, scores as doubles, whole grades as integers."""
     refuse_empty_queries(columns, "Parquet")

@@ -12,7 +12,7 @@ from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.files import COMPRESSIONS, PathLike, display_name, is_parquet, read_bytes
 from goldrank.io.jsonio import decode
 from goldrank.io.names import listing, normal
-from goldrank.io.parquet import load_pyarrow
+from goldrank.io.parquet import parquet_table
 from goldrank.io.tabular import split_rows
 
 ID_NAMES = ("_id", "id", "docid", "doc_id", "docno", "qid", "query_id", "pid", "corpus_id", "item_id")
@@ -181,14 +181,7 @@ def _table_rows(data: bytes, name: str, format: str) -> Iterator[Row]:
 
 
 def _parquet_rows(data: bytes, name: str) -> Iterator[Row]:
-    pyarrow, parquet = load_pyarrow()
-    try:
-        table = parquet.read_table(pyarrow.BufferReader(data))
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
-        raise InputError(
-            f"the Parquet file is truncated or corrupt ({reason})", where=name, remedy="copy or write it again"
-        ) from None
+    table = parquet_table(data, name)
     take = _columns(table.column_names, name)
     columns = [column.to_pylist() for column in table.columns]
     for number, row in enumerate(zip(*columns, strict=True), 1):

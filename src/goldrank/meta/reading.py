@@ -12,7 +12,7 @@ from goldrank.io.checks import is_missing, is_number
 from goldrank.io.files import PathLike, display_name, is_parquet, read_bytes
 from goldrank.io.jsonio import decode
 from goldrank.io.names import listing, normal
-from goldrank.io.parquet import load_pyarrow
+from goldrank.io.parquet import parquet_table
 from goldrank.io.tabular import split_rows
 from goldrank.meta.logs import is_log, log_rows
 from goldrank.meta.table import KINDS, Row, Table
@@ -147,13 +147,6 @@ def _json(text: str, name: str) -> Iterator[Record]:
 
 
 def _parquet(data: bytes, name: str) -> Iterator[Record]:
-    pyarrow, parquet = load_pyarrow()
-    try:
-        table = parquet.read_table(pyarrow.BufferReader(data))
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
-        raise InputError(
-            f"the Parquet file is truncated or corrupt ({reason})", where=name, remedy="copy or write it again"
-        ) from None
+    table = parquet_table(data, name)
     for number, record in enumerate(table.to_pylist(), 1):
         yield f"{name}: row {number}", {normal(key): value for key, value in record.items()}
