@@ -69,3 +69,12 @@ def test_the_checksum_of_a_collection_sees_items_queries_gold_and_whether_it_is_
     assert collection(list(items), [Document.plain("q", "ask")]).checksum == base.checksum
     assert [made.related for made in [base, others[-1]]] == [False, True]
     assert repr(base) == "Collection(c/test: 1 items, 1 queries, 1 judged)"
+
+
+def test_a_grade_of_minus_zero_is_a_grade_of_zero():
+    items = Documents([Document.plain("a", "text")], "test")
+
+    def made(grade):
+        return Collection("test", items, items, Columns(["a"], np.array([0, 1]), ["a"], np.array([grade]), "test"))
+
+    assert made(-0.0).checksum == made(0.0).checksum != made(1.0).checksum

@@ -135,13 +135,12 @@ class Collection:
         digest = hashlib.sha256(self.items.checksum.encode())
         digest.update(b"related" if self.related else self.queries.checksum.encode())
         gold = self.gold
+        # The same number may be written -0.0 and 0.0.
+        values = (gold.values + 0.0).tolist()
         for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True):
             row = [
                 query,
-                *(
-                    f"{item}={value!r}"
-                    for item, value in zip(gold.items[start:end], gold.values[start:end].tolist(), strict=True)
-                ),
+                *(f"{item}={value!r}" for item, value in zip(gold.items[start:end], values[start:end], strict=True)),
             ]
             digest.update("\0".join(row).encode("utf-8", "surrogatepass") + b"\xff")
         return digest.hexdigest()[:16]
