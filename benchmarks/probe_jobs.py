@@ -1,7 +1,8 @@
 """All ten probes on the vectors of one model, here and as SentEval trains them; one job per process.
 
 Each job takes the folder that holds the data sets (MR, CR … SCICITE) and the name of a model, and gives CPU seconds
-from vectors that are there already to figures. goldrank draws the folds three times, the peer once, as it does.
+from vectors that are there already to figures. The peer draws the folds once, as it does; goldrank once, to do the same
+work, and three times, as is its default.
 """
 
 from __future__ import annotations
@@ -39,22 +40,29 @@ SEED = 1111
 
 
 def goldrank_probes(folder: str, model: str) -> tuple[float, Result]:
+    return _goldrank(folder, model, draws=3)
+
+
+def goldrank_probes_once(folder: str, model: str) -> tuple[float, Result]:
+    return _goldrank(folder, model, draws=1)
+
+
+def _goldrank(folder: str, model: str, draws: int) -> tuple[float, Result]:
     from goldrank.encoders import load
     from goldrank.io.labelled_sets import read_labelled_set
-    from goldrank.tasks.probe import PROBE_TASKS
+    from goldrank.tasks.probe_measuring import measure
     from goldrank.tasks.settings import Settings
 
     encoder: Any = load(model)
     result: Result = {}
     with TemporaryDirectory() as cache:
         os.environ["GOLDRANK_CACHE"] = cache
-        named = {task.name.removeprefix("probe-"): task for task in PROBE_TASKS}
         data = {name: read_labelled_set(name, Path(folder) / place) for name, place in FOLDERS.items()}
         for texts in data.values():
             _vectors(encoder, texts)
         cpu, wall = time.process_time(), time.perf_counter()
         for name, texts in data.items():
-            result[name] = named[name].measure(encoder, texts, Settings()).figures["accuracy"].value
+            result[name] = measure(encoder, texts, Settings(), draws).figures["accuracy"].value
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return cpu, {**result, "wall": wall}
 
@@ -179,7 +187,7 @@ def _since(start: tuple[float, float], times: int) -> tuple[float, float]:
     return (time.process_time() - start[0]) * times, (time.perf_counter() - start[1]) * times
 
 
-JOBS = {"goldrank_probes": goldrank_probes, "torch_probes": torch_probes}
+JOBS = {job.__name__: job for job in (goldrank_probes, goldrank_probes_once, torch_probes)}
 
 if __name__ == "__main__":
     seconds, result = JOBS[sys.argv[1]](sys.argv[2], sys.argv[3])

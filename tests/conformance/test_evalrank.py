@@ -152,14 +152,18 @@ def sentence_vectors(model, sentences, length_one):
 
 
 def ranked_by_two_kernels(vectors, pairs, similarity):
+    """Distances as of their day: before NumPy 2 a float32 number plus 1 was a float64, a float32 array plus 1 was not.
+
+    So the positive's score keeps digits that its copy in the background is rounded off.
+    """
     ranks = []
     for query, positive in pairs:
         asking, right = vectors[query], vectors[positive]
         if similarity == "cos":
             score, background = np.dot(asking, right), np.dot(vectors, asking)
         else:
-            score = 1 / (np.linalg.norm(asking - right) + 1)
-            background = 1 / (np.linalg.norm(vectors - asking, axis=1) + 1)
+            score = 1 / (float(np.linalg.norm(asking - right)) + 1)
+            background = (1 / (np.linalg.norm(vectors - asking, axis=1) + 1)).astype(np.float64)
         ranks.append(max(1, int((background > score).sum())))
     ranks = np.array(ranks)
     return [100 * (1 / ranks).mean(), 100 * (ranks <= 1).mean(), 100 * (ranks <= 3).mean()]
@@ -183,6 +187,7 @@ def two_kernels(level, similarity, processing, model, collection):
     [
         ("word", "cos", "none"),
         ("word", "cos", "pca2_removal"),
+        ("word", "l2", "none"),
         ("sent", "cos", "none"),
         ("sent", "l2", "none"),
     ],
@@ -192,10 +197,3 @@ def test_the_two_kernels_of_the_reference_give_what_was_published(
 ):
     got = two_kernels(level, similarity, processing, model, collections[level])
     assert got == pytest.approx(published(shared_data, level, similarity, processing), abs=0.5)
-
-
-def test_the_published_word_l2_row_is_near_but_not_reproduced(model, collections, shared_data):
-    """Whatever the kernels of the day were, ours come 0.7 higher; here stands by how much, so that a change is seen."""
-    got = two_kernels("word", "l2", "none", model, collections["word"])
-    differences = np.subtract(got, published(shared_data, "word", "l2", "none"))
-    assert differences == pytest.approx([0.71, 0.71, 0.47], abs=0.15)

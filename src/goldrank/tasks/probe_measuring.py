@@ -35,12 +35,12 @@ SEEDS = 3
 _RESAMPLES = 2000
 
 
-def measure(encoder: Encoder, data: LabelledTexts, settings: Settings) -> Measurement:
+def measure(encoder: Encoder, data: LabelledTexts, settings: Settings, draws: int = SEEDS) -> Measurement:
     """Accuracy and macro-F1 of a classifier on the vectors of *data*.
 
     Without splits: nested 5-fold cross-validation, in which inner folds of each training part choose the penalty.
     With train and test: five folds of train choose it, then a model of all of train is tested. With dev as well, dev
-    chooses it. Folds are drawn three times, from the seed on, and results averaged over that. A model's vectors are
+    chooses it. Folds are drawn several times, from the seed on, and results averaged over that. A model's vectors are
     made once; nothing of a test part, scale and mean included, is seen in fitting.
     """
     nested, chosen_by_dev = not data.has_splits, "dev" in (data.splits or ())
@@ -48,7 +48,7 @@ def measure(encoder: Encoder, data: LabelledTexts, settings: Settings) -> Measur
     if not chosen_by_dev:
         check_folds([data.labels[row] for row in train.tolist()], nested=nested, where=data.source)
     probe, remarks = _encoded(encoder, data, settings, None if nested else train)
-    seeds = [settings.seed] if chosen_by_dev else [settings.seed + number for number in range(SEEDS)]
+    seeds = [settings.seed] if chosen_by_dev else [settings.seed + number for number in range(draws)]
     if nested:
         answers = _nested(probe, train, seeds)
     elif chosen_by_dev:
