@@ -65,6 +65,12 @@ class Parameter:
 RELEVANT = Parameter(
     "rel", "smallest grade that counts as relevant; by default every grade above 0 does", None, number="float"
 )
+AVERAGE = Parameter(
+    "average",
+    "where gold items are pooled: queries gives every query the same weight, however many it has (macro)",
+    "items",
+    ("items", "queries"),
+)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goldrank.hits import Floats
-from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
+from goldrank.metrics.definition import AVERAGE, RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.expectation import none_in_draw, share_within
 from goldrank.metrics.placement import Placement
 
@@ -55,11 +55,17 @@ def _hit_rate(p: Placement, k: int | None, rel: float | None) -> Values:
     return Values(values)
 
 
-def _hits(p: Placement, k: int | None, rel: float | None) -> Values:
+def _hits(p: Placement, k: int | None, average: str, rel: float | None) -> Values:
     relevant = p.is_relevant(p.grade, rel)
     found = p.total(p.query[relevant], share_within(p.alone[relevant], p.alone_size[relevant], k))
-    gold = p.relevant_count(rel)
-    return Values(ratio(found, gold), weights=gold)
+    return averaged(found, p.relevant_count(rel), average)
+
+
+def averaged(total: Floats, gold: Floats, average: str) -> Values:
+    """The mean over each query's gold items, and how much a query counts: as many items as it has, or one."""
+    if average == "items":
+        return Values(ratio(total, gold), weights=gold)
+    return Values(np.where(gold > 0, ratio(total, gold), np.nan))
 
 
 def _f1(p: Placement, k: int | None, rel: float | None) -> Values:
@@ -144,7 +150,7 @@ register(
         "Hits@k, pooled over gold items",
         "gold items in the top k / gold items, over all queries together",
         _hits,
-        parameters=(RELEVANT,),
+        parameters=(AVERAGE, RELEVANT),
         cite="Bordes et al., 2013; Wang et al., Just Rank, 2022",
         tools=(
             ("EvalRank", "Hits@k over positive pairs"),

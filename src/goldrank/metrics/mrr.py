@@ -7,13 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from goldrank.hits import Floats, Ints
-from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
+from goldrank.metrics.definition import AVERAGE, RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.expectation import harmonic, mean_over_span
-from goldrank.metrics.found import ratio
+from goldrank.metrics.found import averaged, ratio
 from goldrank.metrics.placement import Placement
 
 
-def _mrr(p: Placement, k: int | None, origin: int, of: str, unfound: str, worst: str, rel: float | None) -> Values:
+def _mrr(
+    p: Placement, k: int | None, origin: int, of: str, average: str, unfound: str, worst: str, rel: float | None
+) -> Values:
     limit = p.count if worst == "queries" else None
 
     def reciprocal(rank: Ints) -> Floats:
@@ -23,7 +25,7 @@ def _mrr(p: Placement, k: int | None, origin: int, of: str, unfound: str, worst:
     # Over wide ties the plain reciprocal has a closed-form sum; the two variants are tabulated.
     cumulative = harmonic if origin == 1 and limit is None else None
     if of == "all":
-        return _over_all_gold(p, k, rel, reciprocal, cumulative, unfound)
+        return _over_all_gold(p, k, rel, reciprocal, cumulative, unfound, average)
     groups = p.groups(rel)
     first = groups.first
     query, start, size, relevant = (
@@ -47,12 +49,13 @@ def _over_all_gold(
     reciprocal: Callable[[Ints], Floats],
     cumulative: Callable[[Ints], Floats] | None,
     unfound: str,
+    average: str,
 ) -> Values:
     relevant = p.is_relevant(p.grade, rel)
     query = p.query[relevant]
     total = p.total(query, mean_over_span(p.alone[relevant], p.alone_size[relevant], k, reciprocal, cumulative))
     gold = p.total(query) if unfound == "skip" else p.relevant_count(rel)
-    return Values(ratio(total, gold), weights=gold)
+    return averaged(total, gold, average)
 
 
 def _first_of_several(
@@ -85,6 +88,7 @@ register(
                 "first",
                 ("first", "all"),
             ),
+            AVERAGE,
             Parameter("unfound", "skip leaves out queries none of whose gold was ranked", "zero", ("zero", "skip")),
             Parameter(
                 "worst",
