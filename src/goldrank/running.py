@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import subprocess
@@ -21,6 +22,7 @@ from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, Scores, agree, score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.rescoring import count_under
+from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.evaluation import evaluate_on, inputs_of, prepared_model
 from goldrank.tasks.material import Material
@@ -188,10 +190,35 @@ def _outcome(
         profile=material.task.profile,
         metrics=tuple(material.task.default_metrics),
         conventions=dict(material.task.conventions),
+        summary=summary_of(made.scores),
     )
     saved = store.save(record, overwrite=overwrite == "always")
+    _keep_texts(material, store)
     made.forget_the_way()
     return Outcome(model.spec, saved, fresh=True)
+
+
+def summary_of(scores: Scores) -> dict[str, dict[str, Any]]:
+    """The mean of every metric with its interval, as JSON can hold it."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, score in scores.items():
+        mean, interval = score.mean, score.interval
+        found[name] = {"mean": mean if math.isfinite(mean) else None}
+        if interval is not None:
+            found[name] |= {"low": interval.low, "high": interval.high, "method": interval.method}
+    return found
+
+
+def _keep_texts(material: Material, store: Store) -> None:
+    """Keep what queries and items say beside the results, once for each data set."""
+    collection = material.collection
+    texts = store.texts(collection.checksum)
+    if texts is None or texts.there or len(collection.items) > MOST_ITEMS:
+        return
+    texts.keep(
+        (Text(document.id, document.title, document.text) for document in collection.queries),
+        (Text(document.id, document.title, document.text) for document in collection.items),
+    )
 
 
 def _compared(material: Material, outcomes: list[Outcome], measures: Measures) -> Comparison:

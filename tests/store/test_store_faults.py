@@ -247,7 +247,9 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(where, monkeypatch
         newer.setattr(schema, "VERSION", 7)
         Store.open(where).save(a_record())
     for use in (lambda store: store.list(), lambda store: store.save(a_record(1))):
-        with pytest.raises(InputError, match=r"newer goldrank \(store version 7, this one knows 1\); update goldrank"):
+        with pytest.raises(
+            InputError, match=rf"newer goldrank \(store version 7, this one knows {schema.VERSION}\); update goldrank"
+        ):
             use(Store.open(where))
 
 
@@ -259,12 +261,24 @@ def test_an_older_store_is_brought_up_to_date_once(where, monkeypatch):
         steps.append(1)
         connection.execute(schema.RUNS.update().values(task="renamed"))
 
-    monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: rename, 2: lambda connection: steps.append(2)})
+    now = schema.VERSION
+    monkeypatch.setattr(schema, "VERSION", now + 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", {now: rename, now + 1: lambda connection: steps.append(2)})
     assert [run.task for run in Store.open(where).list()] == ["renamed"]
     Store.open(where).save(a_record(1))
     assert steps == [1, 2]
     assert_sound(Store.open(where))
+
+
+def test_a_store_of_the_first_version_gets_its_column_for_summaries(where):
+    old = Store.open(where)
+    old.save(a_record())
+    with old._database.setting_up() as connection:
+        connection.exec_driver_sql("ALTER TABLE goldrank_runs DROP COLUMN summary")
+        connection.execute(schema.ABOUT.update().values(version=1))
+    assert [run.summary for run in Store.open(where).list()] == [{}]
+    saved = Store.open(where).save(a_record(1, summary={"mrr": {"mean": 0.5}}))
+    assert Store.open(where).get(saved.key).summary == {"mrr": {"mean": 0.5}}
 
 
 def test_a_migration_that_fails_changes_nothing(where, monkeypatch):
@@ -275,12 +289,13 @@ def test_a_migration_that_fails_changes_nothing(where, monkeypatch):
         raise GoldrankError("no")
 
     with monkeypatch.context() as newer:
-        newer.setattr(schema, "VERSION", 2)
-        newer.setattr(schema, "MIGRATIONS", {1: fail})
+        now = schema.VERSION
+        newer.setattr(schema, "VERSION", now + 1)
+        newer.setattr(schema, "MIGRATIONS", {now: fail})
         with pytest.raises(GoldrankError, match="no"):
             Store.open(where).list()
         newer.setattr(schema, "MIGRATIONS", {})
-        with pytest.raises(InputError, match="version 1, which this goldrank cannot bring up to date"):
+        with pytest.raises(InputError, match=f"version {now}, which this goldrank cannot bring up to date"):
             Store.open(where).list()
     assert [run.task for run in Store.open(where).list()] == ["wines"]
 

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.files import read_bytes
-from goldrank.store.tables import load_hits, load_predictions, load_run
+from goldrank.store.tables import find_row, load_hits, load_predictions, load_run, load_table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 HITS, RUN, PREDICTIONS = "hits.parquet", "run.parquet", "predictions.parquet"
 
@@ -40,8 +43,10 @@ class Record:
     """In what the task differs from the profile, used when no other profile is asked for."""
     figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The numbers of a measurement by name, each a value with its count and interval."""
-    predictions: Mapping[str, Sequence[Any]] | None = None
-    """Columns of equal length from which the figures came."""
+    predictions: Mapping[str, Sequence[Any]] | pyarrow.Table | None = None
+    """Columns of equal length from which the figures or the hits came."""
+    summary: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The headline metrics of the hits with their intervals, as the run's own conventions give them."""
 
     def __post_init__(self) -> None:
         if (self.hits is None) == (not self.figures):
@@ -67,6 +72,8 @@ class StoredRun:
     seconds: float | None
     figures: Mapping[str, Mapping[str, Any]]
     """The numbers of a measurement; empty for a run that has hits."""
+    summary: Mapping[str, Mapping[str, Any]]
+    """The headline numbers of a run that has hits, where they were stored."""
     folder: Path = field(repr=False)
     hits_checksum: str | None = field(repr=False)
     run_checksum: str | None = field(repr=False)
@@ -87,11 +94,32 @@ class StoredRun:
             return {}
         return load_predictions(self._read(PREDICTIONS, self.predictions_checksum), self._place(PREDICTIONS))
 
+    def predictions_table(self) -> pyarrow.Table:
+        """The same columns as a table, lists and all."""
+        if self.predictions_checksum is None:
+            raise InputError(f"{self.key} has no predictions", remedy="choose a run that holds them")
+        return load_table(self._read(PREDICTIONS, self.predictions_checksum), self._place(PREDICTIONS))
+
     def run(self) -> Run | None:
         """The top of the rankings, where it was stored."""
         if self.run_checksum is None:
             return None
         return load_run(self._read(RUN, self.run_checksum), self._place(RUN))
+
+    def ranking(self, query: str) -> dict[str, float]:
+        """The stored top of one query's ranking, read without the others; empty where there is none."""
+        if self.run_checksum is None:
+            return {}
+        row = find_row(self.folder / RUN, query)
+        return {} if row is None else dict(zip(row["item"], row["score"], strict=True))
+
+    def judged_items(self, query: str) -> list[dict[str, Any]]:
+        """Where the gold of one query landed, read without the others: item, grade, above, tied and so on."""
+        row = None if self.hits_checksum is None else find_row(self.folder / HITS, query)
+        if row is None:
+            return []
+        columns = {name: values for name, values in row.items() if isinstance(values, list)}
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def gold(self) -> Gold:
         """The gold that the run was judged by."""

@@ -6,12 +6,18 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Table, Text, inspect, select
+from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Table, Text, inspect, select, text
 
 from goldrank.errors import InputError
 
-VERSION = 1
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+VERSION = 2
+
+
+def _add_summary(connection: Connection) -> None:
+    connection.execute(text(f"ALTER TABLE {RUNS.name} ADD COLUMN summary TEXT NOT NULL DEFAULT '{{}}'"))
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_summary}
 """For each older version, what makes the next one of it."""
 
 _METADATA = MetaData()
@@ -44,6 +50,8 @@ RUNS = Table(
     Column("folder", String(100), nullable=False),
     # The numbers of a measurement; empty for a run whose numbers are scored from its hits.
     Column("figures", Text, nullable=False),
+    # The headline numbers of a run that has hits, so that a list of runs need not score them.
+    Column("summary", Text, nullable=False, server_default="{}"),
     Column("hits_checksum", String(64)),
     Column("run_checksum", String(64)),
     Column("predictions_checksum", String(64)),

@@ -6,6 +6,7 @@ import builtins
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ from goldrank.store.places import find_place
 from goldrank.store.records import HITS, PREDICTIONS, RUN, Record, StoredRun
 from goldrank.store.schema import RUNS
 from goldrank.store.tables import dump_hits, dump_predictions, dump_run
+from goldrank.store.texts import Texts
 
 _ATTEMPTS = 50
 # A folder that no row names may be one that another process is filling; one this old is what a crash left.
@@ -111,6 +113,11 @@ class Store:
             shutil.rmtree(tables / name, ignore_errors=True)
         return stored
 
+    def texts(self, data: str) -> Texts | None:
+        """The texts of the data set with that checksum; None where there is no store yet."""
+        tables = self._tables()
+        return None if tables is None or not re.fullmatch(r"[0-9a-f]{8,64}", data) else Texts(tables, data)
+
     def delete(self, keys: Sequence[str]) -> builtins.list[StoredRun]:
         """Remove runs, all of them or (where a key is unknown) none, and what crashed processes left behind."""
         gone = list({run.digest: run for run in map(self.get, keys)}.values())
@@ -184,10 +191,14 @@ class Store:
             return
         with self._database.reading() as connection:
             named = set(connection.execute(select(RUNS.c.folder)).scalars())
+            data = {
+                str(json.loads(inputs).get("data")) for inputs in connection.execute(select(RUNS.c.inputs)).scalars()
+            }
+        named |= {Texts(tables, checksum).path.name for checksum in data}
         for entry in tables.iterdir():
             with suppress(OSError):
                 if entry.name not in named and time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
-                    shutil.rmtree(entry)
+                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def _insert_once(
@@ -240,6 +251,7 @@ def _values(record: Record) -> dict[str, Any]:
         "judged": 0 if record.hits is None else len(record.hits.items),
         # In their order, of which the first is the headline.
         "figures": json.dumps(record.figures),
+        "summary": json.dumps(record.summary),
         "seconds": float(seconds) if isinstance(seconds, (int, float)) else None,
     }
 
@@ -269,6 +281,7 @@ def _stored(row: Mapping[str, Any] | Any, tables: Path) -> StoredRun:
         judged=row["judged"],
         seconds=row["seconds"],
         figures=json.loads(row["figures"]),
+        summary=json.loads(row["summary"]),
         folder=tables / row["folder"],
         hits_checksum=row["hits_checksum"],
         run_checksum=row["run_checksum"],

@@ -6,7 +6,8 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,13 @@ from goldrank.hits import Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.parquet import load_pyarrow
 
+if TYPE_CHECKING:
+    import pyarrow
+
 _COUNTS = ("above", "tied", "tied_docid", "tied_input")
 _ABOUT = b"goldrank"
+_ROWS_IN_A_GROUP = 1024
+"""Few enough queries that one of them is read in a few milliseconds."""
 
 
 def dump_hits(hits: Hits) -> bytes:
@@ -69,25 +75,32 @@ def load_run(data: bytes, where: str) -> Run:
     return Run.from_columns(Columns(queries, starts, lists["item"], lists["score"], where))
 
 
-def dump_predictions(columns: Mapping[str, Sequence[Any]]) -> bytes:
-    """A Parquet file of columns of texts and numbers."""
+def dump_predictions(columns: Mapping[str, Sequence[Any]] | pyarrow.Table) -> bytes:
+    """A Parquet file of a table, or of columns of texts and numbers."""
     pyarrow, parquet = load_pyarrow()
     out = io.BytesIO()
-    table = pyarrow.table(
-        {name: pyarrow.array(np.asarray(c) if not isinstance(c, list) else c) for name, c in columns.items()}
-    )
+    table = columns
+    if not isinstance(columns, pyarrow.Table):
+        table = pyarrow.table(
+            {name: pyarrow.array(np.asarray(c) if not isinstance(c, list) else c) for name, c in columns.items()}
+        )
     parquet.write_table(table, out, compression="zstd")
     return out.getvalue()
 
 
 def load_predictions(data: bytes, where: str) -> dict[str, list[Any]]:
-    """The columns that `dump_predictions` wrote."""
+    """The columns that `dump_predictions` wrote, as lists."""
+    table = load_table(data, where)
+    return {name: table[name].to_pylist() for name in table.column_names}
+
+
+def load_table(data: bytes, where: str) -> pyarrow.Table:
+    """The table that `dump_predictions` wrote."""
     pyarrow, parquet = load_pyarrow()
     try:
-        table = parquet.ParquetFile(pyarrow.BufferReader(data)).read()
+        return parquet.ParquetFile(pyarrow.BufferReader(data)).read()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise _not_ours(error, where) from None
-    return {name: table[name].to_pylist() for name in table.column_names}
 
 
 def _not_ours(error: Exception, where: str) -> InputError:
@@ -113,7 +126,13 @@ def _dump(
     table = table.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
     out = io.BytesIO()
     # Numbers that hardly ever repeat, as scores, only lose time in a dictionary.
-    parquet.write_table(table, out, compression="zstd", use_dictionary=["query", "item.list.element"])
+    parquet.write_table(
+        table,
+        out,
+        compression="zstd",
+        use_dictionary=["query", "item.list.element"],
+        row_group_size=_ROWS_IN_A_GROUP,
+    )
     return out.getvalue()
 
 
@@ -135,6 +154,35 @@ def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[s
         return plain.pop("query"), starts, plain, lists, about
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _not_ours(error, where) from None
+
+
+def find_row(path: Path, query: str) -> dict[str, Any] | None:
+    """One query's row of a table that `dump_hits` or `dump_run` wrote; None where it has none.
+
+    Only the queries and the group of rows around the one wanted are read, so that a look at one query does not cost
+    as much as a look at all; the checksum of the file is therefore not compared.
+    """
+    pyarrow, parquet = load_pyarrow()
+    try:
+        with parquet.ParquetFile(path, memory_map=True) as file:
+            names = [_strings(chunk) for chunk in file.read(["query"])["query"].chunks]
+            place = next((at for at, name in enumerate(chain.from_iterable(names)) if name == query), None)
+            if place is None:
+                return None
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                if place < rows:
+                    return _plain_row(file.read_row_group(group).slice(place, 1))
+                place -= rows
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _not_ours(error, str(path)) from None
+    raise AssertionError("the groups hold fewer rows than the table")
+
+
+def _plain_row(table: Any) -> dict[str, Any]:
+    row = table.to_pylist()[0]
+    items = row["item"]
+    return {**row, "item": [i.decode("utf-8", "surrogatepass") if isinstance(i, bytes) else i for i in items]}
 
 
 def _sizes(column: Any) -> NDArray[np.int64]:
