@@ -11,7 +11,8 @@ ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
     "errors", "progress", "native", "io", "hits", "fusion", "encoders", "vectors", "index", "metrics", "stats",
-    "scoring", "comparing", "reasons", "audit", "tasks", "store", "measuring", "running", "sensitivity", "meta", "cli",
+    "scoring", "comparing", "reasons", "audit", "tasks", "store", "measuring", "running", "masked_runs", "sensitivity",
+    "meta", "report", "web", "cli", "evaluation",
 ]  # fmt: skip
 
 

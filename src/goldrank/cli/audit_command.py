@@ -6,13 +6,14 @@ import argparse
 from typing import Any
 
 from goldrank.audit import Audit, Audited, audit, plot_audit
-from goldrank.cli import numbers, options, results
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options
 from goldrank.cli.index_command import readable
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.texts import Texts, beir_file, read_texts
 from goldrank.metrics import parse_all
+from goldrank.report import numbers, results
+from goldrank.report.grids import Cell, Grid, render
 
 _EXAMPLES = """\
   goldrank audit beir/scifact -m wordllama --factory HNSW32 --factory "IVF64,Flat(nprobe=8)"

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from goldrank.cli import options
-from goldrank.cli.grids import Cell, Grid, render
-from goldrank.cli.results import to_csv, to_json
 from goldrank.errors import GoldrankError, InputError
+from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.results import to_csv, to_json
 from goldrank.vectors.cache import CacheEntry, EmbeddingCache
 
 _EXAMPLES = """\

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from goldrank.cli import options
-from goldrank.cli.grids import Cell, Grid, render
-from goldrank.cli.results import to_json
 from goldrank.io.collections import READERS, Collection, read_collection
 from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check
 from goldrank.io.collections.converting import WRITERS, convert
 from goldrank.io.text import counts
+from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.results import to_json
 from goldrank.tasks import TASKS, find_task
 
 _EXAMPLES = """\

@@ -6,9 +6,9 @@ import argparse
 import textwrap
 
 from goldrank.cli import options
-from goldrank.cli.numbers import ARROWS
 from goldrank.metrics import CHOICES, Metric, Profile, profile
 from goldrank.metrics.definition import Definition
+from goldrank.report.numbers import ARROWS
 
 _EXAMPLES = """\
   goldrank explain ndcg@10
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = profile(args.profile) if args.profile else None
     metrics = [Metric.parse(text) for text in args.metric]
     if args.format == "json":
-        from goldrank.cli.results import to_json
+        from goldrank.report.results import to_json
 
         options.emit(to_json([as_dict(metric, chosen) for metric in metrics]), args)
     else:

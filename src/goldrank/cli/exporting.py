@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.cli.results import to_csv, to_json
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io import formats
 from goldrank.io.files import write_atomically
 from goldrank.io.parquet import load_pyarrow
+from goldrank.report.results import to_csv, to_json
 from goldrank.store import StoredRun
 
 _SUFFIXES = {"json": ".json", "csv": ".csv", "parquet": ".parquet"}

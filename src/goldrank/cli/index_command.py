@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from goldrank.cli import options, results
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.hits import Run
+from goldrank.report import results
+from goldrank.report.grids import Cell, Grid, render
 
 _EXAMPLES = """\
   goldrank index build corpus.jsonl -m wordllama -o persons.index

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from goldrank.cli import options
-from goldrank.cli.grids import Cell, Grid, render
-from goldrank.cli.numbers import ARROWS
-from goldrank.cli.results import to_csv, to_json
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
+from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.numbers import ARROWS
+from goldrank.report.results import to_csv, to_json
 
 _EXAMPLES = """\
   goldrank list metrics

@@ -6,12 +6,13 @@ import argparse
 import sys
 from typing import Any
 
-from goldrank.cli import numbers, options, results, stored
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options, stored
 from goldrank.errors import InputError
 from goldrank.io.text import counts
 from goldrank.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
 from goldrank.meta.result import Extreme, bounds, or_lowest, signed
+from goldrank.report import numbers, results
+from goldrank.report.grids import Cell, Grid, render
 from goldrank.stats import KINDS, Interval
 
 _EXAMPLES = """\

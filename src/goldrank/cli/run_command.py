@@ -7,12 +7,13 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from goldrank.cli import compare_command, numbers, options, results
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.errors import InputError
 from goldrank.measuring import FigureBoard, MeasuredMaterial
 from goldrank.metrics import CHOICES
+from goldrank.report import comparison, numbers, results
+from goldrank.report.grids import Cell, Grid, render
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
 from goldrank.tasks.evalrank import from_pairs
 from goldrank.tasks.settings import SCORINGS
@@ -143,7 +144,7 @@ def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "ta
     """A task's leaderboard: the models with intervals and what they beat, and the keys they are stored under."""
     if isinstance(board, FigureBoard):
         return render([figures_grid(board)], look)
-    grid = compare_command.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
+    grid = comparison.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
     keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
     rows = [[*row, Cell(keys[model])] for row, model in zip(grid.rows, board.comparison.scores, strict=True)]
     title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
@@ -279,7 +280,7 @@ def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, An
         "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
         "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
-        **compare_command.as_json(board.comparison),
+        **comparison.as_json(board.comparison),
     }
     if board.task.kind == "evalrank":
         content["positives_filtered"] = board.with_positives_filtered()

@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from goldrank.cli import numbers, options, results, stored
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options, stored
 from goldrank.errors import GoldrankError, InputError
 from goldrank.metrics import parse_all
+from goldrank.report import numbers, results
+from goldrank.report.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score_hits
 from goldrank.store import Store, StoredRun, count_under
 

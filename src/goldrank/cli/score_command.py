@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from goldrank.cli import numbers, options, results, stored
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options, stored
 from goldrank.metrics import Metric, Profile, parse_all, profile
+from goldrank.report import numbers, results
+from goldrank.report.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score, score_hits
 
 _EXAMPLES = """\

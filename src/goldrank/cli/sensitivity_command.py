@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from goldrank.cli import options, results
-from goldrank.cli.grids import Cell, Grid, render
+from goldrank.cli import options
+from goldrank.report import results
+from goldrank.report.grids import Cell, Grid, render
 from goldrank.running import OVERWRITE, Measures
 from goldrank.sensitivity import Reading, Sensitivity, plot_sensitivity, sensitivity
 from goldrank.store import Store

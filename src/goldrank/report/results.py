@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldrank.cli import numbers
-from goldrank.cli.grids import Cell, Grid
 from goldrank.metrics import Metric
+from goldrank.report import numbers
+from goldrank.report.grids import Cell, Grid
 from goldrank.scoring import Score, Scores
 
 

@@ -125,7 +125,7 @@ _LATEX = {
 
 
 def _latex(grid: Grid) -> str:
-    from goldrank.cli.numbers import SUPERSCRIPTS
+    from goldrank.report.numbers import SUPERSCRIPTS
 
     plain = {code: chr(letter) for letter, code in SUPERSCRIPTS.items()}
 
