@@ -70,6 +70,15 @@ def _models() -> list[dict[str, str]]:
     return [*rows, {"model": "fuse", "what": fused, "example": "fuse:rrf(bm25,wordllama)", "install": "built in"}]
 
 
+def _predictors() -> list[dict[str, str]]:
+    from goldrank.tasks.masked.predictors import PREDICTORS
+
+    return [
+        {"predictor": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
+        for name, kind in PREDICTORS.items()
+    ]
+
+
 def _transforms() -> list[dict[str, str]]:
     from goldrank.vectors.transform_kinds import KINDS
 
@@ -118,6 +127,7 @@ _LISTS = {
     "tasks": _tasks,
     "collections": _collections,
     "models": _models,
+    "predictors": _predictors,
     "transforms": _transforms,
     "similarities": _similarities,
     "metrics": _metrics,

@@ -18,6 +18,8 @@ COMMANDS = {
     "index": "build, search and describe an index of texts",
     "sensitivity": "how far every evaluator moves with similarity and transform alone",
     "audit": "what an approximate index does to the metric",
+    "masked": "can a model name the person behind the mask?",
+    "plot": "figures from stored results, no model needed",
     "meta": "which intrinsic evaluator predicts which downstream score",
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",

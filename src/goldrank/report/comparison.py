@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldrank.comparing import Comparison, Pair
+from goldrank.metrics import Metric
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
 
@@ -99,11 +100,24 @@ def _bounds(pair: Pair, comparison: Comparison) -> str:
     return f"[{numbers.signed(metric, pair.interval.low)}, {numbers.signed(metric, pair.interval.high)}]"
 
 
+def _size_bounds(pair: Pair, metric: Metric) -> str:
+    """The interval of the difference taken as a size: the way it lies counts as more."""
+    if pair.interval is None:
+        return ""
+    ends = [pair.interval.low, pair.interval.high]
+    low, high = ends if pair.difference >= 0 else [-end for end in reversed(ends)]
+    return f"[{_end(metric, low)}, {_end(metric, high)}]"
+
+
+def _end(metric: Metric, value: float) -> str:
+    return numbers.value(metric, value) if value >= 0 else numbers.signed(metric, value)
+
+
 def verdict(pair: Pair, comparison: Comparison) -> str:
     """What the data say about two runs, in a sentence."""
     metric = comparison.scores[pair.a][pair.metric].metric
     winner = pair.winner(comparison.alpha, metric.definition.direction)
-    size = f"{numbers.value(metric, abs(pair.difference))} {_bounds(pair, comparison)}".rstrip()
+    size = f"{numbers.value(metric, abs(pair.difference))} {_size_bounds(pair, metric)}".rstrip()
     if winner is not None:
         loser = pair.a if winner == pair.b else pair.b
         p = numbers.p_value(pair.adjusted)

@@ -1,0 +1,339 @@
+"""`goldrank masked`: can a model name the person behind the mask? Make, check, predict, score and match."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldrank.cli import options, stored
+from goldrank.errors import InputError
+from goldrank.io.text import counts
+from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.results import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from goldrank.store import StoredRun
+    from goldrank.tasks.masked.checking import Report
+    from goldrank.tasks.masked.chunks import Chunk
+    from goldrank.tasks.masked.levels import MaskedScores, Rules
+
+_EXAMPLES = """\
+  goldrank masked predict persons -m names:majority retrieve:wordllama
+  goldrank masked make pages.jsonl -o examples.jsonl.xz --size 512
+  goldrank masked check examples.jsonl.xz
+  goldrank masked predict examples.jsonl.xz -m names:majority retrieve:wordllama -k 5
+  goldrank masked predict examples.jsonl.xz -m fill-mask:roberta-base --context revealed
+  goldrank masked score masked-examples-retrieve-wordllama-3f2a --by length
+  goldrank masked score KEY KEY --pool gold --matcher original
+  goldrank masked score predictions.parquet --data examples.jsonl.xz
+  goldrank masked match "John F. Kennedy" Kennedy "Robert Kennedy" "J. F. K."
+
+The word persons stands for thirty short built-in pages.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("masked", "Can a model name the person behind the mask?", _EXAMPLES)
+    actions = made.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
+    for add in (_add_make, _add_check, _add_predict, _add_score, _add_match):
+        add(actions).add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return made
+
+
+def _add_make(actions: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = actions.add_parser("make", help="mask the persons of pages, cut into examples")
+    made.add_argument("pages", metavar="PAGES", help="JSONL, CSV or Parquet with id, title, text; a folder; persons")
+    made.add_argument("-o", "--output", metavar="FILE", required=True, help="JSONL to write, .gz/.xz/.zst too")
+    made.add_argument("--size", type=int, default=512, metavar="N", help="characters of an example (default 512)")
+    made.add_argument("--merge", action="store_true", help="make one mask of several with only blanks between")
+    made.add_argument("--ner", action="store_true", help="take mentions from a tagger of entities (extra ner)")
+    _add_aliases(made)
+    return made
+
+
+def _add_check(actions: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = actions.add_parser("check", help="leaks, mismatches, adjacent masks, namesakes")
+    made.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
+    made.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
+    made.add_argument("--strict", action="store_true", help="exit with 1 if anything was found")
+    made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    _add_aliases(made)
+    return made
+
+
+def _add_predict(actions: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = actions.add_parser("predict", help="guess every mask, and store the guesses")
+    made.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
+    made.add_argument(
+        "-m", "--model", nargs="+", required=True, metavar="P", help="predictors (goldrank list predictors)"
+    )
+    made.add_argument("-k", type=int, default=5, metavar="K", help="guesses for each mask (default 5)")
+    made.add_argument(
+        "--context",
+        choices=("masked", "revealed"),
+        default="masked",
+        help="whether the other masks of an example stay masked or show the name",
+    )
+    made.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
+    made.add_argument("--overwrite", action="store_true", help="guess anew what is stored already")
+    stored.add_store(made)
+    return made
+
+
+def _add_score(actions: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = actions.add_parser("score", help="per mask, example and page, with intervals")
+    made.add_argument("runs", metavar="KEY|FILE", nargs="+", help="stored runs, or files of predictions")
+    made.add_argument("--data", metavar="DATA", help="the examples that files of predictions are about")
+    made.add_argument("--pad", action="store_true", help="accept lists of unequal length, and say so")
+    add_rules(made)
+    made.add_argument("--by", metavar="COLUMN", help="split by masks, length, type or any column of the data")
+    made.add_argument("--bins", type=int, default=4, metavar="N", help="classes of a column of numbers (default 4)")
+    made.add_argument("--original", action="store_true", help="also PNMS, LNMS, W-PNMS and NLD, as coded and right")
+    made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
+    stored.add_store(made)
+    options.add_statistics(made)
+    made.add_argument("--format", choices=options.FORMATS, default="table", help="output format (default table)")
+    made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    return made
+
+
+def _add_match(actions: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = actions.add_parser("match", help="whether guesses name the person of a title")
+    made.add_argument("title", metavar="TITLE", help="such as 'John F. Kennedy'")
+    made.add_argument("guesses", metavar="GUESS", nargs="+", help="what was said")
+    made.add_argument("--alias", action="append", default=[], metavar="NAME", help="another name of the person")
+    made.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
+    made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    return made
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """What counts as right and how guesses are pooled; shared with `goldrank plot`."""
+    group = parser.add_argument_group("rules")
+    group.add_argument("-k", type=int, metavar="K", help="only the first K guesses of each mask")
+    group.add_argument(
+        "--pool",
+        choices=("alias", "gold"),
+        default="alias",
+        help="all names of a person alike (default), or as first defined: the right ones only",
+    )
+    group.add_argument(
+        "--matcher",
+        choices=("names", "original", "seed"),
+        default="names",
+        help="names (default); original: case-sensitive parts of words; seed: any part, whatever its case",
+    )
+    group.add_argument(
+        "--tier",
+        choices=("exact", "all", "surname", "given", "initial"),
+        default="given",
+        help="the least agreement that is right (default given)",
+    )
+    _add_aliases(group)
+
+
+def _add_aliases(parser: Any) -> None:
+    parser.add_argument("--aliases", metavar="FILE", help="other names of the persons: a table of title and alias")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked."""
+    actions = {"make": _make, "check": _check, "predict": _predict, "score": _score, "match": _match}
+    return actions[args.action](args)
+
+
+def rules_of(args: argparse.Namespace) -> Rules:
+    """The rules that the options stand for."""
+    from goldrank.tasks.masked.levels import Rules
+    from goldrank.tasks.masked.names import Tier
+
+    return Rules(args.matcher, Tier[args.tier.upper()], args.pool, args.k)
+
+
+def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    """Other names of the persons, where a table was given."""
+    from goldrank.tasks.masked.names import read_aliases
+
+    return {} if args.aliases is None else read_aliases(args.aliases)
+
+
+def _make(args: argparse.Namespace) -> int:
+    from goldrank.tasks.masked.built_in import pages_at
+    from goldrank.tasks.masked.making import Made, make_all
+    from goldrank.tasks.masked.mentions import find_mentions
+    from goldrank.tasks.masked.ner import ner_finder
+    from goldrank.tasks.masked.reading import write_chunks
+
+    options.refuse_unwritable(args)
+    made = Made()
+    chunks = make_all(
+        pages_at(args.pages),
+        made,
+        size=args.size,
+        merge=args.merge,
+        finder=ner_finder() if args.ner else find_mentions,
+        aliases=aliases_of(args),
+    )
+    write_chunks(chunks, args.output)
+    of = f"{counts(made.masks, 'mask')} of {counts(made.pages, 'page')}"
+    print(f"{args.output}: {counts(made.chunks, 'example')} with {of}.")
+    if made.dropped or made.unnamed:
+        print(
+            f"Left out: {counts(made.dropped, 'part')} that name nobody, among them all of "
+            f"{counts(made.unnamed, 'page')}."
+        )
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from goldrank.tasks.masked.built_in import examples_at, is_built_in
+    from goldrank.tasks.masked.checking import check_chunks, check_file
+
+    options.refuse_unwritable(args)
+    aliases = aliases_of(args)
+    built_in = is_built_in(args.data)
+    report = (
+        check_chunks(examples_at(args.data), aliases=aliases) if built_in else check_file(args.data, aliases=aliases)
+    )
+    options.emit(to_json(report.as_dict()) if args.format == "json" else _check_table(report, args.format), args)
+    return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
+
+
+def _check_table(report: Report, look: str) -> str:
+    sizes = f"{counts(report.pages, 'page')}, {counts(report.chunks, 'example')}, {counts(report.masks, 'mask')}."
+    if not report.findings:
+        return f"{sizes}\n\nNothing was found to be wrong."
+    rows = [
+        [
+            Cell(finding.severity, best=finding.severity == "error"),
+            Cell(finding.sentence),
+            Cell("; ".join(finding.examples)),
+        ]
+        for finding in report.findings
+    ]
+    return render([Grid(["severity", "finding", "examples"], rows, notes=[sizes], text_columns=3)], look)
+
+
+def _predict(args: argparse.Namespace) -> int:
+    from goldrank.masked_runs import Order, name_of, predict_run
+    from goldrank.store import Store
+    from goldrank.tasks.masked.predictors import load_predictor
+
+    if args.k < 1:
+        raise InputError(f"{args.k} guesses are asked for", remedy="give -k 1 or more")
+    predictors = {spec: load_predictor(spec) for spec in args.model}
+    chunks = list(_limited(args))
+    store = Store.open(args.store)
+    for spec, predictor in predictors.items():
+        order = Order(name_of(args.data), chunks, spec, predictor, args.k, args.context)
+        saved, fresh = predict_run(order, store, overwrite=args.overwrite)
+        print(f"{saved.key}" + ("" if fresh else " (stored before)"))
+        for remark in saved.environment.get("remarks", ()):
+            print(f"goldrank: note: {remark}.", file=sys.stderr)
+    return 0
+
+
+def _limited(args: argparse.Namespace) -> Iterator[Chunk]:
+    from itertools import islice
+
+    from goldrank.tasks.masked.built_in import examples_at
+
+    if args.limit is not None and args.limit < 1:
+        raise InputError(f"the limit is {args.limit}", remedy="give a number from 1 up")
+    return islice(examples_at(args.data), args.limit)
+
+
+def _score(args: argparse.Namespace) -> int:
+    from goldrank.report.masked_results import show
+
+    how = options.bootstrap(args)
+    if not 0 < args.alpha < 1:
+        raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
+    options.refuse_unwritable(args)
+    runs = _scored_runs(args)
+    shown = show(runs, how, args.format, by=args.by, bins=args.bins, original=args.original, alpha=args.alpha)
+    options.emit(shown, args)
+    return 0
+
+
+def _scored_runs(args: argparse.Namespace) -> dict[str, MaskedScores]:
+    """The scores of stored runs and of files, by key or by the name of the file."""
+    from goldrank.masked_runs import scores_of
+    from goldrank.store import Store
+
+    rules, aliases = rules_of(args), aliases_of(args)
+    files = options.run_names([one for one in args.runs if Path(one).is_file()])
+    names = {path: name for name, path in files.items()}
+    kept = {one: Store.open(args.store).get(one) for one in args.runs if one not in names}
+    if len(keys := {run.key for run in kept.values()}) < len(args.runs) - len(names):
+        raise InputError(f"of {', '.join(sorted(keys))} one is given twice", remedy="name each run once")
+    labels = _labels([*kept.values()])
+    return {
+        names[one] if one in names else labels[kept[one].key]: _scored_file(one, args, rules, aliases)
+        if one in names
+        else scores_of(kept[one], rules, aliases)
+        for one in args.runs
+    }
+
+
+def _labels(runs: list[StoredRun]) -> dict[str, str]:
+    """What to call each run: a single one by its key, several by what tells them apart."""
+    by_model = {run.key: run.model for run in runs}
+    by_context = {run.key: f"{run.model} {run.inputs.get('context')}" for run in runs}
+    for labels in (by_model, by_context):
+        if 1 < len(runs) == len(set(labels.values())):
+            return labels
+    return {run.key: run.key for run in runs}
+
+
+def _scored_file(
+    path: str, args: argparse.Namespace, rules: Rules, aliases: dict[str, tuple[str, ...]]
+) -> MaskedScores:
+    from goldrank.tasks.masked.built_in import examples_at
+    from goldrank.tasks.masked.joining import Remarks, join, masks_by_page
+    from goldrank.tasks.masked.levels import score_predictions
+    from goldrank.tasks.masked.predictions import prediction_batches, read_predictions
+
+    remarks, notes = Remarks(), []
+    if args.data is None:
+        batches = prediction_batches(path, pad=args.pad, remarks=remarks)
+        scores = score_predictions(batches, rules, aliases=aliases)
+    else:
+        chunks = list(examples_at(args.data))
+        guesses = read_predictions(path, pad=args.pad, remarks=remarks, pages=masks_by_page(chunks))
+        table, joined = join(chunks, guesses)
+        notes = joined.sentences()
+        scores = score_predictions(table, rules, aliases=aliases)
+    stored.print_notes([f"{path}: {note}".rstrip(".") for note in [*remarks.sentences(), *notes]])
+    return scores
+
+
+def _match(args: argparse.Namespace) -> int:
+    from goldrank.tasks.masked.names import Person
+
+    person = Person(args.title, args.alias)
+    found = [(guess, person.match(guess)) for guess in args.guesses]
+    if args.format == "json":
+        entries = [
+            {"guess": guess, "tier": match and match.tier.name.lower(), "evidence": match and match.evidence}
+            for guess, match in found
+        ]
+        options.emit(to_json({"title": args.title, "guesses": entries}), args)
+        return 0
+    rows = [
+        [
+            Cell(guess),
+            Cell(match.tier.name.lower() if match else "–", best=bool(match)),
+            Cell(match.evidence if match else ""),
+        ]
+        for guess, match in found
+    ]
+    options.emit(
+        render([Grid(["guess", "tier", "evidence"], rows, title=args.title, text_columns=3)], args.format), args
+    )
+    return 0

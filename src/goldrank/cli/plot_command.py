@@ -1,0 +1,269 @@
+"""`goldrank plot`: figures from stored results, without a model."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldrank.cli import options, stored
+from goldrank.cli.masked_command import add_rules, aliases_of, rules_of
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.report.drawing import SIZES, THEMES, draw, require_matplotlib
+from goldrank.report.figure import Figure, LeftOut
+
+if TYPE_CHECKING:
+    from goldrank.report.masked_figures import MaskedRun
+    from goldrank.store import StoredRun
+
+_EXAMPLES = """\
+  goldrank plot masked-persons-names-majority-3f2a
+  goldrank plot KEY KEY --figure accuracy-by-k calibration --level example -o figures --format pdf
+  goldrank plot KEY KEY KEY --figure accuracy-by-size --sizes sizes.csv --theme dark
+  goldrank plot KEY --by views masks
+
+Figures of masked runs: accuracy-by-k, accuracy-by-size, accuracy-by-length, accuracy-by-family, accuracy-by-column,
+distance-histogram, frequent-answers, calibration. Figures of all other runs: rank-curve, rank-histogram. Without
+--figure all are drawn that the runs allow. SIZES is a table with the columns model, parameters (such as 110M) and
+perhaps family.
+"""
+BY_COLUMN = "accuracy-by-column"
+RANKS = ("rank-curve", "rank-histogram")
+_SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+_SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?) ?([kmbt]?)", re.IGNORECASE)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = options.new_parser("plot", "Figures from stored results, without a model.", _EXAMPLES)
+    made.intermixed = True
+    made.add_argument("keys", metavar="KEY", nargs="+", help="stored runs: keys, or enough of their start")
+    made.add_argument("--figure", nargs="+", action="extend", metavar="NAME", help="only these (default: all)")
+    made.add_argument(
+        "--level", choices=("mask", "example", "page"), default="mask", help="what accuracy counts (default mask)"
+    )
+    made.add_argument(
+        "--by",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN",
+        help="columns of the examples for accuracy-by-column (default: all that the data has)",
+    )
+    made.add_argument("--sizes", metavar="FILE", help="CSV or TSV with model, parameters and perhaps family")
+    made.add_argument("--profile", metavar="P", help="conventions of rank figures (default: the runs' own)")
+    made.add_argument("-o", "--output", metavar="FOLDER", help="where to write (default ./figures-KEY)")
+    made.add_argument("--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)")
+    made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
+    made.add_argument("--size", choices=tuple(SIZES), default="double", help="columns of a paper (default double)")
+    add_rules(made)
+    stored.add_store(made)
+    made.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return made
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw every figure that the runs allow, and say which ones they do not."""
+    _refuse_unknown(args.figure or ())
+    sizes = {} if args.sizes is None else read_sizes(args.sizes)
+    require_matplotlib()
+    runs = _find(args)
+    folder = _folder(args, list(runs))
+    drawn: list[Path] = []
+    left_out = []
+    for made in _figures(runs, sizes, args):
+        if isinstance(made, LeftOut):
+            left_out.append(made)
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        # Two columns may differ only in characters that the name of a file cannot hold.
+        again = sum(one.stem.partition("~")[0] == made.name for one in drawn)
+        path = folder / f"{made.name}{f'~{again + 1}' if again else ''}.{args.format}"
+        draw(made, path, args.theme, args.size)
+        print(path, flush=True)
+        drawn.append(path)
+    if not drawn:
+        reasons = "; ".join(f"{one.name}: {one.reason}" for one in left_out)
+        raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
+    stored.print_notes([f"left out {one.name}: {one.reason}" for one in left_out])
+    return 0
+
+
+def _refuse_unknown(names: Sequence[str]) -> None:
+    from goldrank.report.masked_figures import FIGURES
+
+    known = [*FIGURES, BY_COLUMN, *RANKS]
+    for name in names:
+        if name not in known:
+            raise unknown_name("figure", name, known, "goldrank plot --help")
+
+
+def _find(args: argparse.Namespace) -> dict[str, StoredRun]:
+    from goldrank.store import Store
+
+    store = Store.open(args.store)
+    found: dict[str, StoredRun] = {}
+    for key in args.keys:
+        one = store.get(key)
+        if one.key in found:
+            raise InputError(f"the run {one.key} is given twice", remedy="name each run once")
+        found[one.key] = one
+    return found
+
+
+def _folder(args: argparse.Namespace, keys: Sequence[str]) -> Path:
+    more = f"-and-{len(keys) - 1}-more" if len(keys) > 1 else ""
+    folder = Path(f"figures-{keys[0]}{more}" if args.output is None else args.output)
+    if folder.exists() and not folder.is_dir():
+        raise InputError("this is a file, not a folder", where=str(folder), remedy="name a folder to write into")
+    return folder
+
+
+def _figures(
+    runs: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace
+) -> Iterator[Figure | LeftOut]:
+    from goldrank.masked_runs import is_masked
+
+    masked = {key: one for key, one in runs.items() if is_masked(one)}
+    ranked = {key: one for key, one in runs.items() if key not in masked and not one.figures}
+    asked = args.figure
+    if masked:
+        yield from _masked_figures(masked, sizes, args)
+    elif asked:
+        yield from (LeftOut(name, "no run holds guesses at masks") for name in asked if name not in RANKS)
+    if ranked:
+        yield from _rank_figures(ranked, args)
+    elif asked:
+        yield from (LeftOut(name, "no run holds rankings") for name in asked if name in RANKS)
+    for key, one in runs.items():
+        if one.figures:
+            yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.figures)}), which has no ranks")
+
+
+def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
+    from goldrank.report.rank_figures import rank_curve, rank_histogram
+
+    profile = stored.own_profile(dict(ranked), args.profile)
+    hits, notes = stored.count(dict(ranked), profile, {})
+    stored.print_notes(notes)
+    names = distinct_names(ranked)
+    named = {names[key]: one for key, one in hits.items()}
+    for name, make in zip(RANKS, (rank_curve, rank_histogram), strict=True):
+        if args.figure is None or name in args.figure:
+            yield make(named, profile)
+
+
+def _masked_figures(
+    masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace
+) -> Iterator[Figure | LeftOut]:
+    from goldrank.report.masked_figures import FIGURES, accuracy_by_column
+
+    wanted = args.figure
+    if wanted is not None and set(wanted) <= set(RANKS) and not args.by:
+        return
+    runs = _scored(masked, sizes, args)
+    columns = list(dict.fromkeys(name for one in runs for name in one.scores.examples))
+    for column in args.by or ():
+        if column not in columns:
+            raise unknown_name("column", column, columns, ", ".join(columns))
+    for name, make in FIGURES.items():
+        if wanted is None or name in wanted:
+            yield make(runs, args.level)
+    if wanted is None or BY_COLUMN in wanted or args.by:
+        for column in args.by or [name for name in columns if name not in ("page", "sequence", "length")]:
+            yield accuracy_by_column(runs, column, args.level)
+
+
+def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace) -> list[MaskedRun]:
+    from goldrank.masked_runs import scores_of
+    from goldrank.meta import families_by_name
+    from goldrank.report.masked_figures import MaskedRun
+
+    rules, aliases, names = rules_of(args), aliases_of(args), distinct_names(masked)
+    families = families_by_name(list(dict.fromkeys(one.model for one in masked.values())))
+    made = []
+    for key, one in masked.items():
+        known = sizes.get(one.model) or sizes.get(one.model.partition(":")[2]) or Known(None, "")
+        measured = one.environment.get("parameters")
+        made.append(
+            MaskedRun(
+                names[key],
+                scores_of(one, rules, aliases),
+                known.family or families[one.model],
+                known.parameters if known.parameters is not None else measured,
+                int(one.inputs["k"]),
+                str(one.inputs["context"]),
+            )
+        )
+    return made
+
+
+def distinct_names(runs: Mapping[str, StoredRun]) -> dict[str, str]:
+    """What to call each run: its model, with as much of its task and settings as tells it from the others."""
+    names = {key: one.model for key, one in runs.items()}
+    for field in ("task", "context", "k"):
+        values = {key: str(one.inputs.get(field, one.task if field == "task" else "")) for key, one in runs.items()}
+        if len(set(values.values())) > 1:
+            names = {key: f"{name}, {field}={values[key]}" for key, name in names.items()}
+    twice = {name for name in names.values() if list(names.values()).count(name) > 1}
+    return {key: f"{name} ({key})" if name in twice else name for key, name in names.items()}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a table of sizes says of a model."""
+
+    parameters: float | None
+    family: str
+
+
+def read_sizes(path: str) -> dict[str, Known]:
+    """The sizes and families of models from a CSV or TSV file with the columns model, parameters and perhaps family."""
+    from goldrank.io.files import display_name, read_bytes
+    from goldrank.io.names import listing, normal
+    from goldrank.io.tabular import split_rows
+
+    data, name = read_bytes(path), display_name(path)
+    rows = split_rows(data, name, "tsv" if b"\t" in data.partition(b"\n")[0] else "csv")
+    _, header = next(rows, (1, []))
+    columns = [normal(cell) for cell in header]
+    for needed in ("model", "parameters"):
+        if needed not in columns:
+            raise InputError(
+                f"there is no column {needed} (columns: {listing(columns)})",
+                where=f"{name}:1",
+                remedy="name the columns model, parameters and, if you like, family",
+            )
+    found: dict[str, Known] = {}
+    for line, row in rows:
+        if len(row) != len(columns):
+            raise InputError(
+                f"the row has {len(row)} columns, the header {len(columns)}",
+                where=f"{name}:{line}",
+                remedy='put names that hold a comma or a tab in "quotes"',
+            )
+        cells = {column: cell.strip() for column, cell in zip(columns, row, strict=True)}
+        if cells["model"] in found:
+            raise InputError(
+                f"the model {shorten(cells['model'])} stands twice", where=f"{name}:{line}", remedy="keep one"
+            )
+        found[cells["model"]] = Known(_parameters(cells["parameters"], f"{name}:{line}"), cells.get("family", ""))
+    return found
+
+
+def _parameters(written: str, where: str) -> float | None:
+    if not written:
+        return None
+    matched = _SIZE.fullmatch(written.replace(",", "").replace("_", ""))
+    try:
+        value = float(matched[1]) * _SUFFIXES[matched[2].lower()] if matched else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InputError(
+            f"{shorten(written)} is no number of parameters", where=where, remedy="write 110000000 or 110M, say"
+        )
+    return value

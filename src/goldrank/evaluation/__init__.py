@@ -1,0 +1,1 @@
+"""Other names of two commands, for those who start them as modules."""

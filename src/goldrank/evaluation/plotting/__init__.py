@@ -1,0 +1,1 @@
+"""Other names of the command that draws figures."""

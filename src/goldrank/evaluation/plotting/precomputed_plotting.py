@@ -1,0 +1,8 @@
+"""`python -m goldrank.evaluation.plotting.precomputed_plotting KEY`: another name of `goldrank plot KEY`."""
+
+import sys
+
+from goldrank.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main(["plot", *sys.argv[1:]]))

@@ -1,0 +1,149 @@
+"""The description of a figure, which says what is shown and nothing of how: every renderer draws the same one.
+
+Values are plain tuples of numbers, so that a description can be compared, hashed and written as JSON.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Scale = Literal["linear", "log"]
+Mark = Literal["line", "points", "bars", "steps"]
+Numbers = tuple[float, ...]
+
+SCALES = ("linear", "log")
+MARKS = ("line", "points", "bars", "steps")
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: what it measures, with its unit, and its range where that is not left to the values."""
+
+    label: str
+    scale: Scale = "linear"
+    categories: tuple[str, ...] = ()
+    """Names instead of numbers; a value on this axis is then the position of its category, from 0."""
+    low: float | None = None
+    high: float | None = None
+    percent: bool = False
+    """Whether values are shares, to be shown in per cent."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", tuple(map(str, self.categories)))
+        if self.scale not in SCALES:
+            raise ValueError(f"there is no scale {self.scale!r}")
+        if self.categories and (self.scale == "log" or self.percent or (self.low, self.high) != (None, None)):
+            raise ValueError("an axis of categories has no scale, percentage or range")
+        if len(set(self.categories)) < len(self.categories):
+            raise ValueError("a category is named twice")
+        ends = [end for end in (self.low, self.high) if end is not None]
+        if not all(math.isfinite(end) for end in ends) or (len(ends) == 2 and ends[0] >= ends[1]):
+            raise ValueError(f"the axis cannot go from {self.low} to {self.high}")
+        if self.scale == "log" and any(end <= 0 for end in ends):
+            raise ValueError("a logarithmic axis has no 0 and nothing below")
+
+    def refuse(self, values: Numbers) -> None:
+        """Raise where a value has no place on this axis."""
+        if not all(map(math.isfinite, values)):
+            raise ValueError(f"{self.label}: a value is not finite")
+        if self.scale == "log" and any(value <= 0 for value in values):
+            raise ValueError(f"{self.label}: a value has no place on a logarithmic axis")
+        if self.categories and not all(value in range(len(self.categories)) for value in values):
+            raise ValueError(f"{self.label}: a value is the position of no category")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values that belong together, with the limits of their intervals."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    """The lower limit of each value, NaN where there is none; the value is x where y has categories, else y."""
+    high: Numbers | None = None
+    mark: Mark = "line"
+    """``steps``: a value holds from its x to the next one's."""
+    labels: tuple[str, ...] | None = None
+    """A text for each value, shown beside points and bars where there is room, and where a pointer rests."""
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "low", "high"):
+            values: Iterable[float] | None = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, tuple(map(float, values)))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(map(str, self.labels)))
+        if self.mark not in MARKS:
+            raise ValueError(f"there is no mark {self.mark!r}")
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"{self.name}: an interval has two limits")
+        columns = [column for column in (self.y, self.low, self.high, self.labels) if column is not None]
+        if not self.x or any(len(column) != len(self.x) for column in columns):
+            raise ValueError(f"{self.name}: the columns have no values, or not equally many")
+        if any(low > high for low, high in zip(self.low or (), self.high or (), strict=True)):
+            raise ValueError(f"{self.name}: a lower limit lies above the upper one")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, complete: what it shows, how it is to be read, and all its values."""
+
+    name: str
+    """What its file is called, without a suffix."""
+    title: str
+    caption: str
+    """Which conventions hold, over how much the values were taken, and what the intervals are."""
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    diagonal: bool = False
+    """Whether to draw the line on which both axes agree."""
+    note: str = ""
+    """What was left out, and why."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "series", tuple(self.series))
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name for a file")
+        if not self.series:
+            raise ValueError(f"{self.name}: there is nothing to show")
+        if len({series.name for series in self.series}) < len(self.series):
+            raise ValueError(f"{self.name}: two series have one name")
+        if self.x.categories and self.y.categories:
+            raise ValueError(f"{self.name}: one axis has to measure something")
+        if self.diagonal and (self.x.categories or self.y.categories):
+            raise ValueError(f"{self.name}: a diagonal needs two axes of numbers")
+        for series in self.series:
+            self.x.refuse(series.x)
+            self.y.refuse(series.y)
+
+    @property
+    def horizontal(self) -> bool:
+        """Whether values run from left to right, their categories from the top down."""
+        return bool(self.y.categories)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A figure that the data cannot give, and why."""
+
+    name: str
+    reason: str
+
+
+def compact_number(value: float) -> str:
+    """A number of any size in few characters.
+
+    >>> [compact_number(value) for value in (0.05, 1, 2500, 20_000, 110e6, 1.3e9, 7e12)]
+    ['0.05', '1', '2500', '20k', '110M', '1.3B', '7T']
+    """
+    if abs(value) < 10_000:
+        return f"{value:.4g}"
+    power = min(int(math.log10(abs(value)) // 3), 4)
+    return f"{value / 1000**power:.3g}{' kMBT'[power]}"

@@ -1,0 +1,191 @@
+"""Other names of persons: tables of them, and which guesses of a list name the same person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.files import PathLike, display_name, read_bytes
+from goldrank.io.jsonio import decode
+from goldrank.io.names import listing, normal
+from goldrank.io.tabular import split_rows
+from goldrank.io.text import counts
+from goldrank.tasks.masked.folding import fold
+from goldrank.tasks.masked.name_parts import AROUND, parse_name
+from goldrank.tasks.masked.name_patterns import Pattern
+
+_TITLE_NAMES = ("title", "name", "page")
+_ALIAS_NAMES = ("alias", "aliases", "other_name", "other_names", "names")
+_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def read_aliases(path: PathLike) -> dict[str, tuple[str, ...]]:
+    """The other names of each title, from a table with the columns *title* and *alias*.
+
+    CSV and TSV have one alias in a row; records of JSON Lines have one or a list of them; JSON is a list of such
+    records or ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
+    """
+    name = display_name(path)
+    found: dict[str, dict[str, None]] = {}
+    for place, title, alias in _rows(read_bytes(path), name, _format_of(path, name)):
+        for role, cell in (("title", title), ("alias", alias)):
+            if not isinstance(cell, str) or not cell.strip():
+                raise InputError(f"the {role} {shorten(cell)} is no name", where=place, remedy="write a name")
+        found.setdefault(str(title).strip(), {})[str(alias).strip()] = None
+    return {title: tuple(aliases) for title, aliases in found.items()}
+
+
+def _format_of(path: PathLike, name: str) -> str:
+    suffixes = [suffix for suffix in Path(name).suffixes if suffix in _SUFFIXES]
+    if not suffixes:
+        raise InputError(
+            "the kind of table is not known", where=name, remedy=f"name it with one of {', '.join(_SUFFIXES)}"
+        )
+    return _SUFFIXES[suffixes[-1]]
+
+
+def _rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, object]]:
+    if kind in ("csv", "tsv"):
+        yield from _table_rows(data, name, kind)
+    elif kind == "jsonl":
+        for number, line in enumerate(data.decode().split("\n"), start=1):
+            if line.strip():
+                yield from _record_rows(decode(line, name, first_line=number), f"{name}:{number}")
+    else:
+        content = decode(data.decode(), name, first_line=1)
+        if isinstance(content, dict) and not any(normal(key) in _TITLE_NAMES for key in content):
+            for title, aliases in content.items():
+                yield from _listed(f"{name}: {shorten(title)}", title, aliases)
+        else:
+            records = content if isinstance(content, list) else [content]
+            for number, record in enumerate(records, start=1):
+                yield from _record_rows(record, f"{name}: record {number}")
+
+
+def _table_rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, object]]:
+    rows = split_rows(data, name, kind)
+    line, header = next(rows, (1, []))
+    title_at, alias_at = (_column(header, names, f"{name}:{line}") for names in (_TITLE_NAMES, _ALIAS_NAMES))
+    for number, row in rows:
+        place = f"{name}:{number}"
+        if len(row) != len(header):
+            raise InputError(
+                f"the row has {counts(len(row), 'column')}, the header has {len(header)}",
+                where=place,
+                remedy='put names that hold a comma or a tab in "quotes"',
+            )
+        yield place, row[title_at], row[alias_at]
+
+
+def _record_rows(record: object, place: str) -> Iterator[tuple[str, object, object]]:
+    if not isinstance(record, dict):
+        raise InputError(f"{shorten(record)} is not a record", where=place, remedy='write {"title": "…", "alias": "…"}')
+    keys = list(record)
+    title, aliases = (record[keys[_column(keys, names, place)]] for names in (_TITLE_NAMES, _ALIAS_NAMES))
+    yield from _listed(place, title, aliases)
+
+
+def _listed(place: str, title: object, aliases: object) -> Iterator[tuple[str, object, object]]:
+    for alias in aliases if isinstance(aliases, list) else [aliases]:
+        yield place, title, alias
+
+
+def _column(header: Sequence[str], accepted: tuple[str, ...], where: str) -> int:
+    names = [normal(name) for name in header]
+    for name in accepted:
+        if name in names:
+            return names.index(name)
+    raise InputError(
+        f"there is no column {accepted[0]!r} (columns: {listing(header)})",
+        where=where,
+        remedy="name the columns title and alias",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What is left of a guess when spelling does not matter."""
+
+    key: str
+    written: str
+    """Its words in the order written, which tells spellings of one form apart."""
+    words: tuple[str, ...]
+    """Its full names, sorted; none where the guess is no name."""
+    fullness: tuple[int, int, int]
+    """How many full names, initials and further marks it has; the fuller of two names may take up the other."""
+
+
+_ONE_NAME = (1, 0, 0)
+
+
+def group_aliases(guesses: Sequence[str]) -> list[int]:
+    """Which of the *guesses* name the same person, by nothing but the guesses: a group number for each.
+
+    A name joins the one fuller name of the list that it agrees with; where several fuller names agree with it, or
+    none does, it stays alone. Groups are numbered by their first guess.
+
+    >>> group_aliases(["Truman", "he", "Harry S. Truman", "truman's", "Harry Truman"])
+    [0, 1, 0, 0, 0]
+    """
+    forms = [_form(guess) for guess in guesses]
+    spellings: dict[str, tuple[_Form, str]] = {}
+    for form, guess in zip(forms, guesses, strict=True):
+        # Of several spellings the least one speaks for all, so that the order of guesses changes nothing.
+        known = spellings.get(form.key)
+        if known is None or form.written < known[0].written:
+            spellings[form.key] = (form, guess)
+    leaders = _leaders(spellings)
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(leaders[form.key], len(numbers)) for form in forms]
+
+
+@lru_cache(maxsize=1 << 17)
+def _form(guess: str) -> _Form:
+    name = parse_name(guess)
+    parts = sorted({part for word in name.names for part in word.split("-")})
+    words = tuple(part for part in parts if len(part) > 1)
+    if not parts:
+        return _Form(f"= {fold(guess).strip(AROUND) or guess.strip()}", "", (), (0, 0, 0))
+    if not words:
+        return _Form(name.key, name.key, (name.key,), _ONE_NAME)
+    marks = (name.numerals, name.places, name.epithets, name.ordinals, name.qualifiers)
+    # Each mark keeps its place, so that Henry of York is not Henry the York.
+    key = "|".join([" ".join(parts), *(" ".join(sorted(mark)) for mark in marks)]) if any(marks) else " ".join(parts)
+    return _Form(key, name.key, words, (len(words), len(parts) - len(words), sum(map(len, marks))))
+
+
+@lru_cache(maxsize=1 << 14)
+def _pattern(guess: str) -> Pattern:
+    return Pattern(parse_name(guess))
+
+
+def _leaders(spellings: Mapping[str, tuple[_Form, str]]) -> dict[str, str]:
+    """The key of the fullest name of each name's group."""
+    leaders: dict[str, str] = {}
+    fuller: dict[str, list[tuple[str, Pattern]]] = {}
+    ordered = sorted(spellings.values(), key=lambda entry: entry[0].fullness, reverse=True)
+    for fullness, level in groupby(ordered, key=lambda entry: entry[0].fullness):
+        alone: list[tuple[_Form, str]] = []
+        for form, guess in level:
+            leader = _leader(form, guess, fuller)
+            leaders[form.key] = leader or form.key
+            if leader is None:
+                alone.append((form, guess))
+        # Names of one level never join each other, or it would matter which comes first.
+        if fullness > _ONE_NAME:
+            for form, guess in alone:
+                pattern = _pattern(guess)
+                for word in pattern.words:
+                    fuller.setdefault(word, []).append((form.key, pattern))
+    return leaders
+
+
+def _leader(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, Pattern]]]) -> str | None:
+    """The one fuller name that agrees with *guess*; None without one or with several."""
+    candidates = {key: pattern for word in form.words for key, pattern in fuller.get(word, ())}
+    agreeing = [key for key, pattern in candidates.items() if pattern.judge(pattern.read(guess)) is not None]
+    return agreeing[0] if len(agreeing) == 1 else None

@@ -1,0 +1,187 @@
+"""`goldrank plot`: figures of stored runs as files, and why others are left out."""
+
+import subprocess
+import sys
+
+import pyarrow
+import pytest
+
+from goldrank import Gold, Run
+from goldrank.cli.main import main
+from goldrank.cli.plot_command import Known, read_sizes
+from goldrank.errors import InputError
+from goldrank.store import Record, Store
+from goldrank.tasks.masked.levels import score_predictions
+
+pytest.importorskip("matplotlib")
+
+PERSONS = ["Ada Lovelace", "Alan Turing", "Grace Hopper", "Emmy Noether"]
+GOLD = Gold({"q1": {"d1": 2, "d2": 0}, "q2": {"d4": 1}, "q3": {"d9": 1}})
+RANKED = Run({"q1": {"d2": 3.5, "d1": 3.0, "d7": 1.0}, "q2": {"d8": 2.0, "d4": 1.0}})
+
+
+def masked(model, right, context="masked", parameters=None):
+    """A record of guesses of which every *right*-th first one names the person."""
+    rows = [
+        {
+            "page": str(page), "sequence": 0, "mask": 0, "title": PERSONS[page % 4], "hidden": PERSONS[page % 4],
+            "guesses": [PERSONS[(page + (page % right > 0)) % 4], PERSONS[(page + 2) % 4]], "scores": [0.6, 0.3],
+            "masks": 1, "length": 100 + page, "type": "original", "views": 10.0 ** (page % 5),
+        }
+        for page in range(24)
+    ]  # fmt: skip
+    table = pyarrow.Table.from_pylist(rows)
+    inputs = {"task": "masked-people", "kind": "masked", "model": model, "k": 2, "context": context}
+    hits = score_predictions(table, workers=1).levels["mask"].hits
+    return Record("masked-people", model, inputs, {"parameters": parameters}, hits, predictions=table)
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
+    made = Store.open()
+    made.small = made.save(masked("fill-mask:net-small", 3, parameters=1e8)).key
+    made.large = made.save(masked("fill-mask:net-large", 2)).key
+    made.ranked = made.save(Record("wines", "bm25", {"task": "wines"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
+    return made
+
+
+def run(capsys, *arguments):
+    capsys.readouterr()
+    code = main(["plot", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_masked_run_gives_every_figure_it_allows_and_says_why_others_are_left_out(capsys, store, tmp_path):
+    code, out, err = run(capsys, store.small)
+    folder = f"figures-{store.small}"
+    assert code == 0
+    assert names(tmp_path / folder) == {
+        "accuracy-by-k.png", "accuracy-by-length.png", "accuracy-by-views.png", "distance-histogram.png",
+        "frequent-answers.png", "calibration.png",
+    }  # fmt: skip
+    assert set(out.splitlines()) == {f"{folder}/{name}" for name in names(tmp_path / folder)}
+    assert "note: left out accuracy-by-size: there is one run, and two are needed." in err
+    assert "note: left out accuracy-by-type: all examples have the same 'type'." in err
+
+
+def test_sizes_come_from_the_run_or_a_table_and_figures_are_chosen_by_name(capsys, store, tmp_path):
+    (tmp_path / "sizes.csv").write_text("model,parameters,family\nnet-large,1.5B,nets\n")
+    chosen = ["--figure", "accuracy-by-size", "accuracy-by-family", "--format", "svg", "-o", "out/here"]
+    code, _, err = run(capsys, store.small, store.large, *chosen)
+    assert (code, names(tmp_path / "out/here")) == (0, {"accuracy-by-family.svg"})
+    assert "the size of 1 of 2 models is known" in err
+    code, _, err = run(capsys, store.small, store.large, *chosen, "--sizes", "sizes.csv", "--theme", "dark")
+    assert (code, err) == (0, "")
+    assert names(tmp_path / "out/here") == {"accuracy-by-family.svg", "accuracy-by-size.svg"}
+
+
+def test_columns_levels_and_rules_are_options(capsys, store, tmp_path):
+    options = ["--figure", "accuracy-by-column", "--by", "views", "length", "--level", "page", "--pool", "gold"]
+    code, out, _ = run(capsys, store.small, *options, "--matcher", "original", "--format", "pdf", "--size", "single")
+    assert code == 0
+    assert [line.rpartition("/")[2] for line in out.splitlines()] == ["accuracy-by-views.pdf", "accuracy-by-length.pdf"]
+    code, _, err = run(capsys, store.small, "--by", "veiws")
+    assert code == 2
+    assert "there is no column 'veiws'; did you mean 'views'?" in err
+
+
+def test_other_runs_give_the_rank_curve_and_the_histogram(capsys, store, tmp_path):
+    code, out, err = run(capsys, store.ranked, "-o", "ranks")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["ranks/rank-curve.png", "ranks/rank-histogram.png"]
+
+
+def test_masked_and_other_runs_go_together(capsys, store, tmp_path):
+    asked = ["--figure", "accuracy-by-k", "rank-curve", "-o", "both"]
+    assert run(capsys, store.small, store.ranked, *asked)[0] == 0
+    assert names(tmp_path / "both") == {"accuracy-by-k.png", "rank-curve.png"}
+    code, _, err = run(capsys, store.ranked, "--figure", "calibration", "rank-curve", "-o", "one")
+    assert code == 0
+    assert "left out calibration: no run holds guesses at masks" in err
+
+
+def test_runs_of_one_model_are_told_apart_by_what_differs(store):
+    from goldrank.cli.plot_command import distinct_names
+
+    revealed = store.get(store.save(masked("fill-mask:net-small", 3, "revealed")).key)
+    assert list(distinct_names({"a": store.get(store.small), "b": revealed}).values()) == [
+        "fill-mask:net-small, context=masked",
+        "fill-mask:net-small, context=revealed",
+    ]
+    same = store.get(store.small)
+    assert list(distinct_names({"a": same, "b": same}).values()) == [f"{same.model} (a)", f"{same.model} (b)"]
+
+
+def test_a_measurement_has_nothing_to_draw(capsys, store, tmp_path):
+    figures = {"spearman": {"value": 0.5, "count": 10}}
+    key = store.save(Record("sts", "bm25", {"task": "sts"}, {}, figures=figures)).key
+    code, _, err = run(capsys, key, "-o", "none")
+    assert code == 2
+    assert "nothing can be drawn" in err
+    assert "it is a measurement (spearman), which has no ranks" in err
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no-such-run"], "there is no"),
+        (["SMALL", "--figure", "acuracy-by-k"], "there is no figure 'acuracy-by-k'; did you mean 'accuracy-by-k'"),
+        (["SMALL", "SMALL"], "is given twice"),
+        (["SMALL", "-o", "file"], "this is a file, not a folder"),
+        (["SMALL", "--sizes", "none.csv"], "there is no such file"),
+        (["SMALL", "-k", "0"], "k is 0"),
+        (["SMALL", "--format", "gif"], "invalid choice: 'gif'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(capsys, store, tmp_path, arguments, said):
+    (tmp_path / "file").write_text("")
+    before = names(tmp_path)
+    code, out, err = run(capsys, *(store.small if one == "SMALL" else one for one in arguments))
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert names(tmp_path) == before
+
+
+def test_sizes_are_read_in_the_ways_people_write_them(tmp_path):
+    path = tmp_path / "sizes.tsv"
+    path.write_text("Model\tParameters\na\t110M\nb\t1.3 B\nc\t125,000,000\nd\t\ne\t3e8\n")
+    read = read_sizes(str(path))
+    assert [read[model].parameters for model in "abcde"] == [110e6, 1.3e9, 125e6, None, 3e8]
+    path.write_text("model,parameters,family\nx,1K,nets\n")
+    assert read_sizes(str(path)) == {"x": Known(1000.0, "nets")}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model,size\na,1M\n", r"sizes.csv:1: there is no column parameters"),
+        ("model,parameters\na,1M\nb,many\n", r"sizes.csv:3: 'many' is no number of parameters"),
+        ("model,parameters\na,1.2.3M\n", r"no number of parameters"),
+        ("model,parameters\na,0\n", r"no number of parameters"),
+        ("model,parameters\na,1M\na,2M\n", r"sizes.csv:3: the model 'a' stands twice"),
+        ("model,parameters\na,1M,x\n", r"the row has 3 columns, the header 2"),
+    ],
+)
+def test_a_faulty_table_of_sizes_is_refused_with_its_line(tmp_path, text, said):
+    (tmp_path / "sizes.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_sizes(str(tmp_path / "sizes.csv"))
+
+
+@pytest.mark.parametrize(
+    ("module", "command"), [("top_k_evaluation", "masked"), ("plotting.precomputed_plotting", "plot")]
+)
+def test_the_thin_names_start_the_same_commands(module, command):
+    done = subprocess.run(
+        [sys.executable, "-m", f"goldrank.evaluation.{module}", "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"usage: goldrank {command}")

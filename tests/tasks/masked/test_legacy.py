@@ -1,0 +1,84 @@
+"""The scores of the original project, as coded and done right."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldrank.stats import aggregate
+from goldrank.tasks.masked.legacy import DISTANCE_BINS, Distance, PageSums, finished
+from goldrank.tasks.masked.names import Person
+from goldrank.tasks.masked.pooling import Tiers
+
+
+def plain_distance(one, other):
+    row = list(range(len(other) + 1))
+    for at, character in enumerate(one, 1):
+        before, row[0] = row[0], at
+        for place, rival in enumerate(other, 1):
+            before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, before + (character != rival))
+    return row[-1]
+
+
+def scored(title, masks):
+    person = Person(title)
+    distances = np.zeros(DISTANCE_BINS, np.int64)
+    tiers = Tiers(person)
+    page = PageSums(title, person.display, distances)
+    for names in masks:
+        page.add(names, max((tiers[name] for name in names), default=0), names[0] if names else None)
+    sums = {name: np.array([total]) for name, total in page.values.items()}
+    return finished(sums, np.array([float(len(masks))]), distances)
+
+
+def value(sample):
+    return aggregate(sample.values, sample.weights)
+
+
+@given(st.text("abcé", max_size=12), st.text("abcé", max_size=12))
+def test_the_distance_is_that_of_the_plain_method(one, other):
+    assert Distance(one).to(other) == plain_distance(one, other)
+
+
+def test_the_distance_holds_for_texts_longer_than_a_machine_word():
+    one, other = "abcdefghij" * 20, "abcdefghix" * 19
+    assert Distance(one).to(other) == plain_distance(one, other)
+
+
+def test_as_coded_a_part_of_the_title_anywhere_in_a_guess_counts():
+    made = scored("John Smith", [["he", "Johnnie"], ["Smith"], ["john"], []])
+    assert value(made.coded["pnms"]) == 2 / 4
+    assert value(made.coded["lnms"]) == 1 / 4
+    assert value(made.coded["w-pnms"]) == pytest.approx(0.35 * 2 / 4 + 0.65 * 1 / 4)
+
+
+def test_done_right_whole_names_count_in_any_case():
+    made = scored("John Smith", [["he", "Johnnie"], ["SMITH"], ["john"], []])
+    assert value(made.right["pnms"]) == 2 / 4
+    assert value(made.right["lnms"]) == 1 / 4
+
+
+def test_as_coded_a_qualifier_is_the_last_name():
+    made = scored("Ann Lee (photographer)", [["Lee"]])
+    assert value(made.coded["lnms"]) == 0
+    assert value(made.right["lnms"]) == 1
+
+
+def test_as_coded_the_distance_is_over_correct_masks_only_and_by_the_titles_length():
+    made = scored("John Smith", [["he"], ["he", "Smith"]])
+    assert value(made.coded["nld"]) == 5 / 10
+
+
+def test_as_coded_the_distance_is_undefined_where_nothing_is_correct():
+    assert np.isnan(value(scored("John Smith", [["he"]]).coded["nld"]))
+
+
+def test_done_right_the_distance_is_over_all_masks_and_never_above_one():
+    made = scored("John Smith", [["JOHN SMITH"], ["x" * 40], []])
+    assert value(made.right["nld"]) == pytest.approx((0 + 1 + 1) / 3)
+    assert made.distances.sum() == 2
+    assert (made.distances[0], made.distances[-1]) == (1, 1)
+
+
+def test_accents_and_qualifiers_are_no_distance_when_done_right():
+    assert value(scored("Zoë Müller (actor)", [["Zoe Muller"]]).right["nld"]) == 0
