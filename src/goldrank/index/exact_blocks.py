@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,14 +33,25 @@ class QueryBlock:
     operand: Matrix
     rounds: list[Round]
 
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows of all rounds."""
+        return np.concatenate([each.rows for each in self.rounds])
+
+    @cached_property
+    def widths(self) -> Ints:
+        """How many rows each round has."""
+        return np.array([len(each.rows) for each in self.rounds], np.int64)
+
 
 @dataclass
 class Block:
-    """A block of items: as stored, as multiplied, and the length of the longest."""
+    """A block of items: as stored, as multiplied, half the squared lengths, and the length of the longest."""
 
     start: int
     rows: Matrix
     operand: Matrix
+    halves: Floats
     length: float
 
     @property
@@ -57,7 +69,44 @@ class Block:
         return first, group.reshape(-1)
 
 
-def rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
+class Scratch(threading.local):
+    """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
+
+    _kept: Matrix | None = None
+
+    def matrix(self, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
+        """A matrix with anything in it; always of the same type."""
+        size = shape[0] * shape[1]
+        if self._kept is None or len(self._kept) < size:
+            self._kept = np.empty(size, dtype)
+        return self._kept[:size].reshape(shape)
+
+
+def rounds_of(column: Ints, queries: int, *, apart: bool) -> Iterator[tuple[Ints, list[Round]]]:
+    """Columns in groups, with the rounds of their judged items; *column* has the column of each judged item.
+
+    Queries with the most gold come first, so that the k-th gold items of a group belong to its first columns. Where
+    rounds are to stay *apart*, those that pick columns are given them as a group of their own.
+    """
+    counts = np.bincount(column, minlength=queries)
+    columns = np.argsort(-counts, kind="stable")
+    place = np.empty_like(columns)
+    place[columns] = np.arange(len(columns))
+    by_place = np.argsort(place[column], kind="stable")
+    starts = np.concatenate(([0], np.cumsum(counts[columns])))
+    for first in range(0, len(columns), QUERY_BLOCK):
+        here = columns[first : first + QUERY_BLOCK]
+        rows = by_place[starts[first] : starts[first + len(here)]]
+        within = place[column[rows]] - first
+        nth = np.arange(len(rows)) - (starts[first : first + len(here)] - starts[first])[within]
+        together = list(_rounds(rows, within, nth))
+        picking = [each for each in together if apart and not isinstance(each.columns, slice)]
+        yield here, together[: len(together) - len(picking)]
+        for each in picking:
+            yield here[each.columns], [Round(slice(0, len(each.rows)), each.rows)]
+
+
+def _rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
     """Rows of one query block in rounds: the first gold of every query, the second, … and the long tail together."""
     sizes = np.bincount(nth) if len(nth) else np.zeros(0, np.int64)
     # A round for a handful of columns costs as much overhead as a full one.
@@ -79,9 +128,9 @@ def signs_outside(differences: Floats, margin: Floats) -> Signs:
     return signs
 
 
-def half_squares(rows: Floats) -> Floats:
-    """Half the squared length of each row."""
-    halves: Floats = 0.5 * np.add.reduce(rows * rows, axis=1)
+def half_squares(rows: Matrix) -> Floats:
+    """Half the squared length of each row, in float64."""
+    halves: Floats = 0.5 * np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     return halves
 
 

@@ -1,9 +1,10 @@
 """Counting who beats the gold: blocked products that decide nearly every pair, and a closer look at the rest.
 
 A product of blocks gives every score with an error that is bounded beforehand. What lies further from the gold's
-score than that bound is decided at the cost of two comparisons; the few pairs within it are scored again in
-float64 with a bound of its own, and what is open even then is decided exactly. The counts are therefore those of
-real arithmetic, whatever the size of the blocks and the number of threads.
+score than that bound is decided at the cost of two comparisons, in memory or as it leaves the processor's tiles; the
+few pairs within it are scored again in float64 with a bound of its own, and what is open even then is decided
+exactly. The counts are therefore those of real arithmetic, whatever the product, the size of the blocks and the
+number of threads.
 """
 
 from __future__ import annotations
@@ -20,20 +21,24 @@ from goldrank.index.exact_blocks import (
     Block,
     QueryBlock,
     Round,
+    Scratch,
     half_squares,
     is_whole,
     ldexp,
-    rounds,
+    rounds_of,
     scaled,
     signs_outside,
 )
+from goldrank.index.exact_products import Error, Tiles, rounding_error
 from goldrank.index.exact_signs import Matrix, Signs, difference_signs
 from goldrank.index.exact_vectors import CHUNK, Vectors, single_threaded_blas, spread
 from goldrank.native import count_beyond, pair_scores, places_between
 from goldrank.native.counting_fallback import Mask, count_columns
 from goldrank.progress import Progress
 
+# How many scores are kept at once; and how many numbers of items, where the scores are not.
 _BLOCK_ELEMENTS = 2**21
+_TILE_ELEMENTS = 2**19
 _PAIR_ELEMENTS = 2**20
 # Products of a single row or column take another kernel, whose sums may differ in the last bit.
 _LEAST_SIDE = 8
@@ -84,14 +89,16 @@ class Counter:
         self._squared, self._certify = squared, certify
         self._dtype = queries.dtype
         self._choose_scales()
+        self._tiles = Tiles.for_vectors(queries, items.dimension, certify=certify)
+        self._error = self._tiles.error if self._tiles else rounding_error(items.dimension, self._dtype)
+        self._close_error = rounding_error(items.dimension, np.dtype(np.float64))
         self._blocks = list(self._query_blocks())
         self._counts = Counts(*(np.zeros(len(rows.gold), np.int64) for _ in range(4)))
-        self._lock, self._local = threading.Lock(), threading.local()
+        self._lock, self._scratch = threading.Lock(), Scratch()
 
     def run(self, *, block: int | None, threads: int) -> Counts:
         """Go through all items and return the counts."""
-        columns = min(max(len(self._queries), 1), QUERY_BLOCK)
-        size = block or int(np.clip(_BLOCK_ELEMENTS // columns, 512, 16384))
+        size = block or self._usual_block()
         with (
             single_threaded_blas(threads) as workers,
             Progress("exact ranks", total=len(self._items)) as progress,
@@ -105,6 +112,12 @@ class Counter:
             for done in spread(lambda start: self._count_block(start, size), starts, workers):
                 progress.advance(done)
         return self._counts
+
+    def _usual_block(self) -> int:
+        if self._tiles:
+            return int(np.clip(_TILE_ELEMENTS // max(self._items.dimension, 1), 1024, 4096))
+        columns = min(max(len(self._queries), 1), QUERY_BLOCK)
+        return int(np.clip(_BLOCK_ELEMENTS // columns, 512, 16384))
 
     def _choose_scales(self) -> None:
         """Powers of two that bring every number near 1: they move no rank and keep products in range."""
@@ -121,19 +134,9 @@ class Counter:
         self._query_lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide))
 
     def _query_blocks(self) -> Iterator[QueryBlock]:
-        """Queries with the most gold first, so that the k-th gold items of a block belong to its first columns."""
-        counts = np.bincount(self._rows.column, minlength=len(self._queries))
-        columns = np.argsort(-counts, kind="stable")
-        place = np.empty_like(columns)
-        place[columns] = np.arange(len(columns))
-        by_place = np.argsort(place[self._rows.column], kind="stable")
-        starts = np.concatenate(([0], np.cumsum(counts[columns])))
-        for first in range(0, len(columns), QUERY_BLOCK):
-            here = columns[first : first + QUERY_BLOCK]
-            rows = by_place[starts[first] : starts[first + len(here)]]
-            within = place[self._rows.column[rows]] - first
-            nth = np.arange(len(rows)) - (starts[first : first + len(here)] - starts[first])[within]
-            yield QueryBlock(here, self._query_operand(here), list(rounds(rows, within, nth)))
+        for columns, rounds in rounds_of(self._rows.column, len(self._queries), apart=self._tiles is not None):
+            operand = self._query_operand(columns)
+            yield QueryBlock(columns, self._tiles.pack(operand, queries=True) if self._tiles else operand, rounds)
 
     def _query_operand(self, columns: Ints) -> Matrix:
         queries, squared = self._wide[columns], int(self._squared)
@@ -148,14 +151,21 @@ class Counter:
 
     def _block(self, rows: Matrix, start: int, length: float) -> Block:
         """The score of a distance is q·x - ‖x‖²/2, whose last term becomes one more column of the product."""
-        operand = rows
+        operand, halves = rows, self._halves(rows)
         if self._squared or self._item_exponent or len(rows) < _LEAST_SIDE:
             shape = max(len(rows), _LEAST_SIDE), rows.shape[1] + int(self._squared)
             operand = np.zeros(shape, self._dtype)
             operand[: len(rows), : rows.shape[1]] = ldexp(rows, -self._item_exponent)
             if self._squared:
-                operand[: len(rows), -1] = -half_squares(self._wide_items(rows))
-        return Block(start, rows, operand, length)
+                operand[: len(rows), -1] = -halves
+        packed = self._tiles.pack(operand, queries=False) if self._tiles else operand
+        return Block(start, rows, packed, halves, length)
+
+    def _halves(self, rows: Matrix) -> Floats:
+        """What the score of a distance takes from the dot product with each row; nothing otherwise."""
+        if not self._squared:
+            return np.zeros(len(rows))
+        return half_squares(self._wide_items(rows) if self._item_exponent else rows)
 
     def _wide_items(self, rows: Matrix) -> Floats:
         return ldexp(rows.astype(np.float64), -self._item_exponent)
@@ -169,50 +179,37 @@ class Counter:
             part = slice(start, start + step)
             vectors = self._items.take(gold[part])
             if self._certify:
-                self._gold_scores[part] = self._pair_scores(column[part], vectors, np.arange(len(vectors)))
+                self._gold_scores[part] = self._pair_scores(
+                    column[part], vectors, np.arange(len(vectors)), self._halves(vectors)
+                )
                 wide = self._wide_items(vectors) if self._item_exponent else vectors
                 lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide, dtype=np.float64))
-                self._gold_errors[part] = self._bound(column[part], lengths, np.dtype(np.float64))
+                self._gold_errors[part] = self._bound(column[part], lengths, self._close_error)
             else:
                 operand = self._block(vectors, 0, 0.0).operand
                 product = operand @ self._query_operand(column[part]).T
                 self._gold_scores[part] = np.diagonal(product)[: len(vectors)]
 
-    def _pair_scores(self, columns: Ints, rows: Matrix, chosen: Ints) -> Floats:
+    def _pair_scores(self, columns: Ints, rows: Matrix, chosen: Ints, halves: Floats) -> Floats:
         """The float64 scores of chosen rows, each with the query of its column."""
         scores: Floats
-        if not self._squared and not self._item_exponent:
+        if self._item_exponent:
+            scores = np.add.reduce(self._wide[columns] * self._wide_items(rows[chosen]), axis=1)
+        else:
             scores = np.empty(len(chosen))
             pair_scores(rows, chosen, self._wide, columns, scores)
-            return scores
-        items = self._wide_items(rows[chosen])
-        scores = np.add.reduce(self._wide[columns] * items, axis=1)
-        if self._squared:
-            scores -= half_squares(items)
-        return scores
+        return scores - halves[chosen] if self._squared else scores
 
-    def _bound(self, columns: Ints, length: float | Floats, dtype: np.dtype[np.floating]) -> Floats:
-        """How far a score computed in *dtype* may lie from the true one, for items up to *length*.
-
-        A sum of n products in any order errs by at most nu/(1 - nu)·Σ|qᵢxᵢ| (Higham, Accuracy and Stability of
-        Numerical Algorithms, 2002, section 3.1), and Σ|qᵢxᵢ| ≤ ‖q‖‖x‖. The last summand stands for numbers too
-        small for the type, even where the processor flushes them to zero.
-        """
-        kind, terms = np.finfo(dtype), self._items.dimension + 8
-        unit = terms * float(kind.eps) / 2
-        size = self._query_lengths[columns] * length
-        if self._squared:
-            size = size + 0.5 * np.square(length)
-        smallest = terms * 2 * float(kind.tiny) * (1 + self._query_lengths[columns] + length)
-        bound: Floats = unit / (1 - unit) * size + smallest
-        return bound
+    def _bound(self, columns: Ints, length: float | Floats, error: Error) -> Floats:
+        """How far a score that errs like this may lie from the true one, for items up to *length*."""
+        return error.bound(self._query_lengths[columns], length, squared=self._squared)
 
     def _limits(self, rows: Ints, length: float) -> tuple[Matrix, Matrix]:
         """Scores from which on an item surely stands below, or surely above, the judged items of *rows*."""
         scores = self._gold_scores[rows]
         if not self._certify:
             return scores.astype(self._dtype), scores.astype(self._dtype)
-        margin = self._bound(self._rows.column[rows], length, self._dtype) + self._gold_errors[rows]
+        margin = self._bound(self._rows.column[rows], length, self._error) + self._gold_errors[rows]
         low, high = (scores - margin).astype(self._dtype), (scores + margin).astype(self._dtype)
         return np.nextafter(low, self._dtype.type(-np.inf)), np.nextafter(high, self._dtype.type(np.inf))
 
@@ -221,15 +218,44 @@ class Counter:
         with np.errstate(under="ignore"):
             block = self._item_block(start, min(start + size, len(self._items)))
             for queries in self._blocks:
-                product = self._buffer("product", (len(block.operand), len(queries.operand)), self._dtype)
-                np.matmul(block.operand, queries.operand.T, out=product)
-                scores = product[: len(block.rows), : len(queries.columns)]
-                own = self._rows.own[queries.columns]
-                here = np.flatnonzero((own >= block.start) & (own < block.stop))
-                scores[own[here] - block.start, here] = -np.inf
-                for each in queries.rounds:
-                    self._count_round(block, scores, each)
+                if self._tiles:
+                    self._count_in_tiles(self._tiles, block, queries)
+                else:
+                    self._count_in_memory(block, queries)
         return len(block.rows)
+
+    def _count_in_tiles(self, tiles: Tiles, block: Block, queries: QueryBlock) -> None:
+        """Count all rounds at once, from scores that nobody sees."""
+        rows = queries.rows
+        low, high = self._limits(rows, block.length)
+        # The judged items themselves lie between their limits.
+        most = len(block.rows) * len(rows) // _DENSE_SHARE + len(rows)
+        left_out = self._rows.own[queries.columns] - block.start
+        near = tiles.compare(block.operand, queries.operand, len(block.rows), left_out, queries.widths, low, high, most)
+        if near.places is None:
+            at = np.flatnonzero(near.between)
+            near.above[at] = 0
+            step = max(1, _BLOCK_ELEMENTS // len(block.rows))
+            for start in range(0, len(at), step):
+                part = rows[at[start : start + step]]
+                self._count_signs(block, part, self._block_signs(block, part))
+        else:
+            item, place = np.divmod(near.places, len(rows))
+            rivals = np.flatnonzero(block.start + item != self._rows.gold[rows[place]])
+            self._count_pairs(block, rows, item[rivals], place[rivals])
+        with self._lock:
+            self._counts.above[rows] += near.above
+
+    def _count_in_memory(self, block: Block, queries: QueryBlock) -> None:
+        """Count round after round, from scores in the memory of this thread."""
+        product = self._scratch.matrix((len(block.operand), len(queries.operand)), self._dtype)
+        np.matmul(block.operand, queries.operand.T, out=product)
+        scores = product[: len(block.rows), : len(queries.columns)]
+        own = self._rows.own[queries.columns]
+        here = np.flatnonzero((own >= block.start) & (own < block.stop))
+        scores[own[here] - block.start, here] = -np.inf
+        for each in queries.rounds:
+            self._count_round(block, scores, each)
 
     def _count_round(self, block: Block, scores: Matrix, each: Round) -> None:
         rows = each.rows
@@ -297,8 +323,8 @@ class Counter:
         for start in range(0, len(item), step):
             part = slice(start, start + step)
             columns = self._rows.column[rows[part]]
-            scores = self._pair_scores(columns, block.rows, item[part])
-            margin = self._bound(columns, block.length, np.dtype(np.float64)) + self._gold_errors[rows[part]]
+            scores = self._pair_scores(columns, block.rows, item[part], block.halves)
+            margin = self._bound(columns, block.length, self._close_error) + self._gold_errors[rows[part]]
             signs[part] = signs_outside(scores - self._gold_scores[rows[part]], margin)
         undecided = np.flatnonzero(signs == 0)
         signs[undecided] = self._exact_signs(block, item[undecided], rows[undecided])
@@ -311,8 +337,8 @@ class Counter:
         items, queries = self._wide_items(block.rows[first]), self._wide[columns]
         scores = items @ queries.T
         if self._squared:
-            scores -= half_squares(items)[:, None]
-        margin = self._bound(columns, block.length, np.dtype(np.float64)) + self._gold_errors[rows]
+            scores -= block.halves[first][:, None]
+        margin = self._bound(columns, block.length, self._close_error) + self._gold_errors[rows]
         if not self._is_exact_in_float64(block, rows):
             signs = signs_outside(scores - self._gold_scores[rows], margin)
             item, place = np.nonzero(signs == 0)
@@ -350,12 +376,3 @@ class Counter:
             return np.array([self._items.name(item) > self._items.name(other) for item, other in pairs], bool)
         after: Mask = self._items.id_ranks[items] > self._items.id_ranks[others]
         return after
-
-    def _buffer(self, name: str, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
-        """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
-        size = shape[0] * shape[1]
-        kept: Matrix | None = getattr(self._local, name, None)
-        if kept is None or len(kept) < size:
-            kept = np.empty(size, dtype)
-            setattr(self._local, name, kept)
-        return kept[:size].reshape(shape)

@@ -14,9 +14,19 @@ if COMPILED:
 if not COMPILED:
     from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
     from goldrank.native.fallback import mapping_hits, trec_columns, trec_hits
+TILES = COMPILED and not os.environ.get("GOLDRANK_NO_TILES")
+"""Whether products can be taken with the tiles of AMX: built, there on this processor, and allowed by the system."""
+if TILES:
+    try:
+        from goldrank.native import _tiles
+
+        TILES = _tiles.available()
+    except ImportError:
+        TILES = False
 
 __all__ = [
     "COMPILED",
+    "TILES",
     "RowFault",
     "count_beyond",
     "mapping_hits",

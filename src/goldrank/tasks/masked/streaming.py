@@ -267,7 +267,7 @@ def _sorted(table: Any) -> _Sorted:
     from pyarrow import compute
 
     for name in (*_REQUIRED, *_LISTS):
-        _refuse(table, compute.is_null(table[name]), f"there is no {name}", "give every mask one")
+        _refuse(table, compute.is_null(table[name]), f"the column {name} is empty", "fill it in for every mask")
     guesses, scores = table["guesses"], table["scores"]
     unequal = compute.not_equal(compute.list_value_length(guesses), compute.list_value_length(scores))
     _refuse(table, unequal, "the predictions and scores differ in number", "give each name its score")
