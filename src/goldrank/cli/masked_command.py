@@ -182,11 +182,9 @@ def _make(args: argparse.Namespace) -> int:
     write_chunks(chunks, args.output)
     of = f"{counts(made.masks, 'mask')} of {counts(made.pages, 'page')}"
     print(f"{args.output}: {counts(made.chunks, 'example')} with {of}.")
-    if made.dropped or made.unnamed:
-        print(
-            f"Left out: {counts(made.dropped, 'part')} that name nobody, among them all of "
-            f"{counts(made.unnamed, 'page')}."
-        )
+    if made.dropped:
+        whole = f", among them all of {counts(made.unnamed, 'page')}" if made.unnamed else ""
+        print(f"Left out: {counts(made.dropped, 'part')} without the person's name{whole}.")
     return 0
 
 

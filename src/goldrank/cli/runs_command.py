@@ -9,7 +9,7 @@ from typing import Any
 
 from goldrank.cli import options, stored
 from goldrank.errors import GoldrankError, InputError
-from goldrank.metrics import parse_all
+from goldrank.metrics import Metric, parse_all
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score_hits
@@ -123,6 +123,8 @@ _USUAL = {
     "split": "test",
     "limit": None,
     "seed": None,
+    "context": "masked",
+    "k": 5,
 }
 
 
@@ -136,6 +138,12 @@ def _first(run: StoredRun) -> _First | None:
     """The headline of a measurement, or the first metric of the run under its own profile if its tables give it."""
     for name, figure in run.figures.items():
         return _First(name, name, figure["value"], f"{figure['value']:.4f}", figure["count"])
+    if run.summary and run.complete:
+        # Scored when it was saved, so that a long list need not be scored again.
+        name, figure = next(iter(run.summary.items()))
+        metric, mean = Metric.parse(name), figure["mean"]
+        value = float("nan") if mean is None else float(mean)
+        return _First(name, numbers.heading(metric), value, numbers.value(metric, value), run.queries)
     try:
         scores = _own_scores(run, first_only=True)
     except GoldrankError:
