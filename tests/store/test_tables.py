@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
-from goldrank.hits import Hits, Run
+from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
-from goldrank.store.tables import dump_hits, dump_run, load_hits, load_run
+from goldrank.store.tables import dump_hits, dump_run, find_row, load_hits, load_run
 from store.cases import same_hits
 
 # Lone surrogates too: a path or a broken JSON file may bring them.
@@ -100,3 +100,24 @@ def test_a_parquet_file_of_somebody_else_is_refused():
     pyarrow.parquet.write_table(pyarrow.table({"query": ["q"]}), out)
     with pytest.raises(InputError, match="not one that a store holds"):
         load_run(out.getvalue().to_pybytes(), "here")
+
+
+@pytest.mark.parametrize("queries", [1024, 1025, 5000])
+def test_many_queries_come_back_whole_and_one_by_one(queries, tmp_path):
+    gold = Gold({f"q{n}": {f"d{n}": 1, "every": 2} for n in range(queries)})
+    run = Run({f"q{n}": {f"d{n}": 0.5, f"x{n % 7}": float(n)} for n in range(queries)})
+    hits = run.hits(gold)
+    assert same_hits(load_hits(dump_hits(hits), "here"), hits)
+    assert load_run(dump_run(run), "here") == run
+    (tmp_path / "run.parquet").write_bytes(dump_run(run))
+    for n in (0, queries // 2, queries - 1):
+        row = find_row(tmp_path / "run.parquet", f"q{n}")
+        assert dict(zip(row["item"], row["score"], strict=True)) == run[f"q{n}"]
+    assert find_row(tmp_path / "run.parquet", f"q{queries}") is None
+
+
+def test_a_query_that_is_no_valid_unicode_is_found_too(tmp_path):
+    run = Run({"half \ud83d": {"d": 1.0}, "whole": {"e": 2.0}})
+    (tmp_path / "run.parquet").write_bytes(dump_run(run))
+    assert find_row(tmp_path / "run.parquet", "half \ud83d")["item"] == ["d"]
+    assert find_row(tmp_path / "run.parquet", "whole")["item"] == ["e"]

@@ -139,7 +139,7 @@ def _dump(
 def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[str, Any], dict[str, Any], Any]:
     pyarrow, parquet = load_pyarrow()
     try:
-        table = parquet.ParquetFile(pyarrow.BufferReader(data)).read()
+        table = _read_groups(parquet.ParquetFile(pyarrow.BufferReader(data)))
         about = json.loads(table.schema.metadata[_ABOUT])
         plain: dict[str, Any] = {}
         lists: dict[str, Any] = {}
@@ -165,18 +165,38 @@ def find_row(path: Path, query: str) -> dict[str, Any] | None:
     pyarrow, parquet = load_pyarrow()
     try:
         with parquet.ParquetFile(path, memory_map=True) as file:
-            names = [_strings(chunk) for chunk in file.read(["query"])["query"].chunks]
-            place = next((at for at, name in enumerate(chain.from_iterable(names)) if name == query), None)
-            if place is None:
-                return None
             for group in range(file.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                if place < rows:
+                place = _place(file.read_row_group(group, ["query"])["query"], query)
+                if place >= 0:
                     return _plain_row(file.read_row_group(group).slice(place, 1))
-                place -= rows
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _not_ours(error, str(path)) from None
-    raise AssertionError("the groups hold fewer rows than the table")
+    return None
+
+
+def _place(queries: Any, query: str) -> int:
+    """The row of a query among some; -1 where it is not."""
+    pyarrow, _ = load_pyarrow()
+    from pyarrow import compute
+
+    before = 0
+    for chunk in queries.chunks:
+        is_text = pyarrow.types.is_large_string(chunk.dictionary.type)
+        wanted = query if is_text else query.encode("utf-8", "surrogatepass")
+        code = compute.index(chunk.dictionary, wanted).as_py()
+        place = -1 if code < 0 else compute.index(chunk.indices, code).as_py()
+        if place >= 0:
+            return before + int(place)
+        before += len(chunk)
+    return -1
+
+
+def _read_groups(file: Any) -> Any:
+    """The whole table; lists of strings by number cannot be read over several groups of rows at once."""
+    if file.num_row_groups < 2:
+        return file.read()
+    pyarrow, _ = load_pyarrow()
+    return pyarrow.concat_tables([file.read_row_group(group) for group in range(file.num_row_groups)])
 
 
 def _plain_row(table: Any) -> dict[str, Any]:
