@@ -117,7 +117,8 @@ def test_many_queries_come_back_whole_and_one_by_one(queries, tmp_path):
 
 
 def test_a_query_that_is_no_valid_unicode_is_found_too(tmp_path):
-    run = Run({"half \ud83d": {"d": 1.0}, "whole": {"e": 2.0}})
+    columns = Columns(["half \ud83d", "whole"], np.array([0, 1, 2]), ["d", "e"], np.array([1.0, 2.0]), "here")
+    run = Run.from_columns(columns)
     (tmp_path / "run.parquet").write_bytes(dump_run(run))
     assert find_row(tmp_path / "run.parquet", "half \ud83d")["item"] == ["d"]
     assert find_row(tmp_path / "run.parquet", "whole")["item"] == ["e"]

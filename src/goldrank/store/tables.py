@@ -119,21 +119,44 @@ def _dump(
     lists: Mapping[str, Any],
     about: Mapping[str, Any],
 ) -> bytes:
-    pyarrow, parquet = load_pyarrow()
-    offsets = pyarrow.array(np.asarray(starts, np.int64))
-    nested = {name: pyarrow.LargeListArray.from_arrays(offsets, pyarrow.array(v)) for name, v in lists.items()}
-    table = pyarrow.table({"query": _texts(queries), **plain, **nested})
-    table = table.replace_schema_metadata({_ABOUT: json.dumps(about).encode()})
+    _, parquet = load_pyarrow()
+    columns = {"query": _texts(queries), **plain}
     out = io.BytesIO()
-    # Numbers that hardly ever repeat, as scores, only lose time in a dictionary.
-    parquet.write_table(
-        table,
-        out,
-        compression="zstd",
-        use_dictionary=["query", "item.list.element"],
-        row_group_size=_ROWS_IN_A_GROUP,
-    )
+    writer = None
+    for first in range(0, max(len(queries), 1), _ROWS_IN_A_GROUP):
+        rows = slice(first, min(first + _ROWS_IN_A_GROUP, len(queries)))
+        table = _group(columns, np.asarray(starts, np.int64), lists, rows)
+        if writer is None:
+            schema = table.schema.with_metadata({_ABOUT: json.dumps(about).encode()})
+            # Numbers that hardly ever repeat, as scores, only lose time in a dictionary.
+            texts = ["query", "item.list.element"]
+            writer = parquet.ParquetWriter(out, schema, compression="zstd", use_dictionary=texts)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
     return out.getvalue()
+
+
+def _group(columns: Mapping[str, Any], starts: NDArray[np.int64], lists: Mapping[str, Any], rows: slice) -> Any:
+    """Some rows as a table, which has no more in its dictionaries than they need."""
+    pyarrow, _ = load_pyarrow()
+    low, high = starts[rows.start], starts[rows.stop]
+    offsets = pyarrow.array(starts[rows.start : rows.stop + 1] - low)
+    plain = {name: _compact(values[rows]) for name, values in columns.items()}
+    nested = {
+        name: pyarrow.LargeListArray.from_arrays(offsets, _compact(values[low:high])) for name, values in lists.items()
+    }
+    return pyarrow.table({**plain, **nested})
+
+
+def _compact(values: Any) -> Any:
+    pyarrow, _ = load_pyarrow()
+    if not isinstance(values, pyarrow.DictionaryArray):
+        return pyarrow.array(values)
+    used, numbers = np.unique(values.indices.to_numpy(), return_inverse=True)
+    return pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array(numbers.astype(np.int32)), values.dictionary.take(pyarrow.array(used))
+    )
 
 
 def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[str, Any], dict[str, Any], Any]:
@@ -165,10 +188,12 @@ def find_row(path: Path, query: str) -> dict[str, Any] | None:
     pyarrow, parquet = load_pyarrow()
     try:
         with parquet.ParquetFile(path, memory_map=True) as file:
-            for group in range(file.num_row_groups):
-                place = _place(file.read_row_group(group, ["query"])["query"], query)
-                if place >= 0:
+            place = _place(file.read(["query"])["query"], query)
+            for group in range(file.num_row_groups if place >= 0 else 0):
+                rows = file.metadata.row_group(group).num_rows
+                if place < rows:
                     return _plain_row(file.read_row_group(group).slice(place, 1))
+                place -= rows
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _not_ours(error, str(path)) from None
     return None
@@ -214,7 +239,8 @@ def _values(chunks: list[Any], kind: Any) -> Any:
     """Strings as a list, numbers as an array that may be written to."""
     pyarrow, _ = load_pyarrow()
     if pyarrow.types.is_dictionary(kind):
-        return list(chain.from_iterable(map(_strings, chunks)))
+        known: dict[str, str] = {}
+        return list(chain.from_iterable(_strings(chunk, known) for chunk in chunks))
     dtype = np.dtype(kind.to_pandas_dtype())
     return np.concatenate([np.zeros(0, dtype), *(chunk.to_numpy(zero_copy_only=False) for chunk in chunks)])
 
@@ -237,9 +263,11 @@ def _texts(texts: list[str]) -> Any:
     return pyarrow.DictionaryArray.from_arrays(pyarrow.array(numbers), different)
 
 
-def _strings(chunk: Any) -> list[str]:
-    different = [
+def _strings(chunk: Any, known: dict[str, str]) -> list[str]:
+    """The strings of a chunk, those that are *known* already as the same objects."""
+    given = (
         text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text
         for text in chunk.dictionary.to_pylist()
-    ]
+    )
+    different = [known.setdefault(text, text) for text in given]
     return np.array([*different, ""], object)[chunk.indices.to_numpy()].tolist()  # type: ignore[no-any-return]
