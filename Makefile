@@ -7,7 +7,7 @@ SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp)
 
 .PHONY: demo test test-all lint format bench docs fuzz clean
 
-demo: $(VENV)/.base
+demo: $(VENV)/.demo
 	$(BIN)/goldrank demo
 
 test: $(VENV)/.test
@@ -47,8 +47,17 @@ $(VENV)/.base: $(VENV)/.venv $(SOURCES)
 	$(PIP) --editable .
 	@touch $@
 
+$(VENV)/.demo: $(VENV)/.base
+	$(PIP) --editable '.[report]'
+	@touch $@
+
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) --editable '.[test,oracle]'
+	# The tests of the explorer drive a real browser; where none can be had they say so and are skipped.
+	@command -v chromium google-chrome chromium-browser >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium chromium-driver >/dev/null; } || \
+	  echo "no browser: the tests that need one will be skipped"
 	@touch $@
 
 $(VENV)/.heavy: $(VENV)/.test

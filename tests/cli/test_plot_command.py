@@ -92,10 +92,37 @@ def test_columns_levels_and_rules_are_options(capsys, store, tmp_path):
     assert "there is no column 'veiws'; did you mean 'views'?" in err
 
 
-def test_other_runs_give_the_rank_curve_and_the_histogram(capsys, store, tmp_path):
+def test_a_run_that_ranks_gives_its_curves(capsys, store, tmp_path):
     code, out, err = run(capsys, store.ranked, "-o", "ranks")
-    assert (code, err) == (0, "")
-    assert out.splitlines() == ["ranks/rank-curve.png", "ranks/rank-histogram.png"]
+    assert code == 0
+    assert out.splitlines() == ["ranks/rank-curve.png", "ranks/metric-by-cutoff.png", "ranks/rank-histogram.png"]
+    assert err.splitlines() == [
+        "goldrank: note: left out precision-recall: no query has two relevant items: precision is the reciprocal rank "
+        "at every recall."
+    ]
+
+
+def test_runs_on_the_same_gold_give_the_figures_of_a_comparison(capsys, store, tmp_path):
+    better = Run({"q1": {"d1": 3.0, "d2": 1.0}, "q2": {"d4": 2.0}, "q3": {"d8": 2.0, "d9": 1.0}})
+    hits = better.hits(GOLD, corpus=20)
+    other = store.save(Record("wines", "tfidf", {"task": "wines", "model": "t"}, {}, hits, better)).key
+    code, _, err = run(capsys, store.ranked, other, "-o", "two", "-m", "mrr")
+    assert code == 0
+    assert names(tmp_path / "two") == {
+        "rank-curve.png", "leaderboard.png", "paired-scatter.png", "differences.png", "rank-histogram.png",
+    }  # fmt: skip
+    assert "left out critical-difference: it needs three runs or more" in err
+    code, out, err = run(capsys, store.ranked, other, "--figure", "differences", "-o", "one", "--theme", "dark")
+    assert (code, out, err) == (0, "one/differences.png\n", "")
+
+
+def test_runs_of_different_tasks_share_only_what_needs_no_common_queries(capsys, store, tmp_path):
+    other = store.save(Record("beers", "bm25", {"task": "beers"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
+    code, _, err = run(capsys, store.ranked, other, "-o", "apart")
+    assert code == 0
+    assert names(tmp_path / "apart") == {"rank-curve.png", "rank-histogram.png"}
+    assert "left out leaderboard:" in err
+    assert "are of different tasks (wines and beers)" in err
 
 
 def test_masked_and_other_runs_go_together(capsys, store, tmp_path):

@@ -183,7 +183,10 @@ def test_a_corrupt_folder_is_refused_with_its_place(capsys, folder):
     assert "corpus.jsonl" in err
 
 
-def test_demo_shows_five_models_on_three_tasks_with_the_worst_queries_and_the_store(capsys, tmp_path):
+def test_demo_shows_five_models_on_three_tasks_with_the_worst_queries_the_store_and_a_report(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     code, out, _ = run(capsys, "demo")
     assert code == 0
     for name in ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)", "wines", "games", "questions"):
@@ -192,7 +195,11 @@ def test_demo_shows_five_models_on_three_tasks_with_the_worst_queries_and_the_st
     assert out.count(" is best by ") == 3
     assert str(tmp_path / "store") in out
     assert "15 of them evaluated now" in out
-    assert "0 of them evaluated now" in run(capsys, "demo")[1]
+    report = (tmp_path / "goldrank-demo.html").read_text()
+    assert "goldrank demo" in report
+    assert all(f">{task}<" in report for task in ("wines", "games", "questions"))
+    assert "0 of them evaluated now" in run(capsys, "demo", "-o", str(tmp_path / "again.html"))[1]
+    assert (tmp_path / "again.html").is_file()
 
 
 def test_the_help_has_examples_that_parse():

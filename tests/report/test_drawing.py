@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError, MissingExtraError
-from goldrank.report.drawing import _DPI, SIZES, THEMES, _Box, _settings, _Sheet, draw, short_names
-from goldrank.report.figure import Axis, Figure, Series
+from goldrank.report.drawing import draw, settings_for
+from goldrank.report.figure import Axis, Bracket, Figure, Series
+from goldrank.report.figure_sheet import FigureSheet
+from goldrank.report.heat_map import HeatMap
+from goldrank.report.heat_map_sheet import HeatMapSheet
+from goldrank.report.sheet import DPI, Box
+from goldrank.report.themes import SIZES, THEMES, short_names
 
 pytest.importorskip("matplotlib")
 
@@ -63,37 +68,96 @@ def diagonal():
     return Figure("diagonal", "Calibration", CAPTION, unit, unit, series, diagonal=True)
 
 
+def bracketed():
+    runs = Axis("run", categories=(LONG, "bm25", "tfidf"))
+    series = [Series("mean rank", (1.2, 1.5, 3.0), (0, 1, 2), mark="points")]
+    return Figure("bracketed", "Ranks", CAPTION, Axis("mean rank"), runs, series, brackets=(Bracket(0, 1, 1.6),))
+
+
+def paired():
+    sized = Series("better", (0.1, 0.9), (0.5, 0.9), mark="points", labels=("q1", "q2"), sizes=(1, 40))
+    faint = Series("equal", (0.2, 0.4), (0.2, 0.4), mark="points", labels=("q3", "q4"), faint=True)
+    axis = Axis("ndcg@10", low=0, high=1)
+    return Figure("paired", "Pairs", CAPTION, axis, axis, (faint, sized), diagonal=True)
+
+
+def gains():
+    series = [
+        Series("b better", (1, 2), (0.5, 0.1), mark="bars"),
+        Series("a better", (3, 4), (-0.1, -0.4), mark="bars"),
+    ]
+    return Figure("gains", "Gains", CAPTION, Axis("queries"), Axis("b − a", line=0), series)
+
+
+def short_log():
+    series = [Series("index", (3.0, 3.7), (0.5, 0.1), mark="points")]
+    return Figure("short-log", "Speed", CAPTION, Axis("speed", "log"), Axis("loss"), series)
+
+
+def heat_map(columns):
+    names, cells = tuple(f"transform number {at}" for at in range(columns)), tuple("0.123" for _ in range(columns))
+    details, values = tuple("[0.100, 0.200]" for _ in cells), tuple(0.1 * at for at in range(columns))
+    words = {"row_label": "similarity", "column_label": "transform", "bold": frozenset({(0, 0)})}
+    rows = ("cosine", LONG)
+    return HeatMap("map", "Map", CAPTION, "mrr", rows, names, (values,) * 2, (cells,) * 2, (details,) * 2, **words)
+
+
 ALL = [
     curves(1), curves(3), curves(9), points(), bars(1), bars(3), categories("points"), categories("bars"), steps(),
-    diagonal(),
+    diagonal(), bracketed(), paired(), gains(), short_log(),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("figure", ALL, ids=lambda figure: figure.name)
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_laid_over_anything_else(figure, size):
-    with _settings("salt"):
-        sheet = _Sheet(figure, THEMES["light"], SIZES[size])
+    with settings_for("salt"):
+        sheet = FigureSheet(figure, THEMES["light"], SIZES[size])
         canvas = sheet.finished()
-        renderer = sheet._renderer()
+        renderer = sheet.renderer()
         title, caption = (text for text in canvas.texts)
         tight = sheet.axes.get_tightbbox(renderer)
-        blocks = [_Box.of(one) for one in (title, canvas.legends[0], caption)] + [_Box(*tight.extents)]
-        paper = _Box(0, 0, canvas.get_figwidth() * _DPI, canvas.get_figheight() * _DPI)
+        blocks = [Box.of(one) for one in (title, canvas.legends[0], caption)] + [Box(*tight.extents)]
+        paper = Box(0, 0, canvas.get_figwidth() * DPI, canvas.get_figheight() * DPI)
         assert all(block.within(paper) for block in blocks)
         assert not any(one.meets(other) for one, other in combinations(blocks, 2))
         written = [text for text in sheet.axes.texts if text.get_text()]
-        boxes = [_Box.of(text) for text in written if not text.arrow_patch]
+        boxes = [Box.of(text) for text in written if not text.arrow_patch]
         assert not any(one.meets(other) for one, other in combinations(boxes, 2))
         for axis in (sheet.axes.xaxis, sheet.axes.yaxis):
             ticks = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
             if not any(label.get_rotation() for label in ticks):
-                assert not any(a.meets(b) for a, b in pairwise(map(_Box.of, ticks)))
+                assert not any(a.meets(b) for a, b in pairwise(map(Box.of, ticks)))
+
+
+@pytest.mark.parametrize("columns", [1, 4, 9])
+@pytest.mark.parametrize("size", SIZES)
+def test_what_is_written_in_a_heat_map_stays_in_its_cells(columns, size):
+    with settings_for("salt"):
+        sheet = HeatMapSheet(heat_map(columns), THEMES["dark"], SIZES[size])
+        canvas = sheet.finished()
+        boxes = [Box.of(text) for text in sheet.axes.texts if text.get_text()]
+        assert len(boxes) >= 2 * columns
+        assert not any(one.meets(other) for one, other in combinations(boxes, 2))
+        assert all(box.within(Box.of(sheet.axes)) for box in boxes)
+        tight = Box(*sheet.axes.get_tightbbox(sheet.renderer()).extents)
+        words = [Box.of(text) for text in canvas.texts]
+        paper = Box(0, 0, canvas.get_figwidth() * DPI, canvas.get_figheight() * DPI)
+        assert all(block.within(paper) for block in (tight, *words))
+        assert not any(tight.meets(word) for word in words)
+
+
+def test_labels_of_crowds_are_left_to_a_pointer_and_faint_series_are_grey():
+    with settings_for("salt"):
+        sheet = FigureSheet(paired(), THEMES["light"], SIZES["double"])
+        sheet.finished()
+        assert not sheet.axes.texts
+        assert [handle.get_color() for handle in sheet.handles] == [THEMES["light"].faint, THEMES["light"].series[0]]
 
 
 def test_points_close_together_all_keep_their_labels():
-    with _settings("salt"):
-        sheet = _Sheet(points(), THEMES["light"], SIZES["double"])
+    with settings_for("salt"):
+        sheet = FigureSheet(points(), THEMES["light"], SIZES["double"])
         sheet.finished()
         assert {text.get_text() for text in sheet.axes.texts} == {f"fill-mask:model-{at}" for at in range(3)}
 
@@ -101,8 +165,10 @@ def test_points_close_together_all_keep_their_labels():
 def test_labels_without_room_are_counted_in_the_caption():
     crowd = [0.5 + 0.0001 * at for at in range(60)]
     series = [Series("crowd", crowd, crowd, mark="points", labels=[f"point number {at}" for at in range(60)])]
-    with _settings("salt"):
-        sheet = _Sheet(Figure("crowd", "Crowd", "C.", Axis("x"), Axis("y"), series), THEMES["light"], SIZES["single"])
+    with settings_for("salt"):
+        sheet = FigureSheet(
+            Figure("crowd", "Crowd", "C.", Axis("x"), Axis("y"), series), THEMES["light"], SIZES["single"]
+        )
         caption = sheet.finished().texts[1].get_text()
     shown = len(sheet.axes.texts)
     assert 0 < shown < 60
@@ -110,8 +176,8 @@ def test_labels_without_room_are_counted_in_the_caption():
 
 
 def test_series_differ_in_more_than_colour():
-    with _settings("salt"):
-        sheet = _Sheet(curves(9), THEMES["light"], SIZES["double"])
+    with settings_for("salt"):
+        sheet = FigureSheet(curves(9), THEMES["light"], SIZES["double"])
         sheet.finished()
     looks = [(line.get_marker(), line.get_linestyle()) for line in sheet.handles]
     assert len(set(looks)) == 9
@@ -133,8 +199,8 @@ def test_equal_figures_give_equal_files(tmp_path, format):
 def test_names_that_matplotlib_would_take_for_something_else_are_written_as_they_are(tmp_path):
     odd = ["_hidden", "$\\frac{1}$", "50% of $", "名前", "two\nlines", ""]
     series = [Series(name, (1, 2), (at, at), mark="points", labels=[name, name]) for at, name in enumerate(odd)]
-    with _settings("salt"):
-        sheet = _Sheet(
+    with settings_for("salt"):
+        sheet = FigureSheet(
             Figure("odd", "$ and $", "_", Axis("$x$"), Axis("y_1"), series), THEMES["light"], SIZES["double"]
         )
         canvas = sheet.finished()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from goldrank.report.figure import Axis, Figure, Series, compact_number
+from goldrank.report.figure import Axis, Bracket, Figure, Series, compact_number
 
 X, Y = Axis("rank k", "log"), Axis("share", percent=True)
 
@@ -42,6 +42,9 @@ def test_an_interval_that_is_not_known_is_nan():
         {"low": (0.2,), "high": (0.3,)},
         {"labels": ("one",)},
         {"mark": "pie"},
+        {"sizes": (1, 2)},
+        {"sizes": (1, 0), "mark": "points"},
+        {"sizes": (1,), "mark": "points"},
     ],
 )
 def test_a_series_that_does_not_fit_together_is_refused(changes):
@@ -59,6 +62,8 @@ def test_a_series_that_does_not_fit_together_is_refused(changes):
         {"low": 1, "high": 1},
         {"low": math.nan},
         {"scale": "log", "low": 0},
+        {"scale": "log", "line": 1},
+        {"line": math.inf},
     ],
 )
 def test_an_impossible_axis_is_refused(given):
@@ -70,6 +75,7 @@ def test_an_impossible_axis_is_refused(given):
     "changes",
     [
         {"name": "../curve"},
+        {"brackets": (Bracket(0, 1, 1.0),)},
         {"name": ""},
         {"series": ()},
         {"series": (line(), line())},

@@ -75,12 +75,14 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
 
 
 def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
+    from goldrank.report import stored_scores
+
     runs = stored.find(args)
     if len(runs) < 2:
         raise InputError("a comparison needs two runs or more", remedy="name at least two")
-    profile = stored.own_profile(runs, args.profile)
-    metrics = stored.own_metrics(runs, args, profile)
-    hits, notes = stored.count(runs, profile, options.conventions(args))
-    stored.refuse_different_gold(runs, hits)
+    profile = stored_scores.own_profile(runs, args.profile)
+    metrics = stored_scores.own_metrics(runs, args.metric, profile, profile_was_asked=args.profile is not None)
+    hits, notes = stored_scores.count(runs, profile, options.conventions(args))
+    stored_scores.refuse_different_gold(runs, hits)
     stored.print_notes(notes)
     return compare_hits(hits, metrics, profile=profile, **how)

@@ -1,4 +1,4 @@
-"""`goldrank demo`: the main job on built-in models and data, from texts to a leaderboard and its worst queries."""
+"""`goldrank demo`: the main job on built-in models and data, from texts to leaderboards and a report to pass on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 import time
 
-from goldrank.cli import options
+from goldrank.cli import options, report_command
 from goldrank.cli.run_command import show_board
+from goldrank.errors import MissingExtraError
 from goldrank.running import Leaderboard, run_all
 from goldrank.store import Store
 
@@ -15,20 +16,27 @@ MODELS = ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)")
 TASKS = ("wines", "games", "questions")
 _EXAMPLES = """\
   goldrank demo
-  goldrank demo --store ./my-runs
+  goldrank demo --store ./my-runs -o demo.html
 """
+REPORT = "goldrank-demo.html"
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = options.new_parser("demo", "Evaluate five built-in models on three built-in tasks.", _EXAMPLES)
+    made = options.new_parser(
+        "demo", "Evaluate five built-in models on three built-in tasks, and write a report.", _EXAMPLES
+    )
     made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
+    made.add_argument(
+        "-o", "--output", metavar="FILE", default=REPORT, help=f"where the report goes (default {REPORT})"
+    )
     made.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
 
 
 def run(args: argparse.Namespace) -> int:
     """Run what a user would run, and say how."""
+    options.refuse_unwritable(args)
     started = time.perf_counter()
     store = Store.open(args.store)
     written = " ".join(f'"{model}"' if "(" in model else model for model in MODELS)
@@ -47,10 +55,24 @@ def run(args: argparse.Namespace) -> int:
     best = boards[-1].best.stored.key
     print(
         f"\n{total} results, {fresh} of them evaluated now, in {time.perf_counter() - started:.1f} s; "
-        f"they are in {store.where}.\n"
-        f"Next: goldrank runs show {best} · goldrank score {best} --profile beir · goldrank run -m bm25 -t ./my-folder"
+        f"they are in {store.where}."
+    )
+    _write_report([outcome.stored.key for board in boards for outcome in board.outcomes], args)
+    print(
+        f"Next: goldrank serve · goldrank runs show {best} · goldrank score {best} --profile beir · "
+        f"goldrank run -m bm25 -t ./my-folder"
     )
     return 0
+
+
+def _write_report(keys: list[str], args: argparse.Namespace) -> None:
+    """What a user would write next: everything that was found, in one file."""
+    where = [] if args.store is None else ["--store", args.store]
+    given = [*keys, "-o", args.output, *where, "--title", "goldrank demo"]
+    try:
+        report_command.run(report_command.parser().parse_args(given))
+    except MissingExtraError as error:
+        print(f"goldrank: note: no report was written: {error}.", file=sys.stderr)
 
 
 def _verdict(board: Leaderboard) -> str:

@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING
 from goldrank.cli import options, stored
 from goldrank.cli.masked_command import add_rules, aliases_of, rules_of
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.report.drawing import SIZES, THEMES, draw, require_matplotlib
+from goldrank.report import stored_scores
+from goldrank.report.comparison_figures import NAMES as RANKS
+from goldrank.report.drawing import draw, require_matplotlib
 from goldrank.report.figure import Figure, LeftOut
+from goldrank.report.stored_scores import distinct_names
+from goldrank.report.themes import SIZES, THEMES
 
 if TYPE_CHECKING:
+    from goldrank.hits import Hits
     from goldrank.report.masked_figures import MaskedRun
     from goldrank.store import StoredRun
 
@@ -25,14 +30,17 @@ _EXAMPLES = """\
   goldrank plot KEY KEY --figure accuracy-by-k calibration --level example -o figures --format pdf
   goldrank plot KEY KEY KEY --figure accuracy-by-size --sizes sizes.csv --theme dark
   goldrank plot KEY --by views masks
+  goldrank plot KEY KEY --figure leaderboard differences -m ndcg@10
 
 Figures of masked runs: accuracy-by-k, accuracy-by-size, accuracy-by-length, accuracy-by-family, accuracy-by-column,
-distance-histogram, frequent-answers, calibration. Figures of all other runs: rank-curve, rank-histogram. Without
---figure all are drawn that the runs allow. SIZES is a table with the columns model, parameters (such as 110M) and
-perhaps family.
+distance-histogram, frequent-answers, calibration. Figures of runs that rank: rank-curve, metric-by-cutoff,
+precision-recall, rank-histogram; of two or more on the same gold also leaderboard, critical-difference,
+paired-scatter, differences, metric-by-seconds. Without --figure all are drawn that the runs allow. SIZES is a table
+with the columns model, parameters (such as 110M) and perhaps family.
 """
 BY_COLUMN = "accuracy-by-column"
-RANKS = ("rank-curve", "rank-histogram")
+_SEPARATE = ("rank-curve", "rank-histogram")
+"""Figures that show runs side by side, be they of one task or not."""
 _SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?) ?([kmbt]?)", re.IGNORECASE)
 
@@ -55,6 +63,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--sizes", metavar="FILE", help="CSV or TSV with model, parameters and perhaps family")
     made.add_argument("--profile", metavar="P", help="conventions of rank figures (default: the runs' own)")
+    made.add_argument(
+        "-m", "--metric", action="append", metavar="METRIC", help="of rank figures (default: the runs' own; repeatable)"
+    )
     made.add_argument("-o", "--output", metavar="FOLDER", help="where to write (default ./figures-KEY)")
     made.add_argument("--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)")
     made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
@@ -144,16 +155,39 @@ def _figures(
 
 
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
-    from goldrank.report.rank_figures import rank_curve, rank_histogram
+    from goldrank.comparing import Comparison
+    from goldrank.report.comparison_figures import OF_ONE, figures_or_reasons
+    from goldrank.report.stored_scores import own_metrics
+    from goldrank.scoring import score_hits
 
-    profile = stored.own_profile(dict(ranked), args.profile)
-    hits, notes = stored.count(dict(ranked), profile, {})
+    profile = stored_scores.own_profile(dict(ranked), args.profile)
+    hits, notes = stored_scores.count(dict(ranked), profile, {})
     stored.print_notes(notes)
+    metrics = own_metrics(ranked, args.metric, profile, profile_was_asked=args.profile is not None)
     names = distinct_names(ranked)
     named = {names[key]: one for key, one in hits.items()}
-    for name, make in zip(RANKS, (rank_curve, rank_histogram), strict=True):
-        if args.figure is None or name in args.figure:
-            yield make(named, profile)
+    scores = {name: score_hits(one, metrics, profile=profile, name=name) for name, one in named.items()}
+    # The figures test nothing pair by pair, so that no pair is tested for them.
+    compared = Comparison(scores, [], "randomisation", "holm", "metric", 0.05)
+    seconds = {names[key]: one.seconds for key, one in ranked.items() if one.seconds}
+    usual = RANKS if len(ranked) > 1 else OF_ONE
+    wanted = [name for name in RANKS if name in (args.figure or usual)]
+    if reason := _not_comparable(ranked, hits):
+        yield from (LeftOut(name, reason) for name in wanted if name not in _SEPARATE)
+        wanted = [name for name in wanted if name in _SEPARATE]
+    for name in wanted:
+        yield from figures_or_reasons(compared, named, seconds=seconds, names=(name,))
+
+
+def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -> str | None:
+    """Why the runs cannot be compared query by query, if they cannot."""
+    from goldrank.report.stored_scores import refuse_different_gold
+
+    try:
+        refuse_different_gold(ranked, hits)
+    except InputError as error:
+        return error.what
+    return None
 
 
 def _masked_figures(
@@ -199,17 +233,6 @@ def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: a
             )
         )
     return made
-
-
-def distinct_names(runs: Mapping[str, StoredRun]) -> dict[str, str]:
-    """What to call each run: its model, with as much of its task and settings as tells it from the others."""
-    names = {key: one.model for key, one in runs.items()}
-    for field in ("task", "context", "k"):
-        values = {key: str(one.inputs.get(field, one.task if field == "task" else "")) for key, one in runs.items()}
-        if len(set(values.values())) > 1:
-            names = {key: f"{name}, {field}={values[key]}" for key, name in names.items()}
-    twice = {name for name in names.values() if list(names.values()).count(name) > 1}
-    return {key: f"{name} ({key})" if name in twice else name for key, name in names.items()}
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,9 @@ def _first(run: StoredRun) -> _First | None:
 
 
 def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
-    chosen = stored.profile_of(run)
+    from goldrank.report import stored_scores
+
+    chosen = stored_scores.profile_of(run)
     metrics = parse_all(run.metrics or chosen.metrics)
     counted = count_under(run, chosen.conventions)
     return score_hits(counted.hits, metrics[:1] if first_only else metrics, profile=chosen, name=run.key)

@@ -94,13 +94,15 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
 
 
 def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
+    from goldrank.report import stored_scores
+
     runs, changes, how = stored.find(args), options.conventions(args), options.bootstrap(args)
     asked = args.profiles.split(",") if args.profiles else [args.profile]
-    chosen = [stored.own_profile(runs, name and name.strip()) for name in asked]
-    metrics = stored.own_metrics(runs, args, chosen[0])
+    chosen = [stored_scores.own_profile(runs, name and name.strip()) for name in asked]
+    metrics = stored_scores.own_metrics(runs, args.metric, chosen[0], profile_was_asked=args.profile is not None)
     by_run: dict[str, list[Scores]] = {key: [] for key in runs}
     for entry in chosen:
-        hits, notes = stored.count(runs, entry, changes)
+        hits, notes = stored_scores.count(runs, entry, changes)
         stored.print_notes(notes)
         for key, one in hits.items():
             by_run[key].append(score_hits(one, metrics, profile=entry, name=key, bootstrap=how, **changes))

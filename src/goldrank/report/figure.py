@@ -32,6 +32,8 @@ class Axis:
     high: float | None = None
     percent: bool = False
     """Whether values are shares, to be shown in per cent."""
+    line: float | None = None
+    """A value to draw a thin line at, such as the 0 of differences."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(map(str, self.categories)))
@@ -46,6 +48,8 @@ class Axis:
             raise ValueError(f"the axis cannot go from {self.low} to {self.high}")
         if self.scale == "log" and any(end <= 0 for end in ends):
             raise ValueError("a logarithmic axis has no 0 and nothing below")
+        if self.line is not None and (self.scale == "log" or self.categories or not math.isfinite(self.line)):
+            raise ValueError("a line is drawn at a number on a linear axis")
 
     def refuse(self, values: Numbers) -> None:
         """Raise where a value has no place on this axis."""
@@ -71,9 +75,13 @@ class Series:
     """``steps``: a value holds from its x to the next one's."""
     labels: tuple[str, ...] | None = None
     """A text for each value, shown beside points and bars where there is room, and where a pointer rests."""
+    sizes: Numbers | None = None
+    """How much each point stands for, which its area shows."""
+    faint: bool = False
+    """Whether it is background for the other series: in grey, behind them, its labels for a pointer only."""
 
     def __post_init__(self) -> None:
-        for name in ("x", "y", "low", "high"):
+        for name in ("x", "y", "low", "high", "sizes"):
             values: Iterable[float] | None = getattr(self, name)
             if values is not None:
                 object.__setattr__(self, name, tuple(map(float, values)))
@@ -83,11 +91,24 @@ class Series:
             raise ValueError(f"there is no mark {self.mark!r}")
         if (self.low is None) != (self.high is None):
             raise ValueError(f"{self.name}: an interval has two limits")
-        columns = [column for column in (self.y, self.low, self.high, self.labels) if column is not None]
+        if self.sizes is not None and (self.mark != "points" or not all(0 < size < math.inf for size in self.sizes)):
+            raise ValueError(f"{self.name}: only points have sizes, all above 0")
+        given = (self.y, self.low, self.high, self.labels, self.sizes)
+        columns = [column for column in given if column is not None]
         if not self.x or any(len(column) != len(self.x) for column in columns):
             raise ValueError(f"{self.name}: the columns have no values, or not equally many")
         if any(low > high for low, high in zip(self.low or (), self.high or (), strict=True)):
             raise ValueError(f"{self.name}: a lower limit lies above the upper one")
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Categories that belong together, joined by a bar; the caption says by what."""
+
+    first: int
+    last: int
+    at: float
+    """Where the bar stands on the axis of values."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +127,11 @@ class Figure:
     """Whether to draw the line on which both axes agree."""
     note: str = ""
     """What was left out, and why."""
+    brackets: tuple[Bracket, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "series", tuple(self.series))
-        if not _NAME.fullmatch(self.name):
+        if not is_file_name(self.name):
             raise ValueError(f"{self.name!r} is no name for a file")
         if not self.series:
             raise ValueError(f"{self.name}: there is nothing to show")
@@ -122,6 +144,9 @@ class Figure:
         for series in self.series:
             self.x.refuse(series.x)
             self.y.refuse(series.y)
+        categories = len(self.x.categories or self.y.categories)
+        if not all(0 <= one.first < one.last < categories and math.isfinite(one.at) for one in self.brackets):
+            raise ValueError(f"{self.name}: a bracket joins no categories")
 
     @property
     def horizontal(self) -> bool:
@@ -135,6 +160,15 @@ class LeftOut:
 
     name: str
     reason: str
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a figure may be called so.
+
+    >>> is_file_name("rank-curve"), is_file_name("../rank")
+    (True, False)
+    """
+    return _NAME.fullmatch(name) is not None
 
 
 def compact_number(value: float) -> str:

@@ -1,0 +1,142 @@
+"""Figures about evaluators: which of them follow downstream scores, and how far a similarity or transform moves one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from goldrank.meta.result import MetaResult, bounds, or_lowest, signed
+from goldrank.report.figure import Axis, Figure, LeftOut, Series
+from goldrank.report.heat_map import HeatMap
+from goldrank.sensitivity import Reading, Sensitivity
+from goldrank.stats.resampling import Floats
+
+_MOST_LINES = 6
+
+
+def meta_heat_map(made: MetaResult) -> HeatMap:
+    """All correlations of a meta-evaluation, the evaluator that follows the downstream scores best on top."""
+    values, texts, details = [], [], []
+    bold = set()
+    for row, name in enumerate(made.ranked):
+        overall, cells = made.overall[name], [made.cells[name, column] for column in made.downstream]
+        values.append((overall.mean, *(cell.value for cell in cells)))
+        texts.append((signed(overall.mean), *(signed(cell.value) for cell in cells)))
+        details.append((bounds(overall.interval), *(bounds(cell.interval) for cell in cells)))
+        bold |= {(row, at) for at, cell in enumerate(cells, 1) if cell.adjusted < made.alpha}
+    emphasis = f" Bold: p < {made.alpha:g} after Holm." if bold else ""
+    return HeatMap(
+        "meta-heat-map",
+        "Which evaluator predicts which downstream score?",
+        f"{made.kind.capitalize()} correlation over {len(made.models)} models of each intrinsic evaluator (row) with "
+        f"each downstream score (column), and their mean; the best evaluator on top. In brackets {made.level:.0%} "
+        f"intervals: bootstrap over {'families' if made.clustered else 'models'} ({made.resamples} resamples, seed "
+        f"{made.seed}).{emphasis}",
+        f"{made.kind.capitalize()} correlation",
+        tuple(made.ranked),
+        ("mean", *made.downstream),
+        tuple(values),
+        tuple(texts),
+        tuple(details),
+        row_label="intrinsic evaluator",
+        column_label="downstream score",
+        bold=frozenset(bold),
+        low=-1.0,
+        high=1.0,
+        diverging=True,
+    )
+
+
+def meta_pivot(made: MetaResult, downstream: str) -> Figure | LeftOut:
+    """The place that each evaluator gives a model against its place by one downstream score, a line an evaluator."""
+    from scipy.stats import rankdata
+
+    name, gold = "meta-pivot", _oriented(made, downstream)
+    rows = sorted(made.intrinsic, key=lambda row: -or_lowest(made.cells[row, downstream].value))
+    series = []
+    for row in rows[:_MOST_LINES]:
+        values = _oriented(made, row)
+        both = np.flatnonzero(~(np.isnan(values) | np.isnan(gold)))
+        if len(both) < 2:
+            continue
+        x, y = rankdata(-gold[both]), rankdata(-values[both])
+        order = np.lexsort((y, x))
+        series.append(
+            Series(
+                f"{row} ({signed(made.cells[row, downstream].value)})",
+                tuple(x[order]),
+                tuple(y[order]),
+                labels=tuple(made.models[at] for at in both[order]),
+            )
+        )
+    if not series:
+        return LeftOut(name, f"no two models have a value of {downstream} and of an evaluator")
+    left = len(rows) - _MOST_LINES
+    return Figure(
+        name,
+        f"Who orders the models as {downstream} does?",
+        f"Places of {len(made.models)} models, 1 being the best; an evaluator on the diagonal orders them as "
+        f"{downstream} does. In brackets its {made.kind.capitalize()} correlation.",
+        Axis(f"place by {downstream} (1 is best)"),
+        Axis("place by the evaluator (1 is best)"),
+        tuple(series),
+        diagonal=True,
+        note=f"The {_MOST_LINES} closest evaluators are shown, {left} left out." if left > 0 else "",
+    )
+
+
+def _oriented(made: MetaResult, evaluator: str) -> Floats:
+    """The values of the models, higher being better."""
+    column = made.table.column(evaluator)
+    values = np.array([column[made.table.models.index(model)] for model in made.models])
+    return -values if evaluator in made.lower else values
+
+
+def sensitivity_maps(made: Sensitivity) -> list[HeatMap]:
+    """Similarities by transforms, a map of readings for each evaluator, its favourite in bold."""
+    rows = list(dict.fromkeys(variant.similarity for variant in made.variants))
+    columns = list(dict.fromkeys(variant.transform for variant in made.variants))
+    found = {(variant.similarity, variant.transform): variant for variant in made.variants}
+    maps = []
+    for at, evaluator in enumerate(made.evaluators):
+        readings = [
+            [found[row, column].readings[evaluator] if (row, column) in found else None for column in columns]
+            for row in rows
+        ]
+        best = made.best(evaluator)
+        way = "Lower" if evaluator in made.lower_is_better else "Higher"
+        maps.append(
+            HeatMap(
+                f"sensitivity-{at + 1}",
+                f"How far do similarity and transform move {evaluator}?",
+                f"{made.model}: the same vectors, compared by each similarity (row) after each transform (column). "
+                f"{way} is better, the best in bold; it moves by {made.swing(evaluator):.3f}, "
+                f"{_share(made.relative_swing(evaluator))} of the first reading. In brackets its interval.",
+                evaluator,
+                tuple(rows),
+                tuple(columns),
+                tuple(tuple(math.nan if one is None else one.value for one in row) for row in readings),
+                _written(readings),
+                tuple(tuple(_limits(one) for one in row) for row in readings),
+                row_label="similarity",
+                column_label="transform",
+                bold=frozenset({(rows.index(best.similarity), columns.index(best.transform))}),
+            )
+        )
+    return maps
+
+
+def _written(readings: Sequence[Sequence[Reading | None]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple("–" if one is None else f"{one.value:.3f}".replace("-", "−") for one in row) for row in readings)
+
+
+def _limits(one: Reading | None) -> str:
+    if one is None or one.low is None or one.high is None:
+        return ""
+    return f"[{one.low:.3f}, {one.high:.3f}]".replace("-", "−")
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if math.isfinite(value) else "no share"

@@ -1,0 +1,123 @@
+"""The section of runs that guess masked names: the three levels of each, and which run is really better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from goldrank.io.text import counts
+from goldrank.masked_runs import compare_levels, score_level, scores_of
+from goldrank.meta import families_by_name
+from goldrank.report import comparison, masked_results, numbers, provenance
+from goldrank.report.grids import Cell, Grid
+from goldrank.report.masked_figures import FIGURES, MaskedRun
+from goldrank.report.ranked_content import verdicts
+from goldrank.report.ranked_figures import sort_out
+from goldrank.report.sections import Section
+from goldrank.report.stored_scores import distinct_names
+from goldrank.running import Measures
+from goldrank.scoring import Bootstrap
+from goldrank.store import StoredRun
+from goldrank.tasks.masked.levels import LEVELS, MaskedScores
+
+_ACCURACY = "hits@1"
+
+
+def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
+    """What there is to say of runs on the same masks."""
+    names = distinct_names(runs)
+    how = measures.bootstrap
+    scored = {key: scores_of(run) for key, run in runs.items()}
+    ordered = dict(sorted(runs.items(), key=lambda entry: -float(scored[entry[0]].levels["mask"].right.mean())))
+    named = {names[key]: scored[key] for key in ordered}
+    families = families_by_name(list(dict.fromkeys(run.model for run in runs.values())))
+    described = [
+        MaskedRun(
+            names[key],
+            scored[key],
+            families[run.model],
+            run.environment.get("parameters"),
+            int(run.inputs["k"]),
+            str(run.inputs["context"]),
+        )
+        for key, run in ordered.items()
+    ]
+    figures, left_out = sort_out([make(described, "mask") for make in FIGURES.values()])
+    first = next(iter(named.values()))
+    return Section(
+        task=next(iter(runs.values())).task,
+        kind="masked",
+        runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
+        verdicts=tuple(_verdicts(named, measures)),
+        tables=tuple(_tables(named, measures)),
+        numbers=masked_results.as_json(named, how, original=True, alpha=measures.alpha),
+        figures=figures,
+        left_out=left_out,
+        cases=(),
+        quality=tuple(provenance.remarks(ordered, names)),
+        conventions=(masked_results.rules_line(first.rules),),
+        commands=provenance.commands(ordered.values()),
+    )
+
+
+def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]:
+    """All runs side by side, then each by itself, every pair, and the scores of the original project."""
+    how = measures.bootstrap
+    grids = [_leaderboard(named, how)]
+    grids += [
+        replace(masked_results.levels_grid(scores, name, how), title=f"{name}, level by level")
+        for name, scores in named.items()
+    ]
+    if len(named) > 1:
+        compared = compare_levels(named, [_ACCURACY], how, measures.alpha)
+        grids += [
+            replace(comparison.pairs_grid(one), title=f"Every pair of runs, by {level}")
+            for level, one in compared.items()
+        ]
+    return grids + [
+        replace(masked_results.original_grid(scores, name, how), title=f"{name}, scores of the original project")
+        for name, scores in named.items()
+    ]
+
+
+def _leaderboard(named: Mapping[str, MaskedScores], how: Bootstrap) -> Grid:
+    """The accuracy of each run at each level, the best in bold."""
+    found = {
+        level: [score_level(one.levels[level].hits, [_ACCURACY], name, how)[_ACCURACY] for name, one in named.items()]
+        for level in LEVELS
+    }
+    rows = []
+    for at, name in enumerate(named):
+        scores = [found[level][at] for level in LEVELS]
+        bests = [max(one.mean for one in found[level]) for level in LEVELS]
+        cells = [
+            Cell(
+                numbers.value(score.metric, score.mean),
+                numbers.interval(score.metric, score.interval),
+                best=len(named) > 1 and score.mean == best,
+            )
+            for score, best in zip(scores, bests, strict=True)
+        ]
+        rows.append([Cell(name), *cells])
+    counted = next(iter(named.values())).counts
+    note = (
+        f"Accuracy: how often the first answer is right, over {counts(counted.masks, 'mask')} in "
+        f"{counts(counted.examples, 'example')} of {counts(counted.pages, 'page')}; {how.level:.0%} intervals, "
+        f"bootstrap over pages of {how.resamples} resamples (seed {how.seed})."
+    )
+    return Grid(["run", *(f"by {level}↑" for level in LEVELS)], rows, title="Leaderboard", notes=[note])
+
+
+def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str]:
+    """Who is right more often at each level; of one run, how often."""
+    if len(named) > 1:
+        compared = compare_levels(named, [_ACCURACY], measures.bootstrap, measures.alpha)
+        said = [f"By {level}: {line}" for level, one in compared.items() for line in verdicts(one)]
+        return [line.replace(_ACCURACY, masked_results.label(_ACCURACY)) for line in said]
+    [(name, scores)] = named.items()
+    said = []
+    for level in LEVELS:
+        score = score_level(scores.levels[level].hits, [_ACCURACY], name, measures.bootstrap)[_ACCURACY]
+        bounds = numbers.interval(score.metric, score.interval)
+        said.append(f"By {level}: {name} is right in {numbers.value(score.metric, score.mean)} {bounds}".rstrip() + ".")
+    return said

@@ -1,0 +1,180 @@
+"""Figures of indexes, evaluators and the corpus: heat maps, trade-offs and maps show what was computed."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from goldrank import Gold, stats
+from goldrank.comparing import compare_hits
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.hits import Run
+from goldrank.meta import Table, evaluate_meta
+from goldrank.report.corpus_figures import corpus_map
+from goldrank.report.cost_figures import index_trade_off
+from goldrank.report.evaluator_figures import meta_heat_map, meta_pivot, sensitivity_maps
+from goldrank.report.heat_map import DIVERGING, HeatMap, between
+from goldrank.sensitivity import Reading, Sensitivity, Variant
+
+NAN = math.nan
+
+
+def heat_map(**changes):
+    cells = (("a", "b"),)
+    usual = {
+        "name": "map", "title": "T", "caption": "C", "measure": "m", "rows": ("r",), "columns": ("c", "d"),
+        "values": ((0.1, NAN),), "texts": cells, "details": cells,
+    }  # fmt: skip
+    return HeatMap(**{**usual, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "../map"}, "no name for a file"),
+        ({"rows": ()}, "nothing to show"),
+        ({"texts": (("a",),)}, "do not go together"),
+        ({"values": ((0.1, math.inf),)}, "infinite"),
+        ({"low": 1.0, "high": 1.0}, "cannot go from"),
+    ],
+)
+def test_a_heat_map_that_cannot_be_drawn_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        heat_map(**changes)
+
+
+def test_colours_span_the_values_and_writing_can_be_read_on_them():
+    made = heat_map(values=((0.1, 0.9),))
+    assert made.limits == (0.1, 0.9)
+    assert (made.ink(0.1, "x"), made.ink(0.9, "x"), made.ink(NAN, "x")) == ("#1a1a1a", "#ffffff", "x")
+    assert heat_map().limits == (-0.4, 0.6), "one value has a range around it"
+    assert heat_map(values=((NAN, NAN),)).limits == (0.0, 1.0)
+    assert between(DIVERGING, -3) == between(DIVERGING, 0)
+
+
+def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
+    values = {("cosine", "none"): 0.5, ("cosine", "center"): 0.6, ("l2", "none"): 0.4}
+    variants = [Variant(s, t, {"sts": Reading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
+    (made,) = sensitivity_maps(Sensitivity("glove", variants, frozenset()))
+    assert (made.rows, made.columns) == (("cosine", "l2"), ("none", "center"))
+    assert made.values[0] == (0.5, 0.6)
+    assert math.isnan(made.values[1][1])
+    assert made.details[0][0] == "[0.400, 0.600]"
+    assert made.bold == {(0, 1)}
+    (turned,) = sensitivity_maps(Sensitivity("glove", variants, frozenset({"sts"})))
+    assert turned.bold == {(1, 0)}
+    assert "Lower is better" in turned.caption
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    rng = np.random.default_rng(0)
+    models = [f"m{at}" for at in range(12)]
+    truth = rng.normal(size=12)
+    columns = {"sts": truth + 0.1 * rng.normal(size=12), "noise": rng.normal(size=12), "down": truth}
+    table = Table(models, list(columns), np.column_stack(list(columns.values())))
+    return evaluate_meta(table, ["sts", "noise"], ["down"], resamples=200)
+
+
+def test_the_meta_heat_map_has_every_correlation_with_the_best_evaluator_on_top(evaluated):
+    made = meta_heat_map(evaluated)
+    assert (made.rows, made.columns) == (("sts", "noise"), ("mean", "down"))
+    assert made.values[0][1] == evaluated.cells["sts", "down"].value
+    assert (made.low, made.high, made.diverging) == (-1.0, 1.0, True)
+    assert "12 models" in made.caption
+
+
+def test_the_pivot_gives_every_model_its_two_places(evaluated):
+    made = meta_pivot(evaluated, "down")
+    assert made.diagonal
+    assert [series.name.split()[0] for series in made.series] == ["sts", "noise"]
+    for series in made.series:
+        assert series.x == tuple(range(1, 13))
+        assert sorted(series.y) == list(range(1, 13))
+        assert sorted(series.labels) == sorted(evaluated.models)
+
+
+def test_an_audit_is_drawn_against_exact_search():
+    from goldrank.audit import Audit, Audited, Cost
+
+    gold = Gold({f"q{at}": {f"d{at}": 1} for at in range(20)})
+    run = {f"q{at}": {f"d{at}": 1.0, "x": 0.5} for at in range(20)}
+    worse = {query: dict(zip(items, (0.1, 0.5), strict=True)) for query, items in run.items()}
+    compared = compare_hits({"exact": Run(run).hits(gold), "HNSW8": Run(worse).hits(gold)}, "mrr", test="t")
+    interval = stats.Interval(0.6, 0.8, 0.95, "bca")
+    cost = Cost(1.0, 100.0, 10)
+    audited = Audited("HNSW8", compared.scores["HNSW8"], compared.pairs, 0.7, interval, cost, 3.5)
+    loss, recall = index_trade_off(Audit(compared.scores["exact"], cost, [audited], 10, 100, 20, 20, "cosine"))
+    assert [(one.name, one.x, one.y) for one in loss.series] == [
+        ("exact search", (1.0,), (0.0,)),
+        ("HNSW8", (3.5,), (-0.5,)),
+    ]
+    assert (loss.y.line, recall.y.line, loss.x.scale) == (0, 1, "log")
+    assert (recall.series[1].low, recall.series[1].high) == ((0.6,), (0.8,))
+    assert "20 queries" in loss.caption
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(50, 8)) * [9, 5, 1, 1, 1, 1, 1, 1], [f"d{at}" for at in range(50)]
+
+
+def test_the_map_marks_the_query_its_gold_and_what_beat_it(corpus):
+    vectors, ids = corpus
+    made = corpus_map(vectors, ids, [f"Title {one}" for one in ids], vectors[3], ["d3"], ["d4", "d5", "nowhere"])
+    others, gold, above, query = made.series
+    assert [series.name for series in made.series] == [
+        "other items (47)", "gold (1)", "ranked above the gold (2)", "query",
+    ]  # fmt: skip
+    assert (gold.labels, above.labels) == (("Title d3",), ("Title d4", "Title d5"))
+    assert others.faint
+    assert (query.x, query.y) == (pytest.approx(gold.x), pytest.approx(gold.y))
+    assert "1 marked item not in the corpus" in made.note
+
+
+def test_the_axes_are_the_principal_components(corpus):
+    vectors, ids = corpus
+    made = corpus_map(vectors, ids, None, vectors[0], [], [])
+    centred = vectors - vectors.mean(axis=0)
+    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+    places = np.abs(centred @ directions[:2].T)
+    assert np.abs(made.series[0].x) == pytest.approx(places[:, 0])
+    assert np.abs(made.series[0].y) == pytest.approx(places[:, 1])
+    assert made.x.label == f"first component ({sizes[0] ** 2 / (sizes**2).sum():.0%} of the variance)"
+
+
+def test_of_a_large_corpus_some_items_are_drawn_and_all_marked_ones(corpus):
+    vectors, ids = corpus
+    made, again = (corpus_map(vectors, ids, None, vectors[0], ["d7"], ["d9"], most=10) for _ in range(2))
+    assert made == again
+    assert [len(series.x) for series in made.series] == [10, 1, 1, 1]
+    assert "12 of 50 items are drawn, chosen at random (seed 0)" in made.note
+
+
+def test_vectors_of_one_dimension_lie_on_a_line():
+    made = corpus_map([[1.0], [2.0], [4.0]], ["a", "b", "c"], None, [3.0], ["a"], [])
+    assert all(y == 0 for series in made.series for y in series.y)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "query", "said"),
+    [
+        ([[1.0, 2.0]], [1.0, 2.0], "two items or more"),
+        ([[1.0, 2.0], [2.0, 1.0]], [1.0], "the query has 1 dimensions"),
+        ([[1.0, NAN], [2.0, 1.0]], [1.0, 2.0], "not finite"),
+    ],
+)
+def test_vectors_that_make_no_map_are_refused(vectors, query, said):
+    with pytest.raises(InputError, match=said):
+        corpus_map(vectors, [str(at) for at in range(len(vectors))], None, query, [], [])
+
+
+def test_umap_is_an_extra_and_other_maps_are_unknown(corpus, monkeypatch):
+    vectors, ids = corpus
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(MissingExtraError, match="umap-learn"):
+        corpus_map(vectors, ids, None, vectors[0], [], [], method="umap")
+    with pytest.raises(InputError, match="there is no map 'tsne'"):
+        corpus_map(vectors, ids, None, vectors[0], [], [], method="tsne")
