@@ -36,6 +36,8 @@ fuzz: $(VENV)/.test
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/generate.py
+	# The pictures are kept in the repository; they are taken anew where there is a browser.
+	$(BIN)/python docs/screenshots.py || true
 	$(BIN)/mkdocs build --strict --quiet
 
 $(VENV)/.venv:
@@ -75,7 +77,7 @@ $(VENV)/.bench: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.base
-	$(PIP) --editable '.[docs]'
+	$(PIP) --editable '.[docs,report,web]' 'selenium>=4.20'
 	@touch $@
 
 clean:

@@ -13,6 +13,8 @@ from benchmarks.data import write_collection
 from benchmarks.encoder_jobs import write_glove
 from benchmarks.measure import command_cpu, command_wall, job_cpu
 
+PARTS = ("scoring", "vectors", "tasks", "evaluators", "masked", "seeing")
+
 
 class Table:
     """Rows of (work, ours, peer, ratio, bar), printed as they come."""
@@ -46,7 +48,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     options.add_argument("--data", type=Path, help="folder to keep the generated files in")
     options.add_argument("--quick", action="store_true", help="a tenth of the size, to see that it runs")
-    options.add_argument("--part", choices=("scoring", "vectors", "tasks", "evaluators"), help="only this part")
+    options.add_argument("--part", choices=PARTS, help="only this part")
     args = options.parse_args()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     print(f"{machine}; seconds of CPU time unless it says wall")
@@ -72,6 +74,10 @@ def main() -> int:
             _evalrank(table, scale)
             _meta(table)
             _probes(table)
+        if args.part in (None, "masked"):
+            _masked(table, scale)
+        if args.part in (None, "seeing"):
+            _seeing(table, scale)
     return 1 if table.missed else 0
 
 
@@ -231,6 +237,34 @@ def _probes(table: Table) -> None:
     table.within("ten probes on 256 dimensions, three draws of the folds (wall)", ours["result:wall"], 180)
     table.faster("one draw, against one draw of a torch RMSprop loop", once["seconds"], theirs["seconds"], 3)
     table.shown("three draws, against one draw of it", ours["seconds"], theirs["seconds"])
+
+
+def _masked(table: Table, scale: int) -> None:
+    ours, compiled, cached = (
+        job_cpu("benchmarks.masked_name_jobs", job, "2000", "-") for job in ("goldrank_match", "regex", "regex_cached")
+    )
+    table.faster(
+        "40,000 titles and guesses, against re.search compiled for each", ours["seconds"], compiled["seconds"], 10
+    )
+    table.shown("the same, with what the cache of re spares", ours["seconds"], cached["seconds"])
+    masks = 10_000_000 // scale
+    made = job_cpu("benchmarks.masked_scoring_jobs", "goldrank_masked", str(masks), "2")
+    table.within(
+        f"{masks:,} masks × 5 guesses from Parquet, three levels (wall)", made["result:wall"], masks / 1e6 * 60
+    )
+    table.memory("the same: peak memory of all processes, 2 GB", made["peak_mb"], 2048)
+
+
+def _seeing(table: Table, scale: int) -> None:
+    report = job_cpu("benchmarks.report_jobs", "goldrank_report", "10", str(5000 // scale))
+    table.within(f"report of 10 runs × {5000 // scale} queries, whole command (wall)", report["result:wall"], 10)
+    table.memory("the same: size of the file, 8 MB", report["result:megabytes"], 8)
+    runs, queries = 1000 // scale, 50_000 // scale
+    web = job_cpu("benchmarks.web_jobs", "goldrank_explorer", str(runs), str(queries))
+    size = f"explorer, {runs} runs × {queries} queries"
+    table.within(f"{size}: first page (wall)", web["seconds"], 1)
+    table.within(f"{size}: one query of two runs, median (wall)", web["result:drill_down_median"], 0.3)
+    table.memory(f"{size}: peak memory, 500 MB", web["result:server_peak_mb"], 500)
 
 
 def _shared(*names: str) -> Path | None:

@@ -19,12 +19,14 @@ COMMANDS = {
     "sensitivity": "how far every evaluator moves with similarity and transform alone",
     "audit": "what an approximate index does to the metric",
     "masked": "can a model name the person behind the mask?",
+    "report": "stored runs in one file that opens offline: the verdict, figures, and what lies behind",
     "plot": "figures from stored results, no model needed",
+    "serve": "explore all stored runs in a browser",
     "meta": "which intrinsic evaluator predicts which downstream score",
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",
     "cache": "what encoded texts are kept, and removing them",
-    "demo": "five built-in models on three built-in tasks",
+    "demo": "five built-in models on three built-in tasks, and a report",
 }
 
 _USAGE = """\

@@ -13,7 +13,8 @@ from goldrank.meta import MetaResult, Table, evaluate_meta, read_table, rows_fro
 from goldrank.meta.result import Extreme, bounds, or_lowest, signed
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
-from goldrank.stats import KINDS, Interval
+from goldrank.report.meta_results import as_json
+from goldrank.stats import KINDS
 
 _EXAMPLES = """\
   goldrank meta scores.csv --downstream accuracy f1
@@ -129,7 +130,7 @@ def _where(written: list[str]) -> dict[str, list[str]]:
 def show(made: MetaResult, look: str) -> str:
     """The result in the format asked for; for people the verdict comes first."""
     if look == "json":
-        return results.to_json(_json(made))
+        return results.to_json(as_json(made))
     if look == "csv":
         return _csv(made)
     grids = [_cell_grid(made)] + [_difference_grid(made)] * (len(made.intrinsic) > 1)
@@ -211,75 +212,8 @@ def _extreme(extreme: Extreme) -> str:
     return signed(extreme[0])
 
 
-def _json(made: MetaResult) -> dict[str, Any]:
-    return {
-        "verdicts": made.verdicts(),
-        "warnings": list(made.warnings),
-        "kind": made.kind,
-        "models": made.models,
-        "families": made.families,
-        "clustered": made.clustered,
-        "missing": made.missing,
-        "lower": list(made.lower),
-        "level": made.level,
-        "alpha": made.alpha,
-        "resamples": made.resamples,
-        "seed": made.seed,
-        "evaluators": [
-            {
-                "evaluator": name,
-                "mean": results.number(made.overall[name].mean),
-                **_ends(made.overall[name].interval),
-                "tasks": made.overall[name].tasks,
-                **_left_out(made.overall[name].lowest, made.overall[name].highest),
-            }
-            for name in made.ranked
-        ],
-        "cells": [
-            {
-                "intrinsic": cell.intrinsic,
-                "downstream": cell.downstream,
-                "value": results.number(cell.value),
-                **_ends(cell.interval),
-                "models": cell.models,
-                "p": results.number(cell.p),
-                "p_adjusted": results.number(cell.adjusted),
-                **_left_out(cell.lowest, cell.highest),
-            }
-            for cell in made.cells.values()
-        ],
-        "differences": [
-            {
-                "first": one.first,
-                "second": one.second,
-                "difference": results.number(one.difference),
-                **_ends(one.interval),
-                "p": results.number(one.p),
-                "p_adjusted": results.number(one.adjusted),
-                "williams": {task: results.number(p) for task, p in one.williams.items()},
-            }
-            for one in made.differences
-        ],
-    }
-
-
-def _ends(interval: Interval | None) -> dict[str, Any]:
-    if interval is None:
-        return {"low": None, "high": None, "method": None}
-    return {"low": results.number(interval.low), "high": results.number(interval.high), "method": interval.method}
-
-
-def _left_out(lowest: Extreme, highest: Extreme) -> dict[str, Any]:
-    return {
-        "left_out_low": results.number(lowest[0]),
-        "left_out_low_model": lowest[1],
-        "left_out_high": results.number(highest[0]),
-        "left_out_high_model": highest[1],
-    }
-
-
 def _csv(made: MetaResult) -> str:
-    content = _json(made)
+    content = as_json(made)
     fields = ["intrinsic", "downstream", "value", "low", "high", "models", "p", "p_adjusted"]
     fields += ["left_out_low", "left_out_low_model", "left_out_high", "left_out_high_model"]
     lines: list[list[Any]] = [[*fields, "kind", "level"]]

@@ -1,0 +1,106 @@
+"""The application: every address of the API, the files of the page, and the single page for all else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+import goldrank
+from goldrank.store import Store
+from goldrank.web import (
+    compare_pages,
+    docs_page,
+    masked_pages,
+    meta_pages,
+    quality_pages,
+    query_pages,
+    runs_pages,
+    score_pages,
+)
+from goldrank.web.answers import ERROR_SCHEMA, Json, add_error_handlers
+from goldrank.web.asking import Server
+from goldrank.web.assets import page, read_assets
+from goldrank.web.reading import CACHE_BYTES, Reader
+from goldrank.web.security import Access, Guard
+
+_DESCRIPTION = (
+    "Everything that the explorer shows, as JSON. Numbers are those of `goldrank score` and `goldrank compare`. "
+    'Errors have one shape: {"error": what, "where": place, "remedy": what to do}.'
+)
+_PAGES = (runs_pages, query_pages, compare_pages, score_pages, quality_pages, meta_pages, masked_pages)
+
+
+def create_app(
+    store: Store,
+    *,
+    access: Access = Access(),  # noqa: B008 - frozen
+    allow_delete: bool = False,
+    cache_bytes: int = CACHE_BYTES,
+) -> FastAPI:
+    """The explorer of *store* as an ASGI application.
+
+    Args:
+        store: the only thing it reads.
+        access: which hosts and tokens it lets in.
+        allow_delete: whether runs may be removed.
+        cache_bytes: how much of what was read is kept in memory.
+    """
+    app = FastAPI(
+        title="goldrank explorer",
+        version=goldrank.__version__,
+        description=_DESCRIPTION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        default_response_class=Json,
+    )
+    app.state.server = Server(Reader(store, cache_bytes=cache_bytes), allow_delete)
+    add_error_handlers(app)
+    for pages in _PAGES:
+        app.include_router(pages.routes, prefix="/api")
+    _add_documents(app)
+    _add_page(app)
+    app.add_middleware(Guard, access=access)
+    return app
+
+
+def _add_documents(app: FastAPI) -> None:
+    description = _openapi(app)
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    def openapi() -> Json:
+        return Json(description)
+
+    document = docs_page.render(description)
+
+    @app.get("/api/docs", include_in_schema=False)
+    def docs() -> Response:
+        return Response(document, media_type="text/html")
+
+    @app.get("/api/{rest:path}", include_in_schema=False)
+    def nothing(rest: str) -> Response:
+        raise HTTPException(404)
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    made = app.openapi()
+    made.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR_SCHEMA
+    return made
+
+
+def _add_page(app: FastAPI) -> None:
+    assets = read_assets()
+
+    @app.get("/static/{name:path}", include_in_schema=False)
+    def static(name: str, request: Request) -> Response:
+        if name not in assets:
+            raise HTTPException(404)
+        return assets[name].answer(request)
+
+    @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
+    def single_page(path: str, request: Request) -> Response:
+        return page(assets, request)

@@ -1,0 +1,137 @@
+// The frame around every view: navigation, colours, the tray of picked runs, loading and errors.
+
+import { once, parameters } from "./api.js";
+import { failure, h, said, skeleton } from "./dom.js";
+import { announce } from "./loading.js";
+import { count } from "./numbers.js";
+import { pick, picked, toggle } from "./picks.js";
+import { matched, start } from "./router.js";
+
+const main = document.getElementById("main");
+const PAGES = [
+  ["/", "Runs", false],
+  ["/compare", "Compare", true],
+  ["/query", "Queries", true],
+  ["/playground", "Playground", true],
+  ["/quality", "Data", false],
+  ["/meta", "Meta", false],
+  ["/masked", "Masked", false],
+  ["/api/docs", "API", false],
+];
+let present = new AbortController();
+
+async function show({ moved, scroll }) {
+  present.abort();
+  present = new AbortController();
+  const { signal } = present;
+  const found = matched(location.pathname);
+  drawFrame();
+  announce("Loading …");
+  document.body.classList.add("loading");
+  const view = h("div", { class: "view" }, skeleton());
+  main.replaceChildren(view);
+  try {
+    if (!found) throw Object.assign(new Error("there is no such page"), { remedy: "start from the list of runs" });
+    const page = await import(`/static/${found.module}`);
+    const title = await page.show(view, { names: found.names, query: new URLSearchParams(location.search), signal });
+    if (signal.aborted) return;
+    document.title = `${title} · goldrank`;
+    announce(`${title}: loaded`);
+  } catch (error) {
+    if (signal.aborted || error.name === "AbortError") return;
+    document.title = "Error · goldrank";
+    announce(`Error: ${error.message}`);
+    view.replaceChildren(
+      h("h1", { tabindex: "-1" }, "This cannot be shown"),
+      failure(error),
+      h("p", {}, h("a", { href: "/" }, "All runs")),
+    );
+  } finally {
+    if (!signal.aborted) document.body.classList.remove("loading");
+  }
+  main.dataset.shown = location.pathname + location.search;
+  if (moved) {
+    main.querySelector("h1")?.focus({ preventScroll: true });
+    scrollTo(0, scroll ?? 0);
+  }
+}
+
+function drawFrame() {
+  const keys = new URLSearchParams(location.search).getAll("key");
+  const chosen = keys.length ? keys : picked();
+  const links = PAGES.map(([path, label, takesKeys]) => {
+    const query = takesKeys && chosen.length ? `?${parameters({ key: chosen })}` : "";
+    const isHere =
+      path === "/" ? /^\/(runs\/|$)/.test(location.pathname) : location.pathname.split("/")[1] === path.slice(1);
+    return h("a", { href: path + query, "aria-current": isHere ? "page" : null }, label);
+  });
+  const nav = document.getElementById("nav");
+  nav.replaceChildren(...links);
+  const here = nav.querySelector("[aria-current]");
+  // On a narrow screen the page that is shown may be out of sight.
+  if (here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
+  drawTray();
+}
+
+function drawTray() {
+  const tray = document.getElementById("tray");
+  const keys = picked();
+  tray.hidden = keys.length === 0 || location.pathname !== "/";
+  document.body.classList.toggle("with-tray", !tray.hidden);
+  if (tray.hidden) return;
+  const query = parameters({ key: keys });
+  tray.replaceChildren(
+    h("strong", {}, `${keys.length} picked`),
+    h(
+      "ul",
+      { class: "picks" },
+      keys.map((key) =>
+        h(
+          "li",
+          {},
+          said(key),
+          h("button", { type: "button", class: "quiet", "aria-label": `Drop ${key}`, onclick: () => toggle(key) }, "×"),
+        ),
+      ),
+    ),
+    h(
+      "span",
+      { class: "actions" },
+      h("a", { class: "button strong", href: `/compare?${query}` }, keys.length > 1 ? "Compare" : "Report"),
+      h("a", { class: "button", href: `/query?${query}` }, "Queries"),
+      h("a", { class: "button", href: `/playground?${query}` }, "Playground"),
+      h("button", { type: "button", class: "quiet", onclick: () => pick([]) }, "Clear"),
+    ),
+  );
+}
+
+function drawTheme() {
+  const button = document.getElementById("theme");
+  const dark = globalThis.goldrankTheme.current() === "dark";
+  button.textContent = dark ? "☀" : "☾";
+  button.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
+  button.title = button.getAttribute("aria-label");
+}
+
+async function drawFoot() {
+  try {
+    const about = await once("about");
+    document
+      .getElementById("foot")
+      .replaceChildren(
+        `goldrank ${about.version} · ${count(about.runs)} runs in `,
+        said(about.store),
+        about.allow_delete ? " · runs can be deleted here" : " · read-only",
+      );
+  } catch {
+    // The view itself says what is wrong.
+  }
+}
+
+document.getElementById("theme").addEventListener("click", () => globalThis.goldrankTheme.toggle());
+document.addEventListener("themechange", drawTheme);
+document.addEventListener("pickschange", drawFrame);
+document.addEventListener("addresschange", drawFrame);
+drawTheme();
+start(show);
+drawFoot();

@@ -1,0 +1,255 @@
+// Any metric at any cutoff under any conventions, computed anew from where the gold landed.
+
+import { get, once, parameters } from "./api.js";
+import { empty, field, h, patiently, said, select, skeleton } from "./dom.js";
+import { filler } from "./loading.js";
+import { explain, metricControls, parsed, written } from "./metric_controls.js";
+import { count, interval, value, whisker } from "./numbers.js";
+import { note } from "./router.js";
+
+const MOST_COLUMNS = 8;
+const NEXT = ["mrr", "map", "recall@100", "ndcg@10", "precision@10", "hits@1", "hits@10", "r_precision", "mean_rank"];
+
+export async function show(view, { query, signal }) {
+  const keys = query.getAll("key");
+  const heading = h("h1", { tabindex: "-1" }, "Metrics playground");
+  if (!keys.length) {
+    view.replaceChildren(heading, await chooser(signal));
+    return "Playground";
+  }
+  const [{ metrics }, { profiles }, { conventions }] = await Promise.all([
+    once("metrics"),
+    once("profiles"),
+    once("conventions"),
+  ]);
+  const state = { key: keys, metric: query.getAll("metric"), profile: query.get("profile") ?? "" };
+  for (const { name } of conventions) state[name] = query.get(name) ?? "";
+  const results = h("div", { class: "results" }, skeleton(5));
+  const controls = h("div", { class: "board" });
+  const explained = h("div", { class: "explained" });
+  const fill = filler(results, signal);
+
+  async function refresh(changes = {}) {
+    Object.assign(state, changes);
+    note(parameters(state));
+    await fill(
+      () => get("score", state, signal),
+      (found) => {
+        if (!state.metric.length) state.metric = Object.keys(found.runs[0].scores);
+        return table(found, state, metrics, { drop, lead });
+      },
+    );
+  }
+  const drop = (name) => {
+    state.metric = state.metric.filter((one) => one !== name);
+    refresh().then(draw);
+  };
+  const lead = (name) => {
+    state.metric = [name, ...state.metric.filter((one) => one !== name)];
+    refresh().then(draw);
+  };
+  const soon = patiently((changes) => refresh(changes), 60);
+
+  function draw() {
+    const live = parsed(state.metric[0] ?? "ndcg@10", metrics);
+    const change = (changes) => {
+      Object.assign(live, changes);
+      state.metric = [...new Set([written(live), ...state.metric.slice(1)])];
+      soon({});
+      explain(explained, live.definition);
+    };
+    controls.replaceChildren(
+      metricControls(live, metrics, change, draw, addButton(state, refresh, draw)),
+      conventionControls(state, profiles, conventions, refresh),
+    );
+    explain(explained, live.definition);
+  }
+
+  view.replaceChildren(heading, controls, results, explained);
+  await refresh();
+  signal.throwIfAborted();
+  note(parameters(state));
+  draw();
+  return "Playground";
+}
+
+async function chooser(signal) {
+  const { tasks } = await get("runs", { kind: "ranked", size: 1 }, signal);
+  if (!tasks.length) return empty("There are no ranked runs yet.", "goldrank demo");
+  const links = await Promise.all(
+    tasks.slice(0, 12).map(async (task) => {
+      const { runs } = await get("runs", { kind: "ranked", task: task.name, size: 10 }, signal);
+      return h(
+        "li",
+        {},
+        h("a", { href: `/playground?${parameters({ key: runs.map((run) => run.key) })}` }, said(task.name)),
+        ` (${count(task.count)} runs)`,
+      );
+    }),
+  );
+  return h(
+    "div",
+    {},
+    h(
+      "p",
+      {},
+      "Change metric, cutoff, profile and ties, and watch the numbers. Pick runs on the ",
+      h("a", { href: "/" }, "list"),
+      ", or take all of a task:",
+    ),
+    h("ul", { class: "plain" }, links),
+  );
+}
+
+function addButton(state, refresh, draw) {
+  return h(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        const next = NEXT.find((name) => !state.metric.includes(name));
+        if (next) refresh({ metric: [next, ...state.metric].slice(0, MOST_COLUMNS) }).then(draw);
+      },
+    },
+    "Add a column",
+  );
+}
+
+function conventionControls(state, profiles, conventions, refresh) {
+  const described = Object.fromEntries(profiles.map((one) => [one.name, one.title]));
+  const hint = h("p", { class: "note" }, state.profile ? described[state.profile] : "");
+  const others = conventions.filter((one) => one.choices && one.name !== "ties");
+  const choice = (one) =>
+    field(
+      one.name.replaceAll("_", " "),
+      select(
+        [["", "as the profile says"], ...one.choices.map(({ value: name }) => [name])],
+        state[one.name],
+        (chosen) => refresh({ [one.name]: chosen }),
+        { title: one.choices.map(({ value: name, meaning }) => `${name}: ${meaning}`).join("\n") },
+      ),
+    );
+  const more = h(
+    "details",
+    {},
+    h("summary", {}, "More conventions"),
+    h("div", { class: "filters" }, others.map(choice)),
+  );
+  more.open = others.some((one) => state[one.name]);
+  const ties = conventions.find((one) => one.name === "ties");
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "filters" },
+      field(
+        "Profile",
+        select([["", "the runs' own"], ...profiles.map((one) => [one.name])], state.profile, (profile) => {
+          hint.textContent = described[profile] ?? "";
+          refresh({ profile });
+        }),
+      ),
+      choice(ties),
+    ),
+    hint,
+    more,
+  );
+}
+
+function table(found, state, definitions, { drop, lead }) {
+  const metrics = Object.keys(found.runs[0].scores);
+  const way = parsed(metrics[0], definitions).definition?.direction === "lower" ? -1 : 1;
+  const range = (name) => {
+    const all = found.runs
+      .flatMap((run) => [run.scores[name].low, run.scores[name].high, run.scores[name].mean])
+      .filter((one) => one !== null && one !== undefined);
+    const high = Math.max(...all);
+    return high <= 1 && Math.min(...all) >= 0 ? [0, 1] : [Math.min(0, ...all), high];
+  };
+  const ranges = Object.fromEntries(metrics.map((name) => [name, range(name)]));
+  const runs = [...found.runs].sort(
+    (a, b) => way * ((b.scores[metrics[0]].mean ?? -Infinity) - (a.scores[metrics[0]].mean ?? -Infinity)),
+  );
+  return [
+    h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores" },
+      h(
+        "table",
+        { class: "scores" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "Model"),
+            metrics.map((name, at) =>
+              h(
+                "th",
+                { scope: "col", class: at ? null : "live" },
+                at
+                  ? h(
+                      "button",
+                      {
+                        type: "button",
+                        class: "sort",
+                        title: "change this one",
+                        onclick: () => lead(state.metric[at]),
+                      },
+                      said(name),
+                    )
+                  : said(name),
+                metrics.length > 1
+                  ? h(
+                      "button",
+                      {
+                        type: "button",
+                        class: "quiet",
+                        "aria-label": `Drop ${name}`,
+                        onclick: () => drop(state.metric[at]),
+                      },
+                      "×",
+                    )
+                  : null,
+              ),
+            ),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          runs.map((run) =>
+            h(
+              "tr",
+              {},
+              h(
+                "th",
+                { scope: "row" },
+                h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, said(found.models?.[run.name] ?? run.name)),
+                h("span", { class: "key" }, said(run.name)),
+              ),
+              metrics.map((name) =>
+                h(
+                  "td",
+                  { class: "score-cell" },
+                  h(
+                    "div",
+                    { class: "score" },
+                    value(run.scores[name].mean),
+                    interval(run.scores[name].low, run.scores[name].high),
+                    whisker(run.scores[name], ...ranges[name]),
+                  ),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h("p", { class: "note" }, said(found.basis ?? "")),
+    h("p", { class: "note" }, said(found.said ?? "")),
+    ...(found.notes ?? []).map((text) => h("p", { class: "note" }, said(text))),
+  ];
+}

@@ -1,0 +1,146 @@
+// One run: its headline numbers, where it comes from, and where to go on.
+
+import { get, once, parameters, remove } from "./api.js";
+import { failure, h, said } from "./dom.js";
+import { count, interval, moment, seconds, value, whisker } from "./numbers.js";
+import { pick, picked } from "./picks.js";
+import { go } from "./router.js";
+
+export async function show(view, { names, signal }) {
+  const [run, about] = await Promise.all([get(`runs/${encodeURIComponent(names.key)}`, {}, signal), once("about")]);
+  const key = parameters({ key: run.key });
+  const numbers = Object.entries(run.figures && Object.keys(run.figures).length ? run.figures : (run.summary ?? {}));
+  view.replaceChildren(
+    h(
+      "p",
+      { class: "crumbs" },
+      h("a", { href: "/" }, "Runs"),
+      " / ",
+      h("a", { href: `/?${parameters({ task: run.task })}` }, said(run.task)),
+    ),
+    h("h1", { tabindex: "-1" }, said(run.model)),
+    h(
+      "p",
+      { class: "lead" },
+      said(run.task),
+      " · ",
+      run.queries ? `${count(run.queries)} queries` : `${count(numbers[0]?.[1].count)} judged pairs or texts`,
+      run.judged ? ` · ${count(run.judged)} judged items` : "",
+      " · ",
+      seconds(run.seconds),
+      " · ",
+      moment(run.created),
+    ),
+    h("p", { class: "actions" }, actions(run, key)),
+    h(
+      "section",
+      {},
+      h("h2", {}, "Numbers"),
+      numbers.length
+        ? h(
+            "dl",
+            { class: "numbers" },
+            numbers.map(([name, entry]) => number(name, entry)),
+          )
+        : h("p", { class: "soft" }, "No headline numbers were stored with it."),
+    ),
+    h(
+      "section",
+      {},
+      h("h2", {}, "What decides it"),
+      facts({ key: run.key, profile: run.profile, conventions: run.conventions, ...run.inputs }),
+    ),
+    h("section", {}, h("h2", {}, "How it was made"), facts({ ...run.environment, seconds: null })),
+    about.allow_delete ? h("section", {}, h("h2", {}, "Delete"), deletion(run.key)) : "",
+  );
+  return run.key;
+}
+
+function actions(run, key) {
+  const link = (href, label, strong = false) => h("a", { class: strong ? "button strong" : "button", href }, label);
+  const report = link(`/compare?${key}`, "Report", true);
+  if (run.kind === "masked")
+    return [report, link(`/masked/${encodeURIComponent(run.key)}`, "Pages"), link(`/playground?${key}`, "Playground")];
+  if (run.kind === "measured") return [report];
+  return [report, link(`/query?${key}`, "Queries"), link(`/playground?${key}`, "Playground")];
+}
+
+function number(name, entry) {
+  const mean = entry.mean ?? entry.value;
+  return h(
+    "div",
+    {},
+    h("dt", {}, said(name)),
+    h(
+      "dd",
+      {},
+      value(mean),
+      interval(entry.low, entry.high),
+      mean >= 0 && mean <= 1 ? whisker({ ...entry, mean }) : null,
+    ),
+  );
+}
+
+function facts(values) {
+  const shown = Object.entries(values).filter(
+    ([, entry]) => entry !== null && entry !== "" && !(typeof entry === "object" && !Object.keys(entry).length),
+  );
+  return h(
+    "dl",
+    { class: "facts" },
+    shown.map(([name, entry]) => h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, fact(entry)))),
+  );
+}
+
+function fact(entry) {
+  if (Array.isArray(entry))
+    return h(
+      "ul",
+      {},
+      entry.map((one) => h("li", {}, fact(one))),
+    );
+  if (entry !== null && typeof entry === "object") {
+    return said(
+      Object.entries(entry)
+        .filter(([, one]) => one !== null)
+        .map(([name, one]) => `${name} ${typeof one === "object" ? JSON.stringify(one) : one}`)
+        .join(", "),
+    );
+  }
+  return said(entry);
+}
+
+function deletion(key) {
+  const place = h("div");
+  const ask = h(
+    "button",
+    { type: "button", class: "danger", onclick: () => place.replaceChildren(sure) },
+    "Delete this run …",
+  );
+  const sure = h(
+    "p",
+    {},
+    "It cannot be brought back. ",
+    h(
+      "button",
+      {
+        type: "button",
+        class: "danger",
+        onclick: async () => {
+          try {
+            await remove(`runs/${encodeURIComponent(key)}`);
+            pick(picked().filter((one) => one !== key));
+            go("/");
+          } catch (error) {
+            place.replaceChildren(failure(error));
+          }
+        },
+      },
+      "Delete it",
+    ),
+    " ",
+    h("button", { type: "button", onclick: () => place.replaceChildren(ask) }, "Keep it"),
+  );
+  place.append(ask);
+  return place;
+}

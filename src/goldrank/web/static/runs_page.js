@@ -1,0 +1,188 @@
+// All runs of the store: filter, sort, pick.
+
+import { get, parameters } from "./api.js";
+import { empty, field, h, patiently, said, select, skeleton } from "./dom.js";
+import { announce, filler } from "./loading.js";
+import { count, interval, moment, seconds, value, whisker } from "./numbers.js";
+import { pick, picked, toggle } from "./picks.js";
+import { note } from "./router.js";
+import { pager, sortHeading } from "./tables.js";
+
+const COLUMNS = [
+  ["model", "Model"],
+  ["task", "Task"],
+  ["value", "Headline"],
+  [null, "Queries"],
+  ["seconds", "Time"],
+  ["created", "Made"],
+];
+const FIELDS = ["task", "model", "kind", "q", "sort", "order", "page"];
+
+export async function show(view, { query, signal }) {
+  const state = Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""]));
+  const results = h("div", { class: "results" });
+  const filters = h("div", { class: "filters", role: "search" });
+  const fill = filler(results, signal);
+
+  async function refresh(changes, push = false) {
+    Object.assign(state, changes);
+    note(parameters(state), { push });
+    await fill(
+      () => get("runs", state, signal),
+      (found) => {
+        drawFilters(filters, found, state, change);
+        announce(`${count(found.total)} runs`);
+        return table(found, state, refresh);
+      },
+    );
+  }
+  const change = (changes) => refresh({ ...changes, page: "" });
+
+  view.replaceChildren(h("h1", { tabindex: "-1" }, "Runs"), filters, results);
+  results.replaceChildren(skeleton(10));
+  await refresh({});
+  const redraw = () => {
+    for (const box of results.querySelectorAll("input[data-key]")) box.checked = picked().includes(box.dataset.key);
+  };
+  document.addEventListener("pickschange", redraw, { signal });
+  return "Runs";
+}
+
+function drawFilters(filters, found, state, change) {
+  const options = (entries, all) => [
+    ["", all],
+    ...entries.map(({ name, count: number }) => [name, `${name} (${number})`]),
+  ];
+  const withChosen = (entries, chosen) =>
+    chosen && !entries.some(({ name }) => name === chosen) ? [...entries, { name: chosen, count: 0 }] : entries;
+  // What is being typed must not lose its focus, so the field of the search is made once.
+  if (!filters.firstChild) {
+    const typed = patiently((text) => change({ q: text }));
+    filters.append(
+      field(
+        "Search",
+        h("input", {
+          type: "search",
+          value: state.q,
+          placeholder: "key, task or model",
+          oninput: (event) => typed(event.target.value),
+        }),
+      ),
+      h("span", { class: "choices" }),
+    );
+  }
+  const focused = document.activeElement?.name;
+  filters.querySelector(".choices").replaceChildren(
+    field(
+      "Task",
+      select(options(withChosen(found.tasks, state.task), "all tasks"), state.task, (task) => change({ task }), {
+        name: "task",
+      }),
+    ),
+    field(
+      "Model",
+      select(options(withChosen(found.models, state.model), "all models"), state.model, (model) => change({ model }), {
+        name: "model",
+      }),
+    ),
+    field(
+      "Kind",
+      select([["", "all kinds"], ["ranked"], ["measured"], ["masked"]], state.kind, (kind) => change({ kind }), {
+        name: "kind",
+      }),
+    ),
+  );
+  if (focused) filters.querySelector(`.choices [name="${focused}"]`)?.focus();
+}
+
+function table(found, state, refresh) {
+  if (!found.runs.length) {
+    const isFiltered = state.q || state.task || state.model || state.kind;
+    return [
+      isFiltered
+        ? empty("No run fits this. Take a filter away.")
+        : empty("The store holds no runs yet. Make some:", "goldrank demo", "goldrank run -m tfidf bm25 -t cranfield"),
+    ];
+  }
+  const sort = state.sort || "created";
+  const order = state.order || "desc";
+  const onsort = (name) => () => {
+    const first = name === "task" || name === "model" ? "asc" : "desc";
+    refresh({ sort: name, order: name === sort ? (order === "asc" ? "desc" : "asc") : first, page: "" }, true).then(
+      () => document.querySelector(`th[data-sort="${name}"] button`)?.focus(),
+    );
+  };
+  const headings = COLUMNS.map(([name, label]) => {
+    const style = name === "model" || name === "task" || name === "value" ? null : "figure";
+    return name
+      ? sortHeading(label, name === sort ? order : null, onsort(name), { class: style, "data-sort": name })
+      : h("th", { scope: "col", class: style }, label);
+  });
+  const keys = found.runs.map((run) => run.key);
+  const all = h("input", {
+    type: "checkbox",
+    "aria-label": "Pick all on this page",
+    onchange: (event) =>
+      pick(event.target.checked ? [...picked(), ...keys] : picked().filter((key) => !keys.includes(key))),
+  });
+  all.checked = keys.every((key) => picked().includes(key));
+  return [
+    h(
+      "table",
+      { class: "runs" },
+      h("caption", { class: "hidden" }, "Stored runs"),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "box" }, all), headings)),
+      h("tbody", {}, found.runs.map(row)),
+    ),
+    pager({ total: found.total, page: found.page, size: found.size }, (page) =>
+      refresh({ page: page > 1 ? page : "" }, true),
+    ),
+  ];
+}
+
+function row(run) {
+  const box = h("input", {
+    type: "checkbox",
+    "data-key": run.key,
+    "aria-label": `Pick ${run.key}`,
+    onchange: () => toggle(run.key),
+  });
+  box.checked = picked().includes(run.key);
+  const { headline } = run;
+  return h(
+    "tr",
+    {},
+    h("td", { class: "box" }, box),
+    h(
+      "th",
+      { scope: "row" },
+      h("a", { href: `/runs/${encodeURIComponent(run.key)}` }, said(run.model)),
+      h("span", { class: "key" }, said(run.key)),
+    ),
+    h(
+      "td",
+      { "data-label": "Task" },
+      said(run.task),
+      run.kind === "ranked" ? null : h("span", { class: "badge" }, run.kind),
+    ),
+    h("td", { class: "headline", "data-label": "Headline" }, headline ? score(headline) : "–"),
+    h(
+      "td",
+      { class: "figure", "data-label": "Queries" },
+      count(run.queries || (run.summary[headline?.metric]?.count ?? null)),
+    ),
+    h("td", { class: "figure", "data-label": "Time" }, seconds(run.seconds)),
+    h("td", { class: "figure", "data-label": "Made" }, moment(run.created)),
+  );
+}
+
+function score(headline) {
+  return h(
+    "div",
+    { class: "score" },
+    h("span", { class: "metric" }, said(headline.metric)),
+    value(headline.mean),
+    interval(headline.low, headline.high),
+    headline.mean >= 0 && headline.mean <= 1 ? whisker(headline) : null,
+  );
+}

@@ -1,0 +1,123 @@
+"""Stores for the explorer's tests: rankings, measurements, masked pages, and content that means harm."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from goldrank import Gold, Run
+from goldrank.masked_runs import Order, predict_run
+from goldrank.running import summary_of
+from goldrank.scoring import score_hits
+from goldrank.store import Record, Store, StoredRun
+from goldrank.store.texts import Text
+from goldrank.tasks.masked.chunks import Chunk
+from goldrank.tasks.masked.predictors import load_predictor
+from goldrank.web.app import create_app
+from goldrank.web.security import Access
+
+DATA = "ab" * 20
+HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \u202eesrever\u202c 👩‍👩‍👧 & "quotes"'
+GOLD = {
+    "q1": {"d1": 2, "d2": 1, "gone": 1},
+    "q2": {"d3": 1},
+    "q3": {"d1": 1},
+    "<b>q4": {"d<i>": 1},
+}
+RUNS = {
+    "good": {"q1": {"d1": 0.9, "d2": 0.8, "d5": 0.1}, "q2": {"d3": 0.5, "d4": 0.5}, "<b>q4": {"d<i>": 1.0}},
+    "bad": {"q1": {"d5": 0.9, "d6": 0.8, "d1": 0.1}, "q2": {"d4": 0.7, "d3": 0.6}, "q3": {"d9": 1.0}},
+}
+QUERIES = [
+    Text("q1", "", "which red wine is from Bordeaux"),
+    Text("q2", "Sparkling", "Which white wine has bubbles?"),
+    Text("q3", "", "x" * 9_000),
+    Text("<b>q4", HOSTILE, HOSTILE),
+]
+ITEMS = [
+    *(Text(f"d{n}", f"Item {n}", f"a red text of {n} about Bordeaux and wine") for n in range(1, 10)),
+    Text("d<i>", HOSTILE, HOSTILE),
+]
+
+
+def ranked(model: str, *, task: str = "wines", number: int = 0, **changes: Any) -> Record:
+    hits = Run(RUNS.get(model, RUNS["good"])).hits(Gold(GOLD), corpus=20)
+    metrics = ("ndcg@10", "mrr")
+    given = {
+        "inputs": {"task": task, "model": model, "data": DATA, "number": number},
+        "environment": {"seconds": 1.0 + number, "remarks": [f"remark {HOSTILE}"] if model == "bad" else []},
+        "hits": hits,
+        "run": Run(RUNS.get(model, RUNS["good"])),
+        "metrics": metrics,
+        "summary": summary_of(score_hits(hits, metrics)),
+    }
+    return Record(task, model, **{**given, **changes})
+
+
+def measured(model: str, value: float) -> Record:
+    return Record(
+        "sts",
+        model,
+        {"task": "sts", "model": model, "kind": "similarity", "data": "cd" * 20},
+        {"seconds": 0.5},
+        figures={"spearman": {"value": value, "low": value - 0.1, "high": value + 0.1, "count": 10}},
+        predictions={"a": [1.0, 2.0]},
+    )
+
+
+def masked(store: Store) -> StoredRun:
+    chunks = [
+        Chunk("p1", 0, "Lise Meitner", "<mask> was born in Vienna; <mask> moved.", ("Lise Meitner", "Meitner")),
+        Chunk("p1", 1, "Lise Meitner", "Later <mask> left.", ("Meitner",)),
+        Chunk("p2", 0, "Otto Hahn", f"<mask> {HOSTILE}", ("Hahn",)),
+    ]
+    spec = "names:majority"
+    return predict_run(Order("people", chunks, spec, load_predictor(spec)), store)[0]
+
+
+def filled(where: str | Path) -> Store:
+    """A store with two runs of a task, one of another, measurements and a masked run, with texts."""
+    store = Store.open(where)
+    for record in (ranked("good"), ranked("bad", number=1), ranked("good", task="games", number=2)):
+        store.save(record)
+    for model, value in (("good", 0.7), ("bad", 0.2)):
+        store.save(measured(model, value))
+    texts = store.texts(DATA)
+    assert texts is not None
+    texts.keep(QUERIES, ITEMS)
+    masked(store)
+    return store
+
+
+def client(store: Store, *, access: Access | None = None, **options: Any) -> TestClient:
+    """A client that fails where the server would answer with a traceback."""
+    return TestClient(create_app(store, access=access or Access(), **options), base_url="http://127.0.0.1:8321")
+
+
+def key_of(store: Store, task: str, model: str) -> str:
+    (found,) = store.list(task=task, model=model)
+    return found.key
+
+
+@contextmanager
+def served(store: Store, **options: Any) -> Iterator[str]:
+    """The URL of a real server of the store in a thread."""
+    import socket
+    import threading
+    import time
+
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        server = uvicorn.Server(uvicorn.Config(create_app(store, **options), log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(20)

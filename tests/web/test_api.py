@@ -1,0 +1,382 @@
+"""The API of the explorer: the numbers of the commands, pages of runs and queries, and errors of one shape."""
+
+import json
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the explorer needs the extra web")
+
+from goldrank.cli.main import main
+from goldrank.store import Store
+from web.stores import GOLD, HOSTILE, RUNS, client, filled, key_of, measured, ranked
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return filled(tmp_path_factory.mktemp("explorer"))
+
+
+@pytest.fixture(scope="module")
+def api(store):
+    made = client(store)
+
+    def get(address: str, status: int = 200, **parameters):
+        answer = made.get(f"/api/{address}", params=parameters)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/json"
+        return answer.json()
+
+    return get
+
+
+def printed(capsys, *arguments):
+    capsys.readouterr()
+    assert main([str(one) for one in arguments]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_scores_equal_those_of_the_command_to_the_last_digit(store, api, capsys):
+    keys = [key_of(store, "wines", model) for model in ("good", "bad")]
+    for asked in ({}, {"ties": "expected"}, {"profile": "trec_eval9"}, {"metric": ["map", "mrr@1,3"], "depth": 2}):
+        written = [f"--{name}={value}" for name, value in asked.items() if name != "metric"]
+        written += [f"--metric={one}" for one in asked.get("metric", ())]
+        told = printed(
+            capsys,
+            "score",
+            *keys,
+            *written,
+            "--per-query",
+            "--resamples",
+            1000,
+            "--format",
+            "json",
+            "--store",
+            store.where,
+        )
+        answer = api("score", key=keys, per_query=True, **asked)
+        assert {name: answer[name] for name in told} == told
+
+
+def test_the_comparison_has_the_numbers_of_the_command_at_its_own_number_of_resamples(store, api, capsys):
+    keys = [key_of(store, "wines", model) for model in ("good", "bad")]
+    told = printed(capsys, "compare", *keys, "--format", "json", "--store", store.where)
+    (section,) = api("compare", key=keys)["sections"]
+    wanted = sorted(json.dumps(run["scores"], sort_keys=True) for run in told["runs"])
+    assert sorted(json.dumps(run["scores"], sort_keys=True) for run in section["numbers"]["runs"]) == wanted
+    assert section["verdicts"]
+    assert section["figures"]
+    assert all(figure["plotly"]["data"] for figure in section["figures"])
+
+
+def test_values_of_single_queries_are_those_of_the_whole_run(store, api):
+    key = key_of(store, "wines", "good")
+    whole = api("score", key=[key], per_query=True)["runs"][0]["per_query"]
+    for query in GOLD:
+        assert api("query", key=[key], query=query)["values"][key] == whole[query]
+
+
+def test_about_counts_what_the_store_holds(store, api):
+    about = api("about")
+    assert (about["runs"], about["tasks"], about["models"]) == (6, 4, 3)
+    assert about["allow_delete"] is False
+    assert about["kinds"] == {"ranked": 3, "measured": 2, "masked": 1}
+
+
+def test_runs_are_filtered_sorted_and_paged(store, api):
+    found = api("runs", task="wines")
+    assert found["total"] == 2
+    assert {run["model"] for run in found["runs"]} == {"good", "bad"}
+    assert [run["kind"] for run in api("runs", kind="measured")["runs"]] == ["measured"] * 2
+    assert api("runs", q="WINES bad")["total"] == 1
+    assert api("runs", model="g*")["total"] == 3
+    every = [run["key"] for run in api("runs", sort="created", order="asc")["runs"]]
+    pages = [api("runs", sort="created", order="asc", size=4, page=page)["runs"] for page in (1, 2, 3)]
+    assert [run["key"] for page in pages for run in page] == every
+    assert [len(page) for page in pages] == [4, 2, 0]
+
+
+def test_runs_sorted_by_value_keep_those_without_one_last_either_way(tmp_path):
+    store = Store.open(tmp_path)
+    for number, value in enumerate((0.5, 0.9)):
+        store.save(measured(f"m{number}", value))
+    store.save(ranked("good", summary={}))
+    asked = client(store)
+    for order, models in (("asc", ["m0", "m1", "good"]), ("desc", ["m1", "m0", "good"])):
+        runs = asked.get("/api/runs", params={"sort": "value", "order": order}).json()["runs"]
+        assert [run["model"] for run in runs] == models
+    assert runs[-1]["headline"] is None
+
+
+def test_the_counts_of_tasks_say_what_a_choice_would_give(store, api):
+    found = api("runs", task="wines")
+    counts = {entry["name"]: entry["count"] for entry in found["tasks"]}
+    assert counts == {"wines": 2, "games": 1, "sts": 2, "masked-people": 1}
+    assert {entry["name"] for entry in found["models"]} == {"good", "bad"}
+    for name, count in counts.items():
+        assert api("runs", task=name)["total"] == count
+
+
+def test_a_headline_is_the_first_number_with_its_interval(store, api):
+    by_key = {run["key"]: run for run in api("runs")["runs"]}
+    shown = by_key[key_of(store, "sts", "good")]["headline"]
+    assert (shown["metric"], shown["mean"], shown["high"]) == ("spearman", 0.7, 0.7 + 0.1)
+    key = key_of(store, "wines", "good")
+    whole = api("score", key=[key], resamples=10_000)["runs"][0]["scores"]["ndcg@10"]
+    assert {name: by_key[key]["headline"][name] for name in ("mean", "low", "high")} == {
+        name: whole[name] for name in ("mean", "low", "high")
+    }
+
+
+def test_one_run_shows_its_inputs_and_what_there_is_of_it(store, api):
+    shown = api(f"runs/{key_of(store, 'wines', 'bad')}")
+    assert shown["inputs"]["number"] == 1
+    assert shown["has_rankings"] is shown["has_texts"] is shown["complete"] is True
+    assert shown["remarks"] == [f"remark {HOSTILE}"]
+
+
+def test_a_query_shows_each_ranking_with_its_gold_and_shared_words(store, api):
+    keys = [key_of(store, "wines", model) for model in ("good", "bad")]
+    shown = api("query", key=keys, query="q1")
+    assert shown["query"]["text"] == "which red wine is from Bordeaux"
+    gold = {entry["item"]: entry for entry in shown["gold"]}
+    assert list(gold) == ["d1", "d2", "gone"]
+    assert gold["d1"]["places"] == {
+        keys[0]: {"rank": 1, "last": 1, "found": True},
+        keys[1]: {"rank": 3, "last": 3, "found": True},
+    }
+    assert gold["gone"]["places"][keys[0]] == {"rank": None, "last": None, "found": False}
+    ranking = shown["rankings"][keys[1]]
+    assert [(entry["rank"], entry["item"], entry["grade"]) for entry in ranking] == [
+        (1, "d5", None),
+        (2, "d6", None),
+        (3, "d1", 2),
+    ]
+    assert ranking[0]["shared"] == ["red", "bordeaux", "wine"]
+    assert len(api("query", key=keys, query="q1", depth=1)["rankings"][keys[0]]) == 1
+
+
+def test_items_of_equal_score_stand_in_the_order_that_was_counted(store, api):
+    key = key_of(store, "wines", "good")
+    shown = api("query", key=[key], query="q2")
+    assert RUNS["good"]["q2"]["d3"] == RUNS["good"]["q2"]["d4"]
+    assert [entry["item"] for entry in shown["rankings"][key]] == ["d4", "d3"]
+    assert shown["gold"][0]["places"][key] == {"rank": 1, "last": 2, "found": True}
+
+
+def test_queries_are_searched_by_id_and_text_and_sorted_by_value(store, api):
+    address = f"runs/{key_of(store, 'wines', 'bad')}/queries"
+    every = api(address)
+    values = [entry["value"] for entry in every["queries"]]
+    assert (every["total"], every["metric"], values) == (4, "ndcg@10", sorted(values))
+    assert [entry["id"] for entry in api(address, q="WINE white")["queries"]] == ["q2"]
+    assert [entry["id"] for entry in api(address, q="q3")["queries"]] == ["q3"]
+    assert [entry["id"] for entry in api(address, sort="id", order="desc")["queries"]] == ["q3", "q2", "q1", "<b>q4"]
+    assert api(address, metric="precision@1")["metric"] == "precision@1"
+    assert len(api(address, sort="id")["queries"][-1]["text"]) < 9_000
+
+
+def test_hostile_content_comes_back_as_it_was_and_only_as_json(store, api):
+    shown = api("query", key=[key_of(store, "wines", "good")], query="<b>q4")
+    assert shown["query"]["title"] == shown["gold"][0]["text"] == HOSTILE
+    assert api("query", 404, key=[key_of(store, "wines", "good")], query=HOSTILE)["error"]
+
+
+def test_text_that_has_no_utf_8_is_still_json():
+    from goldrank.web.answers import Json
+
+    assert json.loads(Json({"id": "q\ud800 é"}).body) == {"id": "q\ud800 é"}
+
+
+def test_a_megabyte_of_text_is_shown_as_far_as_it_was_kept(tmp_path):
+    from goldrank.store.texts import Text
+    from web.stores import DATA
+
+    store = Store.open(tmp_path)
+    saved = store.save(ranked("good"))
+    store.texts(DATA).keep([Text("q1", "", "word " * 200_000)], [Text("d1", "", "word " * 200_000)])
+    answer = client(store).get("/api/query", params={"key": saved.key, "query": "q1"})
+    assert answer.status_code == 200
+    assert len(answer.content) < 100_000
+
+
+def test_texts_are_found_and_searched_as_the_store_does_it(tmp_path):
+    from goldrank.store.texts import Text, Texts
+    from goldrank.web.text_files import TextFile
+
+    texts = Texts(tmp_path, "ef" * 20)
+    names = ["é", "Z", "z" * 5_000, *(f"n{number * 7919 % 3001}" for number in range(3_000))]
+    texts.keep(
+        [Text(name, "", f"Ask{at % 13} ÉTÉ") for at, name in enumerate(names)],
+        [Text(name, f"T{at % 17}", f"say {at % 5}") for at, name in enumerate(names[::2])],
+    )
+    read = TextFile.open(texts.path)
+    wanted = [*names[::50], "z" * 5_000, "é", "nothing", ""]
+    for side in ("query", "item"):
+        assert read.find(wanted, side) == texts.find(wanted, side)
+        for words in ("ask7", "été ask1", "t3 SAY", "n12", "nothing", "("):
+            assert read.matching(words, side) == {text.id for text in texts.search(words, side, 10_000)}
+
+
+def test_measurements_have_no_ranks_to_show(store, api):
+    key = key_of(store, "sts", "good")
+    assert "measurement" in api("score", 400, key=[key])["error"]
+    assert api("query", 404, key=[key], query="q1")["error"]
+    (section,) = api("compare", key=[key])["sections"]
+    assert section["kind"] == "measured"
+
+
+def test_quality_tells_gaps_ties_and_remarks(store, api):
+    assert {entry["task"] for entry in api("quality")["sets"]} == {"wines", "games", "sts", "masked-people"}
+    (shown,) = api("quality", task="wines")["sets"]
+    assert shown["remarks"][0]["remarks"] == [f"remark {HOSTILE}"]
+    details = {entry["model"]: entry for entry in shown["details"]}
+    assert details["good"]["counts"]["missing"] == 1
+    assert details["good"]["hits"]["tied"] == 1
+    assert shown["texts"]["query"]["texts"] == len(GOLD)
+    assert api("quality", 404, task="nothing")["remedy"]
+
+
+def test_the_meta_evaluation_is_that_of_the_command(tmp_path, capsys):
+    store = Store.open(tmp_path)
+    for number in range(6):
+        store.save(measured(f"m{number}", number / 10))
+        summary = {"spearman": {"value": (number * 7 % 6) / 10, "low": None, "high": None, "count": 9}}
+        inputs = {"task": "probe-x", "model": f"m{number}", "kind": "probe"}
+        store.save(measured(f"m{number}", 0).__class__("probe-x", f"m{number}", inputs, {}, figures=summary))
+    told = printed(capsys, "meta", "--from-store", "--format", "json", "--store", store.where)
+    shown = client(store).get("/api/meta").json()
+    assert shown["cells"] == told["cells"]
+    assert shown["overall"] == told["evaluators"]
+    assert shown["warnings"] == told["warnings"]
+    assert shown["figure"]["plotly"]["data"]
+    listed = client(store).get("/api/meta/evaluators").json()["evaluators"]
+    assert {entry["kind"] for entry in listed} == {"intrinsic", "downstream"}
+
+
+def test_a_meta_evaluation_that_cannot_be_made_says_why(store, api):
+    assert api("meta", 400)["remedy"]
+
+
+def test_masked_pages_show_text_masks_and_guesses(store, api):
+    key = key_of(store, "masked-people", "names:majority")
+    listed = api(f"masked/{key}/pages")
+    assert [(page["id"], page["title"], page["masks"]) for page in listed["pages"]] == [
+        ("p1", "Lise Meitner", 3),
+        ("p2", "Otto Hahn", 1),
+    ]
+    assert api(f"masked/{key}/pages", q="hahn")["total"] == 1
+    shown = api(f"masked/{key}/page", id="p1")
+    assert [example["text"].count("<mask>") for example in shown["examples"]] == [2, 1]
+    mask = shown["examples"][0]["masks"][0]
+    assert mask["hidden"] == "Lise Meitner"
+    assert [(guess["name"], guess["tier"]) for guess in mask["guesses"]] == [("Hahn", None), ("Otto", None)]
+    assert shown["scores"]["mask"]["of"] == 3
+    assert api(f"masked/{key}/page", id="p1", pool="gold", matcher="seed", tier="exact")["rules"]["pool"] == "gold"
+    assert api(f"masked/{key}/page", 404, id="p9")["error"]
+    assert api(f"masked/{key_of(store, 'wines', 'good')}/pages", 404)["error"]
+    assert api(f"masked/{key}/page", 422, id="p1", tier="other")["where"] == "tier"
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("runs/nothing", 404),
+        ("runs/wines", 404),
+        ("runs/WINES", 404),
+        ("runs/%00", 404),
+        ("runs/a%20b", 404),
+        ("runs?page=0", 422),
+        ("runs?size=1000", 422),
+        ("runs?sort=colour", 422),
+        ("score", 422),
+        ("score?key=nothing", 404),
+        ("query?key=nothing&query=q", 404),
+        ("no/such/thing", 404),
+        ("masked/nothing/pages", 404),
+    ],
+)
+def test_whatever_is_wrong_is_said_in_one_shape(store, address, status):
+    answer = client(store).get(f"/api/{address}")
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error", "where", "remedy"}
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"metric": "ndgc"},
+        {"metric": "ndcg@0"},
+        {"metric": "ndcg@99999999999999999999"},
+        {"metric": "ndcg@" + ",".join(map(str, range(1, 60)))},
+        {"profile": "nobody"},
+        {"ties": "mine"},
+        {"ties": "expected", "depth": 3},
+        {"missing": "error"},
+        {"self_matches": "first", "ties": "expected"},
+    ],
+)
+def test_what_cannot_be_scored_is_refused_with_a_remedy(store, asked):
+    for address in ("score", "compare", f"runs/{key_of(store, 'wines', 'good')}/queries"):
+        answer = client(store).get(f"/api/{address}", params={"key": key_of(store, "wines", "good"), **asked})
+        assert answer.status_code == 400, answer.text
+        assert answer.json()["remedy"]
+
+
+def test_a_damaged_table_is_no_failure_of_the_server(tmp_path):
+    store = Store.open(tmp_path)
+    saved = store.save(ranked("good"))
+    asked = client(store)
+    (saved.folder / "run.parquet").write_bytes(b"PAR1 nothing PAR1")
+    assert asked.get("/api/query", params={"key": saved.key, "query": "q1"}).status_code == 400
+    (saved.folder / "hits.parquet").unlink()
+    for address in ("score", "compare"):
+        assert asked.get(f"/api/{address}", params={"key": saved.key}).status_code == 400
+
+
+def test_a_run_made_anew_is_not_answered_from_memory(tmp_path):
+    from goldrank import Gold, Run
+
+    store = Store.open(tmp_path)
+    key = store.save(ranked("good")).key
+    asked = client(store)
+    before = asked.get("/api/score", params={"key": key}).json()["runs"][0]["scores"]
+    store.save(ranked("good", hits=Run(RUNS["bad"]).hits(Gold(GOLD), corpus=20)), overwrite=True)
+    assert asked.get("/api/score", params={"key": key}).json()["runs"][0]["scores"] != before
+
+
+def test_an_empty_store_is_no_error(tmp_path):
+    asked = client(Store.open(tmp_path / "nothing"))
+    assert asked.get("/api/about").json()["runs"] == 0
+    assert asked.get("/api/runs").json()["runs"] == []
+    assert asked.get("/api/quality").json()["sets"] == []
+    assert asked.get("/api/runs/some-key").status_code == 404
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_the_description_names_every_address_and_its_page_needs_no_script(store):
+    asked = client(store)
+    paths = asked.get("/api/openapi.json").json()["paths"]
+    assert {"/api/about", "/api/runs", "/api/query", "/api/compare", "/api/masked/{key}/page"} <= set(paths)
+    page = asked.get("/api/docs").text
+    assert all(path in page for path in paths)
+    assert "<script" not in page
+
+
+def test_every_choice_of_the_playground_can_be_scored(api, tmp_path):
+    from goldrank import Gold, Run
+
+    store = Store.open(tmp_path)
+    run = Run({query: {**dict.fromkeys(gold, 1.0), "d8": 0.5} for query, gold in GOLD.items()})
+    key = store.save(ranked("whole", hits=run.hits(Gold(GOLD), corpus=20), run=run)).key
+    asked = client(store)
+    for entry in api("metrics")["metrics"]:
+        cut = {"required": "@10", "recall": "@0.1"}.get(entry["cutoff"], "")
+        answer = asked.get("/api/score", params={"key": key, "metric": entry["name"] + cut, "intervals": False})
+        assert answer.status_code == 200, answer.text
+    for entry in api("conventions")["conventions"]:
+        assert entry["default"] is None or entry["default"] in [choice["value"] for choice in entry["choices"]]
+        for choice in entry["choices"] or ():
+            answer = asked.get("/api/score", params={"key": key, entry["name"]: choice["value"], "metric": "mrr"})
+            assert answer.status_code == 200 or answer.json()["remedy"]
+    assert {entry["name"] for entry in api("profiles")["profiles"]} >= {"standard", "trec_eval", "beir"}

@@ -1,0 +1,114 @@
+"""Many readers at once while a writer stores runs: no error, no lock, and nobody sees half a run."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the explorer needs the extra web")
+pytest.importorskip("httpx", reason="readers need the package httpx")
+
+import httpx
+
+from goldrank.store import Store
+from goldrank.web.caching import Cache
+from web.stores import DATA, ITEMS, QUERIES, ranked, served
+
+READERS, WRITTEN = 50, 8
+
+
+def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
+    store = Store.open(where)
+    first = store.save(ranked("good")).key
+    store.texts(DATA).keep(QUERIES, ITEMS)
+    done = threading.Event()
+
+    def write() -> None:
+        own = Store.open(where)
+        try:
+            for number in range(1, WRITTEN + 1):
+                own.save(ranked("bad", number=number))
+        finally:
+            done.set()
+
+    def read(reader: int) -> list[tuple[int, str]]:
+        seen = []
+        with httpx.Client(base_url=url, timeout=120, trust_env=False) as asking:
+            while True:
+                last_round = done.is_set()
+                listed = asking.get("/api/runs", params={"size": 200})
+                newest = listed.json()["runs"][0]["key"]
+                answers = [
+                    listed,
+                    asking.get("/api/about"),
+                    asking.get("/api/query", params={"key": [first, newest], "query": "q1"}),
+                    asking.get("/api/score", params={"key": newest, "resamples": 100 + reader}),
+                    asking.get(f"/api/runs/{newest}/queries"),
+                ]
+                seen += [(answer.status_code, answer.text[:200]) for answer in answers]
+                if last_round:
+                    return seen
+
+    with served(store) as url, ThreadPoolExecutor(READERS + 1) as pool:
+        writing = pool.submit(write)
+        reading = [pool.submit(read, reader) for reader in range(READERS)]
+        writing.result(200)
+        seen = [answer for one in reading for answer in one.result(200)]
+        total = httpx.get(f"{url}/api/about", trust_env=False).json()["runs"]
+    assert [answer for answer in seen if answer[0] != 200] == []
+    assert len(seen) >= 5 * READERS
+    assert total == WRITTEN + 1
+
+
+def test_what_several_want_at_once_is_made_once():
+    cache, made = Cache(1_000), []
+    together = threading.Barrier(8)
+
+    def make() -> tuple[str, int]:
+        made.append(threading.get_ident())
+        return "thing", 10
+
+    def want(_: int) -> str:
+        together.wait(20)
+        return cache.get("key", make)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(want, range(8))) == {"thing"}
+    assert len(made) == 1
+
+
+def test_a_cache_keeps_what_was_used_last_and_nothing_that_is_too_large():
+    cache = Cache(100)
+    made = []
+
+    def want(name: str, size: int) -> None:
+        cache.get(name, lambda: (made.append(name), size))
+
+    for name, size in (("a", 40), ("b", 40), ("a", 40), ("c", 40), ("a", 40), ("b", 40), ("huge", 101), ("huge", 101)):
+        want(name, size)
+    assert made == ["a", "b", "c", "b", "huge", "huge"]
+
+
+def test_what_failed_is_tried_again():
+    cache = Cache(100)
+
+    def fail() -> tuple[str, int]:
+        raise ValueError("not today")
+
+    with pytest.raises(ValueError, match="not today"):
+        cache.get("key", fail)
+    assert cache.get("key", lambda: ("made", 1)) == "made"
+
+
+def test_things_made_of_other_things_never_wait_for_each_other():
+    cache, together = Cache(1_000, makers=2), threading.Barrier(2)
+
+    def want(number: int) -> str:
+        def make() -> tuple[str, int]:
+            together.wait(20)
+            return cache.get(("part", number), lambda: ("part", 1)) + "s", 1
+
+        return cache.get(("whole", number), make)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(want, range(2), timeout=20)) == ["parts", "parts"]
