@@ -264,7 +264,7 @@ def _seeing(table: Table, scale: int) -> None:
     size = f"explorer, {runs} runs × {queries} queries"
     table.within(f"{size}: first page (wall)", web["seconds"], 1)
     table.within(f"{size}: one query of two runs, median (wall)", web["result:drill_down_median"], 0.3)
-    table.memory(f"{size}: peak memory, 500 MB", web["result:server_peak_mb"], 500)
+    table.memory(f"{size}: peak memory, 500 MB", web["peak_mb"], 500)
 
 
 def _shared(*names: str) -> Path | None:

@@ -130,6 +130,12 @@ def test_labels_are_written_only_where_they_do_not_meet():
     assert mode((0.1, 0.11)) == "markers"
 
 
+def test_equal_labels_stay_as_they_are():
+    series = (Series("items", (1, 2), (2, 1), mark="points", labels=("Untitled", "Untitled"), faint=True),)
+    made = to_plotly(Figure("map", "Map", "C", Axis("x"), Axis("y"), series))
+    assert made["data"][0]["text"] == ["Untitled", "Untitled"]
+
+
 def test_user_text_is_never_markup_nor_template():
     series = (
         Series(HOSTILE, (0.1,), (0,), (0.0,), (0.2,), "points", (HOSTILE,)),

@@ -12,18 +12,29 @@ _SPREAD = 0.6
 
 
 def values_on(figure: Figure, *, along_x: bool) -> list[float]:
-    """Every value on an axis, with the finite limits of intervals, lines, brackets, and 0 where bars start."""
+    """Every value on an axis, with the finite limits of intervals, lines, brackets, and the ends of bars."""
     found: list[float] = []
     axis = figure.x if along_x else figure.y
     measured = along_x == figure.horizontal
-    for series in figure.series:
+    for number, series in enumerate(figure.series):
         found += series.x if along_x else series.y
+        if series.mark == "bars" and not measured:
+            places, width = bar_places(figure, number)
+            found += [min(places) - width / 2, max(places) + width / 2]
         if measured:
             found += [end for end in (*(series.low or ()), *(series.high or ())) if math.isfinite(end)]
     if measured:
         found += [bracket.at for bracket in figure.brackets]
         found += [0.0] if _has_bars(figure) and axis.scale == "linear" else []
     return found if axis.line is None else [*found, axis.line]
+
+
+def whole_on(figure: Figure, *, along_x: bool) -> bool:
+    """Whether all that lies on an axis are whole numbers, such as counts, which are marked at whole numbers only."""
+    columns = [series.x if along_x else series.y for series in figure.series]
+    if along_x == figure.horizontal:
+        columns += [end for series in figure.series for end in (series.low or (), series.high or ())]
+    return all(value == int(value) for column in columns for value in column if math.isfinite(value))
 
 
 def range_on(figure: Figure, *, along_x: bool, share: float = 0.05) -> tuple[float, float]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from goldrank.report.arrangement import areas, bar_places, dodged, log_marks, look_of, range_on, values_on
+from goldrank.report.arrangement import areas, bar_places, dodged, log_marks, look_of, range_on, whole_on
 from goldrank.report.figure import Axis, Figure, Series, compact_number
 from goldrank.report.sheet import DPI, Box, Sheet, Words, plain
-from goldrank.report.themes import Colours, Format, short_names
+from goldrank.report.themes import Colours, Format, short_name, short_names
 
 _MARKERS = "osD^vPX<>"
 _STYLES = ("-", "--", "-.", ":")
@@ -21,6 +21,8 @@ _LABELLED = 100
 """Of more points than this none is labelled."""
 _MANY = 300
 """More points than this are drawn small and faint, so that where they crowd can be seen."""
+_PIECE = 6
+"""Of a line as labels see it: a dot every so many pixels."""
 _AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 _PLACES = tuple((across, up, away) for away in (4.5, 12.0, 20.0, 30.0) for across, up in _AROUND)
 """Where the label of a point may stand: to which side, and how many points of type away, the best first."""
@@ -84,7 +86,7 @@ class FigureSheet(Sheet):
             axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:.4g}%"))
             axis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         else:
-            whole = all(value == int(value) for value in values_on(self.figure, along_x=axis is self.axes.xaxis))
+            whole = whole_on(self.figure, along_x=axis is self.axes.xaxis)
             axis.set_major_locator(ticker.MaxNLocator(7, integer=whole, steps=[1, 2, 2.5, 5, 10]))
             axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: compact_number(value)))
 
@@ -228,17 +230,22 @@ class FigureSheet(Sheet):
         wanted = [series for series in self.figure.series if self._is_labelled(series)]
         if wanted:
             self.taken += [box for at, one in enumerate(self.figure.series) for box in self._obstacles(at, one)]
-        hidden = 0
+        hidden, tip = 0, ((1, 0, 2.5),) if self.figure.horizontal else ((0, 1, 2.5),)
         for series in wanted:
             at = self.figure.series.index(series)
             for text, x, y in zip(series.labels or (), *dodged(self.figure, at), strict=True):
-                hidden += not self._write(text, x, y, _PLACES)
+                hidden += not self._write_somewhere(text, x, y, _PLACES)
         for text, x, y in self.tips:
-            hidden += not self._write(text, x, y, ((1, 0, 2.5),) if self.figure.horizontal else ((0, 1, 2.5),))
+            hidden += not self._write_somewhere(text, x, y, tip)
         return hidden
 
+    def _write_somewhere(self, text: str, x: float, y: float, places: Sequence[tuple[int, int, float]]) -> bool:
+        """Write a label, cut shorter where it has no room otherwise."""
+        limits = (self.format.name, self.format.name // 2)
+        return any(self._write(short_name(text, limit), x, y, places) for limit in limits)
+
     def _obstacles(self, number: int, series: Series) -> Iterator[Box]:
-        """What a label may not cover: the points of a series and their whiskers."""
+        """What a label may not cover: the points of a series, their whiskers, and the line between them."""
         half = self.format.text * 0.3 / 72 * DPI
         x, y = dodged(self.figure, number)
         to_pixels = self.axes.transData.transform
@@ -251,12 +258,17 @@ class FigureSheet(Sheet):
             ends = [(end, point[1]) if self.figure.horizontal else (point[0], end) for end in limits]
             (left, low), (right, high) = to_pixels(ends)
             yield Box(left - 2, low - 2, right + 2, high + 2)
+        if series.mark == "line":
+            for start, end in pairwise(to_pixels(list(zip(x, y, strict=True)))):
+                pieces = max(int(math.dist(start, end) / _PIECE), 1)
+                for at in range(pieces):
+                    across, up = start + (end - start) * at / pieces
+                    yield Box(across - 2, up - 2, across + 2, up + 2)
 
     def _write(self, text: str, x: float, y: float, places: Sequence[tuple[int, int, float]]) -> bool:
         """Write a label at the first free place around a point; one that is further off gets a line to it."""
-        (short,) = short_names([text], self.format.name)
         size = self.format.text - 1
-        (width, height), (at_x, at_y) = self.extent_of(short, size), self.axes.transData.transform((x, y))
+        (width, height), (at_x, at_y) = self.extent_of(text, size), self.axes.transData.transform((x, y))
         sheet = Box.of(self.axes)
         for across, up, away in places:
             # A label hangs by the end that is nearer to its point, or by its middle.
@@ -268,7 +280,7 @@ class FigureSheet(Sheet):
             self.taken.append(box)
             line = {"arrowstyle": "-", "color": self.colours.faint, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
             self.axes.annotate(
-                plain(short),
+                plain(text),
                 (x, y),
                 (away * across, away * up),
                 textcoords="offset points",

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 
 from goldrank.errors import unknown_name
-from goldrank.report.arrangement import areas, bar_places, dodged, log_marks, look_of, range_on, values_on
+from goldrank.report.arrangement import areas, bar_places, dodged, log_marks, look_of, range_on, whole_on
 from goldrank.report.figure import Axis, Bracket, Figure, Numbers, Series, compact_number
 from goldrank.report.heat_map import HeatMap
+from goldrank.report.plotly_labels import SHORT, is_labelled, sides
 from goldrank.report.plotly_map import heat_map_plot
 from goldrank.report.plotly_parts import Json, base_layout, config, escaped, faded, in_lines, rounded
-from goldrank.report.themes import THEMES, Theme, short_names
+from goldrank.report.themes import THEMES, Theme, short_name, short_names
 
 _SYMBOLS = (
     "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "triangle-left", "triangle-right",
@@ -24,18 +24,13 @@ _SYMBOLS = (
 _DASHES = ("solid", "dash", "dashdot", "dot")
 _PATTERNS = ("", "/", ".", "\\", "x", "-", "+")
 _NAME = 32
-_SHORT = 22
-"""How many characters of names are shown: of series, and of categories and points, which have less room."""
+"""How many characters of the names of series are shown."""
 _MANY = 300
 """More points than this are drawn small and faint, so that where they crowd can be seen."""
 _FEW = 40
 """More bars than this are too narrow for patterns."""
 _LABELLED = 24
 """More labels of bars than this are left to a pointer."""
-_LETTER, _LINE = 0.011, 0.05
-"""How wide a letter and how high a line are, at most, in shares of a plot area of usual size."""
-_RIGHT = 0.6
-"""Labels of points further to the right than this stand on their left."""
 
 
 def to_plotly(figure: Figure | HeatMap, theme: Theme = "light") -> Json:
@@ -72,7 +67,7 @@ class _Plot:
     def _layout(self) -> Json:
         return {
             **base_layout(self.colours, self._height()),
-            "barmode": "overlay",
+            **({"barmode": "overlay"} if any(series.mark == "bars" for series in self.figure.series) else {}),
             "xaxis": self._axis(self.figure.x, along_x=True),
             "yaxis": self._axis(self.figure.y, along_x=False),
             "shapes": [
@@ -113,7 +108,7 @@ class _Plot:
             "ticklen": 4,
         }
         if axis.categories:
-            names = [escaped(name) for name in short_names(axis.categories, _NAME if along_x else _SHORT)]
+            names = [escaped(name) for name in short_names(axis.categories, _NAME if along_x else SHORT)]
             ends = [-0.6, len(names) - 0.4]
             made |= {"range": ends if along_x else ends[::-1], "tickvals": list(range(len(names))), "ticktext": names}
             return made
@@ -126,7 +121,7 @@ class _Plot:
             made |= {"tickformat": ".4~p", "nticks": 6}
         else:
             made |= {
-                "tickformat": ",d" if _whole(values_on(self.figure, along_x=along_x)) and high - low > 4 else ",.4~r",
+                "tickformat": ",d" if whole_on(self.figure, along_x=along_x) and high - low > 4 else ",.4~r",
                 "nticks": 6,
             }
         # A mark on the very end of an axis would be cut in half.
@@ -208,38 +203,9 @@ class _Plot:
         if joined and series.low is not None:
             self._band(number, series, colour)
             return made
-        if self._is_labelled(series):
-            made |= {"mode": "markers+text", "textposition": self._beside(x), "texttemplate": "%{text}"}
+        if is_labelled(self.figure, series):
+            made |= {"mode": "markers+text", "textposition": sides(self.figure, x), "texttemplate": "%{text}"}
         return made | self._errors(series, colour)
-
-    def _is_labelled(self, series: Series) -> bool:
-        """Whether its labels are written: only where all points have room for theirs; else a pointer shows them."""
-        written = [
-            one
-            for one in self.figure.series
-            if one.labels is not None and one.mark == "points" and not one.faint and one.sizes is None
-        ]
-        return series in written and _have_room([box for one in written for box in self._label_boxes(one)])
-
-    def _label_boxes(self, series: Series) -> list[tuple[float, float, float]]:
-        """Of each label the left end, the right end and the height, in shares of the plot area."""
-        x = self._shares(series.x, along_x=True)
-        y = self._shares(series.y, along_x=False)
-        names = short_names(series.labels or (), _SHORT)
-        ends = [at - _LETTER * len(name) if at > _RIGHT else at for at, name in zip(x, names, strict=True)]
-        return [(end, end + _LETTER * len(name), height) for end, name, height in zip(ends, names, y, strict=True)]
-
-    def _shares(self, values: Numbers, *, along_x: bool) -> list[float]:
-        """Where values lie on an axis, from 0 to 1."""
-        axis = self.figure.x if along_x else self.figure.y
-        low, high = (-0.6, len(axis.categories) - 0.4) if axis.categories else range_on(self.figure, along_x=along_x)
-        if axis.scale == "log":
-            low, high, values = math.log(low), math.log(high), tuple(map(math.log, values))
-        return [(value - low) / (high - low) for value in values]
-
-    def _beside(self, x: Numbers) -> list[str]:
-        """On which side labels stand: on the right, but on the left of points far to the right."""
-        return [f"middle {'left' if at > _RIGHT else 'right'}" for at in self._shares(x, along_x=True)]
 
     def _band(self, number: int, series: Series, colour: str) -> None:
         """The intervals of a line as an area behind it, in pieces where some are missing."""
@@ -280,10 +246,8 @@ class _Plot:
         lines = [f"<b>{name}</b>"]
         made: Json = {}
         if series.labels is not None:
-            made["text"] = [
-                escaped(label)
-                for label in short_names(series.labels, _SHORT if self._is_labelled(series) else 2 * _NAME)
-            ]
+            limit = SHORT if is_labelled(self.figure, series) else 2 * _NAME
+            made["text"] = [escaped(short_name(label, limit)) for label in series.labels]
             lines.append("%{text}")
         for axis, along_x in self._axes():
             letter, own = ("x", series.x) if along_x else ("y", series.y)
@@ -303,14 +267,6 @@ class _Plot:
             made["hovertext"] = [compact_number(size) for size in series.sizes]
             lines.append("stands for %{hovertext}")
         return made | {"hovertemplate": "<br>".join(lines) + "<extra></extra>"}
-
-
-def _have_room(boxes: Sequence[tuple[float, float, float]]) -> bool:
-    """Whether no label meets another."""
-    return not any(
-        left < other_right and other_left < right and abs(height - other_height) < _LINE
-        for (left, right, height), (other_left, other_right, other_height) in combinations(boxes, 2)
-    )
 
 
 def _diameters(sizes: Numbers, least: float) -> list[float | None]:

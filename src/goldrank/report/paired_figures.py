@@ -18,7 +18,8 @@ from goldrank.report.themes import short_names
 
 MOST_POINTS = 5_000
 _MOST_BARS = 200
-_NAME = 30
+_NAME, _SHORT = 30, 18
+"""How many characters of a run's name axes and legends have room for."""
 _NAMED_QUERIES = 3
 
 
@@ -40,14 +41,15 @@ def paired_scatter(
     for at in drawn.tolist():
         x, y = float(first.values[at]), float(second.values[at])
         ways[sign * ((y > x) - (y < x))][x, y].append(first.queries[at])
-    titles = {1: f"{b} better", -1: f"{a} better", 0: "equal"}
+    short_a, short_b = short_names([a, b], _SHORT)
+    titles = {1: f"{short_b} better", -1: f"{short_a} better", 0: "equal"}
     whole = sign * np.sign((second.values - first.values)[both])
     series = []
     for way, title in titles.items():
         if points := ways.get(way):
             series.append(
                 Series(
-                    f"{title} ({counts(int((whole == way).sum()), 'query', 'queries')})",
+                    f"{title} ({int((whole == way).sum())})",
                     tuple(x for x, _ in points),
                     tuple(y for _, y in points),
                     mark="points",
@@ -61,8 +63,9 @@ def paired_scatter(
     return Figure(
         "paired-scatter",
         f"On which queries do the two differ? {chosen}, query by query",
-        f"{counts(len(both), 'query', 'queries')}; {better} the diagonal {b} is better. Queries with the same two "
-        f"values are one point, its area their number; {conventions_of(first_of(comparison))}.",
+        f"{counts(len(both), 'query', 'queries')}; {better} the diagonal {b} is better, in brackets on how many. "
+        f"Queries with the same two values are one point, its area their number; "
+        f"{conventions_of(first_of(comparison))}.",
         Axis(f"{chosen} of {a}", low=low, high=high),
         Axis(f"{chosen} of {b}", low=low, high=high),
         tuple(series),
@@ -84,12 +87,12 @@ def differences(comparison: Comparison, a: str, b: str, metric: str | None = Non
     places, heights = _binned(gaps)
     sign = -1 if chosen.definition.direction == "lower" else 1
     series = []
-    for way, run in ((1, b), (-1, a)):
+    for way, run in zip((1, -1), short_names([b, a], _SHORT), strict=True):
         chosen_bars = [(x, y) for x, y in zip(places, heights, strict=True) if sign * y * way > 0]
         if chosen_bars:
             won = int((sign * way * gaps > 0).sum())
             x, y = zip(*chosen_bars, strict=True)
-            series.append(Series(f"{run} better ({counts(won, 'query', 'queries')})", x, y, mark="bars"))
+            series.append(Series(f"{run} better ({won})", x, y, mark="bars"))
     equal = int((gaps == 0).sum())
     wide = math.ceil(len(gaps) / len(places))
     return Figure(

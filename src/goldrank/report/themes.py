@@ -62,6 +62,16 @@ SIZES = {
 }
 
 
+def short_name(name: str, limit: int) -> str:
+    """A name on one line and no longer than *limit*, by its start and end.
+
+    >>> short_name("fill-mask:roberta-base", 12)
+    'fill-…a-base'
+    """
+    line = " ".join(name.split())
+    return line if len(line) <= limit else f"{line[: (limit - 1) // 2]}…{line[-(limit // 2) :]}"
+
+
 def short_names(names: Sequence[str], limit: int) -> list[str]:
     """Names on one line and no longer than *limit*, by their start and end, and still told apart.
 
@@ -70,9 +80,7 @@ def short_names(names: Sequence[str], limit: int) -> list[str]:
     """
     made: list[str] = []
     for name in names:
-        line = " ".join(name.split())
-        short = line if len(line) <= limit else f"{line[: (limit - 1) // 2]}…{line[-(limit // 2) :]}"
-        number = 2
+        short, number = short_name(name, limit), 2
         while short in made:
             short, number = f"{short.removesuffix(f' #{number - 1}')} #{number}", number + 1
         made.append(short)
