@@ -9,7 +9,7 @@ import numpy as np
 from goldrank.hits import Floats, Ints
 from goldrank.metrics.definition import AVERAGE, RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.expectation import harmonic, mean_over_span
-from goldrank.metrics.found import averaged, ratio
+from goldrank.metrics.found import averaged
 from goldrank.metrics.placement import Placement
 
 
