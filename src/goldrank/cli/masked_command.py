@@ -293,8 +293,9 @@ def _scored_file(
     path: str, args: argparse.Namespace, rules: Rules, aliases: dict[str, tuple[str, ...]]
 ) -> MaskedScores:
     from goldrank.tasks.masked.built_in import examples_at
-    from goldrank.tasks.masked.joining import Remarks, join, masks_by_page
+    from goldrank.tasks.masked.joining import join, masks_by_page
     from goldrank.tasks.masked.levels import score_predictions
+    from goldrank.tasks.masked.prediction_rows import Remarks
     from goldrank.tasks.masked.predictions import prediction_batches, read_predictions
 
     remarks, notes = Remarks(), []

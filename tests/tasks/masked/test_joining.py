@@ -8,7 +8,8 @@ import pytest
 
 from goldrank.errors import InputError
 from goldrank.tasks.masked.chunks import Chunk, Guesses, MaskKey
-from goldrank.tasks.masked.joining import COLUMNS, Joined, join, masks_by_page
+from goldrank.tasks.masked.joining import Joined, join, masks_by_page
+from goldrank.tasks.masked.prediction_rows import COLUMNS
 from goldrank.tasks.masked.predictions import prediction_batches, read_predictions, write_predictions
 
 ADA = Chunk("7", 2, "Ada Lovelace", "<mask> is <mask>.", ("Ada", "Lovelace"), size=512, extra={"views": 5})

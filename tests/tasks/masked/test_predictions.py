@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from goldrank.errors import GoldrankError, InputError
 from goldrank.tasks.masked.chunks import Guesses, MaskKey
-from goldrank.tasks.masked.joining import COLUMNS, Remarks
+from goldrank.tasks.masked.prediction_rows import COLUMNS, Remarks
 from goldrank.tasks.masked.predictions import prediction_batches, read_predictions, write_predictions
 
 WANTED = {

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from goldrank.errors import InputError
-from goldrank.tasks.masked import streaming
+from goldrank.tasks.masked import page_scoring, streaming
 from goldrank.tasks.masked.levels import LEVELS, Rules, score_predictions
 
 PERSONS = ("Ada Lovelace", "Alan Turing", "Grace Hopper", "Zoë Müller", "Jean-Paul Sartre", "Siyaka")
@@ -111,7 +111,7 @@ def test_files_and_processes_change_nothing(through_files, monkeypatch):
 def test_blocks_of_pages_change_nothing(monkeypatch):
     table = predictions()
     expected = score_predictions(table)
-    monkeypatch.setattr(streaming, "_BLOCK", 5)
+    monkeypatch.setattr(page_scoring, "_BLOCK", 5)
     assert_same(expected, score_predictions(table))
 
 

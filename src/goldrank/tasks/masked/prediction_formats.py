@@ -19,7 +19,7 @@ from goldrank.io.jsonio import decode
 from goldrank.io.names import listing, normal
 from goldrank.io.text import counts
 from goldrank.tasks.masked.chunks import MaskKey
-from goldrank.tasks.masked.joining import LARGEST, Record, Remarks, Row, checked, number_of
+from goldrank.tasks.masked.prediction_rows import LARGEST, Record, Remarks, Row, checked, number_of
 
 Placed = tuple[str, Record]
 MasksByPage = Mapping[str, Sequence[tuple[int, int]]]

@@ -20,8 +20,8 @@ from goldrank.io.jsonio import decode
 from goldrank.io.parquet import load_pyarrow
 from goldrank.io.text import counts
 from goldrank.tasks.masked.chunks import Guesses, MaskKey
-from goldrank.tasks.masked.joining import ROUNDING, Remarks, extra_types, name_of, record_batch, schema
 from goldrank.tasks.masked.prediction_formats import Columns, MasksByPage, Placed, RowReader, find_columns
+from goldrank.tasks.masked.prediction_rows import ROUNDING, Remarks, extra_types, name_of, record_batch, schema
 
 _BATCH = 1 << 16
 _REMEDY = "write one JSON object a line"
