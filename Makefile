@@ -16,8 +16,9 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.heavy
 	$(BIN)/python -m pytest -m heavy
-	# Tests that skip where Hugging Face datasets, ir_datasets or gensim are missing.
-	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/io/collections tests/tasks/test_catalogue.py
+	# Tests that skip where Hugging Face datasets, ir_datasets, gensim or the databases are missing.
+	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/io/collections tests/tasks/test_catalogue.py \
+	  tests/index/test_pgvector_index.py tests/index/test_chroma_index.py tests/index/test_lancedb_index.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -321,3 +321,13 @@ def test_settings_that_make_no_sense_are_refused_before_any_work(options, said):
 def test_gold_that_no_query_has_is_refused():
     with pytest.raises(InputError, match="same ids"):
         evaluate("bm25", retrieval({"d": "text"}, {"q": "text"}, {"other": {"d": 1}}))
+
+
+def test_a_password_in_the_address_of_an_index_is_refused_and_not_shown():
+    with pytest.raises(InputError, match="holds a password") as refused:
+        Settings(index="pgvector:postgresql://ann:secret@localhost/db?table=t")
+    assert "secret" not in str(refused.value)
+    with pytest.raises(InputError, match="there is no index") as refused:
+        Settings(index="pgvectr:postgresql://ann:secret@localhost/db")
+    assert "secret" not in str(refused.value)
+    assert Settings(index="lancedb:folder/table").index == "lancedb:folder/table"

@@ -28,7 +28,8 @@ def parser() -> argparse.ArgumentParser:
     made = options.new_parser("audit", "Does an approximate index hurt the metric of the task?", _EXAMPLES)
     made.add_argument("data", metavar="DATA", nargs="+", help="a BEIR folder, or the files CORPUS QUERIES QRELS")
     made.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes corpus and queries")
-    made.add_argument("--factory", action="append", required=True, metavar="F", help="a faiss factory; repeat it")
+    indexes = "a faiss factory, or a database (pgvector:URL…); repeat it"
+    made.add_argument("--factory", action="append", required=True, metavar="F", help=indexes)
     made.add_argument("-k", type=int, default=10, help="neighbours that the recall counts (default 10)")
     made.add_argument("--metric", action="append", metavar="METRIC", help="of the task (default ndcg@10)")
     made.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
@@ -187,7 +188,8 @@ def _grid(made: Audit) -> Grid:
         rows.append([*row, Cell(f"{audited.recall:.4f}", recall), *_cost_cells(audited.cost, audited.speed)])
     notes = [
         f"{made.items} items, {made.similarity}; rankings of {made.depth} results. recall@{made.k}: the share of the "
-        f"exact top {made.k} that the index finds. Speed: a multiple of exact search (faiss Flat). Size: of the file.",
+        f"exact top {made.k} that the index finds. Speed: a multiple of exact search (faiss Flat). "
+        "Size: of the file, or in the database.",
         results.basis_line(made.exact, intervals=True),
         results.conventions_line(made.exact),
         *results.counts_lines([made.exact]),
@@ -200,5 +202,5 @@ def _cost_cells(cost: Any, speed: float) -> list[Cell]:
         Cell(f"{speed:.2f}×"),
         Cell(f"{cost.queries_per_second:,.0f}"),
         Cell(f"{cost.build_seconds:.2f} s"),
-        Cell(readable(cost.bytes)),
+        Cell("–" if cost.bytes is None else readable(cost.bytes)),
     ]

