@@ -4,7 +4,7 @@ import string
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
@@ -454,6 +454,8 @@ def test_a_particle_a_numeral_or_a_function_word_alone_never_matches(title, word
         assert match(title, word.upper() if upper else word) is None
 
 
+@example(",A", "")
+@example("1, Ann", "")
 @given(st.text(min_size=1, max_size=30), st.text(max_size=30))
 def test_any_title_with_letters_takes_any_guess(title, guess):
     try:

@@ -93,7 +93,8 @@ class Person:
     def display(self) -> str:
         """The title without qualifiers in parentheses and ranks after a comma."""
         plain = _QUALIFIER.sub("", self.title).strip() or self.title
-        return plain if "," in self.name.key else plain.partition(",")[0].strip()
+        before = plain.partition(",")[0].strip()
+        return plain if "," in self.name.key or not any(map(str.isalpha, before)) else before
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
