@@ -67,6 +67,11 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
         # It checks its vectors itself when it first reads them, so that a mapped file is opened at once.
         refuse_sparse(vectors, "item")
         return ExactIndex(vectors, ids, checked_similarity(similarity))
+    if kind == "cuda" and not factory:
+        from goldrank.index.cuda import CudaIndex
+
+        refuse_sparse(vectors, "item")
+        return CudaIndex(vectors, ids, checked_similarity(similarity))
     if kind == "faiss" and factory:
         from goldrank.index.faiss_index import FaissIndex
 
@@ -78,7 +83,7 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
 
     raise InputError(
         f"there is no index {shorten(without_password(spec))}",
-        remedy=f"write exact, faiss: and a factory (faiss:HNSW32), or a database ({', '.join(DATABASES)})",
+        remedy=f"write exact, cuda, faiss: and a factory (faiss:HNSW32), or a database ({', '.join(DATABASES)})",
     )
 
 

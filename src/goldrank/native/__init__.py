@@ -8,12 +8,12 @@ COMPILED = not os.environ.get("GOLDRANK_NO_NATIVE")
 if COMPILED:
     try:
         from goldrank.native._counting import count_beyond, pair_scores, places_between, row_scores
-        from goldrank.native._native import mapping_hits, trec_columns, trec_hits
+        from goldrank.native._native import edit_distance, mapping_hits, trec_columns, trec_hits
     except ImportError:
         COMPILED = False
 if not COMPILED:
     from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
-    from goldrank.native.fallback import mapping_hits, trec_columns, trec_hits
+    from goldrank.native.fallback import edit_distance, mapping_hits, trec_columns, trec_hits
 TILES = COMPILED and not os.environ.get("GOLDRANK_NO_TILES")
 """Whether products can be taken with the tiles of AMX: built, there on this processor, and allowed by the system."""
 if TILES:
@@ -29,6 +29,7 @@ __all__ = [
     "TILES",
     "RowFault",
     "count_beyond",
+    "edit_distance",
     "mapping_hits",
     "pair_scores",
     "places_between",

@@ -82,10 +82,10 @@ class Settings:
             raise InputError(f"the seed {self.seed} is negative", remedy="give a whole number from 0 up")
 
     def _check_index(self) -> None:
-        if self.index != "exact" and self.index.partition(":")[0] not in ("faiss", *DATABASES):
+        if self.index != "exact" and self.index.partition(":")[0] not in ("cuda", "faiss", *DATABASES):
             raise InputError(
                 f"there is no index {shorten(without_password(self.index))}",
-                remedy=f"write exact, faiss: and a factory, or a database ({', '.join(DATABASES)})",
+                remedy=f"write exact, cuda, faiss: and a factory, or a database ({', '.join(DATABASES)})",
             )
         if without_password(self.index) != self.index:
             # Settings are stored with every result.

@@ -2,22 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from goldrank.stats import aggregate
-from goldrank.tasks.masked.legacy import DISTANCE_BINS, Distance, PageSums, finished
+from goldrank.tasks.masked.legacy import DISTANCE_BINS, PageSums, finished
 from goldrank.tasks.masked.names import Person
 from goldrank.tasks.masked.pooling import Tiers
-
-
-def plain_distance(one, other):
-    row = list(range(len(other) + 1))
-    for at, character in enumerate(one, 1):
-        before, row[0] = row[0], at
-        for place, rival in enumerate(other, 1):
-            before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, before + (character != rival))
-    return row[-1]
 
 
 def scored(title, masks):
@@ -33,16 +22,6 @@ def scored(title, masks):
 
 def value(sample):
     return aggregate(sample.values, sample.weights)
-
-
-@given(st.text("abcé", max_size=12), st.text("abcé", max_size=12))
-def test_the_distance_is_that_of_the_plain_method(one, other):
-    assert Distance(one).to(other) == plain_distance(one, other)
-
-
-def test_the_distance_holds_for_texts_longer_than_a_machine_word():
-    one, other = "abcdefghij" * 20, "abcdefghix" * 19
-    assert Distance(one).to(other) == plain_distance(one, other)
 
 
 def test_as_coded_a_part_of_the_title_anywhere_in_a_guess_counts():

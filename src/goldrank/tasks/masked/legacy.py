@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from goldrank.hits import Floats, Ints
+from goldrank.native import edit_distance
 from goldrank.stats import Sample
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.levels import Legacy
@@ -31,42 +32,6 @@ PARTIAL_WEIGHT, LAST_WEIGHT = 0.35, 0.65
 """What ``pnms`` and ``lnms`` weigh in ``w-pnms``."""
 SUMS = ("coded_pnms", "coded_lnms", "coded_nld", "coded_nld_count", "pnms", "lnms", "nld")
 """What is added up over the masks of a page."""
-
-
-class Distance:
-    """Levenshtein distances to one text, by the bit-parallel method of Myers and Hyyrö.
-
-    The column of the dynamic programme is two integers of as many bits as the text has characters, so a distance
-    takes one step per character of the other text.
-
-    >>> Distance("kitten").to("sitting")
-    3
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._places: dict[str, int] = {}
-        for at, character in enumerate(text):
-            self._places[character] = self._places.get(character, 0) | 1 << at
-
-    def to(self, other: str) -> int:
-        """How many insertions, deletions and replacements of a character lie between."""
-        length = len(self.text)
-        if not length:
-            return len(other)
-        full, last = (1 << length) - 1, 1 << length - 1
-        rising, falling, distance = full, 0, length
-        for character in other:
-            equal = self._places.get(character, 0)
-            diagonal = (((equal & rising) + rising) ^ rising) | equal | falling
-            up, down = falling | ~(diagonal | rising), rising & diagonal
-            if up & last:
-                distance += 1
-            elif down & last:
-                distance -= 1
-            up, down = (up << 1) | 1, down << 1
-            rising, falling = (down | ~(diagonal | up)) & full, up & diagonal & full
-        return distance
 
 
 class PageSums:
@@ -106,13 +71,13 @@ class _AsCoded(dict[str, tuple[bool, bool, float]]):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self._parts, self._title = title.split(), Distance(title)
+        self._parts, self._title = title.split(), title
 
     def __missing__(self, name: str) -> tuple[bool, bool, float]:
         found = _NOT_A_PART
         for part in self._parts:
             if part in name:
-                found = True, self._parts[-1] in name, self._title.to(name) / len(self._title.text)
+                found = True, self._parts[-1] in name, edit_distance(self._title, name) / len(self._title)
                 break
         self[name] = found
         return found
@@ -123,11 +88,11 @@ class _Far(dict[str, float]):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._name = Distance(fold(name).strip())
+        self._name = fold(name).strip()
 
     def __missing__(self, guess: str) -> float:
         folded = fold(guess).strip()
-        found = self[guess] = self._name.to(folded) / max(len(folded), len(self._name.text))
+        found = self[guess] = edit_distance(self._name, folded) / max(len(folded), len(self._name))
         return found
 
 

@@ -128,7 +128,7 @@ def same_person(names: Sequence[str]) -> list[list[str]]:
     return list(gathered.values())
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 18)
 def _words_to_join_by(guess: str) -> tuple[str, ...]:
     """One of these is common to any two guesses that may name the same person."""
     name = parse_name(guess)

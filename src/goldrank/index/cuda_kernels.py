@@ -1,0 +1,313 @@
+"""The inner loops of exact ranks on a GPU: scores that are compared as they come, and single pairs scored again.
+
+The products take float16 numbers and add them up in float32 on the tensor cores; no score leaves the registers but
+those too close to a limit. Every kernel has a twin in plain torch, slower and with the same outcome after the closer
+look, for where Triton is missing. With TRITON_INTERPRET=1 the kernels run on a processor.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+try:
+    import triton
+    import triton.language as tl
+    from triton.tools.tensor_descriptor import TensorDescriptor
+except ImportError:
+    triton = None
+
+LANES = 8
+"""In how many interleaved sums a float64 score is added up; the same as on the processor, so that bits agree."""
+# Numbers that a pair of plain torch operations may hold at once.
+_PLAIN_ELEMENTS = 2**25
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The shape of one program: rows of queries, items, numbers a step; and how Triton is to schedule it."""
+
+    rows: int = 128
+    items: int = 256
+    step: int = 64
+    warps: int = 8
+    stages: int = 3
+    programs: int = 1
+    """Programs on each processor of the GPU, which go through many tiles and fetch the next while they compare one."""
+    group: int = 16
+    """How many tiles of queries take turns before the next tile of items, so that both stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Where pairs that need a closer look are written, by way of the words that their bits are in.
+
+    The last has how many there were, also those that found no room.
+    """
+
+    at: Any
+    word: Any
+    item: Any
+    place: Any
+    found: Any
+
+    @staticmethod
+    def empty(capacity: int, device: Any) -> Pairs:
+        """Room for *capacity* pairs."""
+        at, word, item, place = (torch.empty(capacity, dtype=torch.int32, device=device) for _ in range(4))
+        return Pairs(at, word, item, place, torch.zeros(1, dtype=torch.int64, device=device))
+
+
+def available(device: Any) -> bool:
+    """Whether the kernels run for tensors of this device."""
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"
+    return triton is not None and (torch.device(device).type == "cuda" or interpreted)
+
+
+def _kernel(function: Any) -> Any:
+    return triton.jit(function)
+
+
+if triton is not None:
+
+    @_kernel
+    def _compare(  # type: ignore[no-untyped-def]
+        scores, margin, limits, slot, row, column, places, above, bits, words,
+        COLLECT: tl.constexpr, ROWS: tl.constexpr, ITEMS: tl.constexpr,
+    ):  # fmt: skip
+        """Count the scores above the limits of one slot, and mark those between them, a bit for each item."""
+        centre = tl.load(limits + 2 * slot * places + row)
+        width = margin + tl.load(limits + (2 * slot + 1) * places + row)
+        # By words from here on: to rearrange scores costs nothing, to rearrange the outcome of comparisons does.
+        scores = tl.reshape(scores, (ROWS, ITEMS // 32, 32))
+        each = (tl.full((32,), 1, tl.int32) << tl.arange(0, 32))[None, None, :]
+        word = tl.sum(tl.where(scores >= (centre - width)[:, None, None], each, 0), axis=2)
+        if not COLLECT:
+            beyond = tl.sum(tl.where(scores > (centre + width)[:, None, None], each, 0), axis=2)
+            # What is beyond the upper limit has reached the lower one.
+            word -= beyond
+            count = beyond - ((beyond >> 1) & 0x55555555)
+            count = (count & 0x33333333) + ((count >> 2) & 0x33333333)
+            count = (((count + (count >> 4)) & 0x0F0F0F0F) * 0x01010101) >> 24
+            sure = tl.sum(count, axis=1)
+            tl.atomic_add(above + slot * places + row, sure, mask=sure > 0, sem="relaxed")
+        start = (slot * places + row).to(tl.int64) * words + column * (ITEMS // 32)
+        tl.store(bits + start[:, None] + tl.arange(0, ITEMS // 32)[None, :], word)
+
+    @_kernel
+    def _count_kernel(  # type: ignore[no-untyped-def]
+        queries, items, halves, spans, terms, limits, slots, above, bits, first, last, tiles, places, words,
+        SQUARED: tl.constexpr, SINGLE: tl.constexpr, COLLECT: tl.constexpr, DEPTH: tl.constexpr,
+        ROWS: tl.constexpr, ITEMS: tl.constexpr, STEP: tl.constexpr, GROUP: tl.constexpr,
+    ):  # fmt: skip
+        row_tiles = places // ROWS
+        # A program that goes through many tiles fetches the next while it compares this one.
+        for number in tl.range(tl.program_id(0), (last - first) * row_tiles, tl.num_programs(0), flatten=True):
+            whole = GROUP * (last - first)
+            group = number // whole
+            size = tl.minimum(row_tiles - group * GROUP, GROUP)
+            row_tile, column = group * GROUP + number % whole % size, number % whole // size
+            tile = first + column
+            scores = tl.zeros((ROWS, ITEMS), tl.float32)
+            for start in range(0, DEPTH, STEP):
+                left, right = queries.load([row_tile * ROWS, start]), items.load([tile * ITEMS, start])
+                scores = tl.dot(left, right.T, scores)
+            row = row_tile * ROWS + tl.arange(0, ROWS)
+            margin = tl.load(terms + row) * tl.load(spans + tile)
+            margin += tl.load(terms + places + row) * tl.load(spans + tiles + tile)
+            if SQUARED:
+                half = tl.load(halves + tile * ITEMS + tl.arange(0, ITEMS))
+                scores -= tl.load(terms + 2 * places + row)[:, None] * half[None, :]
+                margin += tl.load(terms + 3 * places + row) * tl.load(spans + 2 * tiles + tile)
+            if SINGLE:
+                _compare(scores, margin, limits, 0, row, column, places, above, bits, words, COLLECT, ROWS, ITEMS)
+            else:
+                for slot in range(0, tl.load(slots + row_tile)):
+                    _compare(
+                        scores, margin, limits, slot, row, column, places, above, bits, words, COLLECT, ROWS, ITEMS
+                    )
+
+    @_kernel
+    def _words_kernel(bits, count, at, word, found, capacity, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Write each word that is not zero, in any order; those that find no room are counted all the same."""
+        place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        value = tl.load(bits + place, mask=place < count, other=0)
+        some = (value != 0).to(tl.int32)
+        number = tl.sum(some, axis=0)
+        if number > 0:
+            slot = tl.atomic_add(found, number.to(tl.int64), sem="relaxed") + tl.cumsum(some, axis=0) - some
+            kept = (some == 1) & (slot < capacity)
+            tl.store(at + slot, place.to(tl.int32), mask=kept)
+            tl.store(word + slot, value, mask=kept)
+
+    @_kernel
+    def _bits_kernel(at, word, count, words, item, row, found, capacity, first, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Write each bit that is set as an item and a row, in any order."""
+        number = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        value = tl.load(word + number, mask=number < count, other=0)
+        place = tl.load(at + number, mask=number < count, other=0)
+        ones = tl.zeros((BLOCK,), tl.int32)
+        for bit in range(0, 32):
+            ones += (value >> bit) & 1
+        slot = tl.atomic_add(found, tl.sum(ones, axis=0).to(tl.int64), sem="relaxed") + tl.cumsum(ones, axis=0) - ones
+        for bit in range(0, 32):
+            here = (value >> bit) & 1
+            kept = (here == 1) & (slot < capacity)
+            tl.store(item + slot, place % words * 32 + bit, mask=kept)
+            tl.store(row + slot, first + place // words, mask=kept)
+            slot += here
+
+    @_kernel
+    def _pair_kernel(  # type: ignore[no-untyped-def]
+        left, left_row, right, right_row, out, pairs, dimension, left_stride, right_stride,
+        SQUARED: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    ):  # fmt: skip
+        pair = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        within = pair < pairs
+        one = left + tl.load(left_row + pair, mask=within, other=0).to(tl.int64) * left_stride
+        other = right + tl.load(right_row + pair, mask=within, other=0).to(tl.int64) * right_stride
+        lane = tl.arange(0, WIDTH)
+        total = tl.zeros((BLOCK, WIDTH), tl.float64)
+        for start in range(0, dimension, WIDTH):
+            column = start + lane
+            there = within[:, None] & (column < dimension)[None, :]
+            x = tl.load(one[:, None] + column[None, :], mask=there, other=0.0).to(tl.float64)
+            y = tl.load(other[:, None] + column[None, :], mask=there, other=0.0).to(tl.float64)
+            if SQUARED:
+                total -= (x - y) * (x - y)
+            else:
+                total += x * y
+        # Pairwise: lanes 0 to 3 with 4 to 7, then 0 with 2 and 1 with 3, then those two.
+        low, high = tl.split(tl.permute(tl.reshape(total, (BLOCK, 2, 4)), (0, 2, 1)))
+        low, high = tl.split(tl.permute(tl.reshape(low + high, (BLOCK, 2, 2)), (0, 2, 1)))
+        low, high = tl.split(low + high)
+        tl.store(out + pair, low + high, mask=within)
+
+
+def compare_tiles(
+    queries: Any,
+    items: Any,
+    halves: Any,
+    spans: Any,
+    terms: Any,
+    limits: Any,
+    slots: Any,
+    above: Any,
+    bits: Any,
+    first: int,
+    last: int,
+    tile: Tile,
+    *,
+    squared: bool,
+    collect: bool,
+) -> None:
+    """Compare the scores of the item tiles *first* to *last* with limits.
+
+    Args:
+        queries: float16 rows, one for each place, as many as fill tiles.
+        items: float16 rows of the same width.
+        halves: half the squared length of each item.
+        spans: for each tile of items the three sizes that the error grows with.
+        terms: for each place what they are multiplied with, and third the share of the halves.
+        limits: for each slot two rows, the middle of the limits and how far they are from it beside the error.
+        slots: for each tile of places how many slots are used.
+        above: for each slot and place, where the scores beyond the upper limit are added up.
+        bits: for each slot and place a bit for each item, all zero; those between the limits are set.
+        first: the first tile of items; its first item has the first bit.
+        last: the tile after the last.
+        tile: the shape of the tiles.
+        squared: subtract the halves.
+        collect: there is no upper limit, and no error to add.
+    """
+    places, row_tiles = len(queries), len(queries) // tile.rows
+    programs = row_tiles * (last - first)
+    if queries.device.type == "cuda":
+        processors = torch.cuda.get_device_properties(queries.device).multi_processor_count
+        programs = min(programs, tile.programs * processors)
+    _count_kernel[(programs,)](
+        TensorDescriptor.from_tensor(queries, [tile.rows, tile.step]),
+        TensorDescriptor.from_tensor(items, [tile.items, tile.step]),
+        halves, spans, terms, limits, slots, above, bits, first, last, spans.shape[1], places, bits.shape[1],
+        SQUARED=squared, SINGLE=len(limits) == 2, COLLECT=collect, DEPTH=queries.shape[1],
+        ROWS=tile.rows, ITEMS=tile.items, STEP=tile.step, GROUP=tile.group,
+        num_warps=tile.warps, num_stages=tile.stages,
+    )  # fmt: skip
+
+
+def marked_pairs(bits: Any, pairs: Pairs, first: int = 0) -> Iterator[tuple[Any, Any]]:
+    """The item and the row, counted from *first*, of every set bit; in parts where they do not find room at once."""
+    capacity = len(pairs.item)
+    pairs.found.zero_()
+    _words_kernel[(-(-bits.numel() // 4096),)](
+        bits, bits.numel(), pairs.at, pairs.word, pairs.found, capacity, BLOCK=4096, num_warps=8
+    )
+    found = int(pairs.found)
+    if found > capacity:
+        half = len(bits) // 2
+        yield from marked_pairs(bits[:half], pairs, first)
+        yield from marked_pairs(bits[half:], pairs, first + half)
+        return
+    # Seldom more than one bit of a word is set, but all of them may be.
+    yield from _set_bits(pairs, slice(0, found), bits.shape[1], first)
+
+
+def _set_bits(pairs: Pairs, part: slice, words: int, first: int) -> Iterator[tuple[Any, Any]]:
+    count = part.stop - part.start
+    if not count:
+        return
+    pairs.found.zero_()
+    _bits_kernel[(-(-count // 512),)](
+        pairs.at[part], pairs.word[part], count, words, pairs.item, pairs.place, pairs.found, len(pairs.item), first,
+        BLOCK=512, num_warps=4,
+    )  # fmt: skip
+    found = int(pairs.found)
+    if found <= len(pairs.item):
+        yield pairs.item[:found], pairs.place[:found]
+    else:
+        middle = (part.start + part.stop) // 2
+        yield from _set_bits(pairs, slice(part.start, middle), words, first)
+        yield from _set_bits(pairs, slice(middle, part.stop), words, first)
+
+
+def pair_scores(left: Any, left_row: Any, right: Any, right_row: Any, *, squared: bool, plain: bool) -> Any:
+    """The float64 dot products, or minus the squared distances, of chosen rows: added up as on the processor.
+
+    Args:
+        left: a matrix.
+        left_row: the number of its row in each pair.
+        right: a matrix of the same dimension.
+        right_row: the number of its row in each pair.
+        squared: take minus the squared distance.
+        plain: use torch alone.
+    """
+    if plain:
+        return _plain_pair_scores(left, left_row, right, right_row, squared)
+    scores = torch.empty(len(left_row), dtype=torch.float64, device=left.device)
+    if len(left_row):
+        block = 32
+        # A product that is fused into a sum is rounded once instead of twice, which float64 vectors would notice.
+        _pair_kernel[(-(-len(left_row) // block),)](
+            left, left_row, right, right_row, scores, len(left_row), left.shape[1], left.stride(0), right.stride(0),
+            SQUARED=squared, BLOCK=block, WIDTH=LANES, num_warps=4, enable_fp_fusion=False,
+        )  # fmt: skip
+    return scores
+
+
+def _plain_pair_scores(left: Any, left_row: Any, right: Any, right_row: Any, squared: bool) -> Any:
+    scores = torch.empty(len(left_row), dtype=torch.float64, device=left.device)
+    step = max(1, _PLAIN_ELEMENTS // max(1, left.shape[1]))
+    for start in range(0, len(scores), step):
+        part = slice(start, start + step)
+        x, y = left[left_row[part].long()].double(), right[right_row[part].long()].double()
+        terms = -((x - y) ** 2) if squared else x * y
+        lanes = torch.zeros((len(terms), LANES), dtype=torch.float64, device=left.device)
+        for column in range(0, terms.shape[1], LANES):
+            some = terms[:, column : column + LANES]
+            lanes[:, : some.shape[1]] += some
+        pairs = lanes[:, :4] + lanes[:, 4:]
+        scores[part] = (pairs[:, 0] + pairs[:, 2]) + (pairs[:, 1] + pairs[:, 3])
+    return scores
