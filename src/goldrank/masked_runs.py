@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,9 +84,7 @@ def checksum(chunks: Iterable[Chunk]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def predict_run(
-    order: Order, store: Store, *, overwrite: bool = False, report: Callable[[str], None] = lambda line: None
-) -> tuple[StoredRun, bool]:
+def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> tuple[StoredRun, bool]:
     """The stored predictions of an order, and whether they were made now; a killed one goes on where it was."""
     inputs = order.inputs()
     found = None if overwrite else store.find(inputs)
@@ -98,7 +96,6 @@ def predict_run(
     started = time.perf_counter()
     guesses = predict_all(order.chunks, order.predictor, k=order.k, context=order.context, checkpoint=checkpoint)
     seconds = time.perf_counter() - started
-    report(f"{order.spec} guessed {len(guesses)} masks")
     table, joined = join(order.chunks, guesses)
     remarks = [*remarks_of(order.predictor), *joined.sentences()]
     parameters = getattr(order.predictor, "parameters", None)

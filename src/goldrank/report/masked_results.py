@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from goldrank import stats
+from goldrank.comparing import Comparison
 from goldrank.io.text import counts
 from goldrank.masked_runs import CONVENTIONS, compare_levels, metrics_for, score_level
 from goldrank.metrics import Metric
@@ -63,31 +64,28 @@ def show(runs: Mapping[str, MaskedScores], how: Bootstrap, look: str, **options:
         return results.to_json(as_json(runs, how, **options))
     if look == "csv":
         return _as_csv(runs, how)
-    grids = grids_of(runs, how, **options)
-    return render(grids, look) if len(runs) < 2 else f"{_verdicts(runs, how, **options)}\n\n{render(grids, look)}"
+    return _as_text(runs, how, look, **options)
 
 
-def grids_of(
+def _as_text(
     runs: Mapping[str, MaskedScores],
     how: Bootstrap,
+    look: str,
     *,
     by: str | None = None,
     bins: int = 4,
     original: bool = False,
     alpha: float = 0.05,
-) -> list[Grid]:
-    """Everything as tables."""
+) -> str:
+    """The verdicts, where there are two runs or more, and everything as tables."""
+    compared = compare_levels(runs, metrics_for(_DEEPEST), how, alpha) if len(runs) > 1 else {}
     grids = [levels_grid(scores, name, how) for name, scores in runs.items()]
-    if len(runs) > 1:
-        grids += [
-            _titled(comparison.pairs_grid(one), f"by {level}")
-            for level, one in compare_levels(runs, metrics_for(_DEEPEST), how, alpha).items()
-        ]
+    grids += [_titled(comparison.pairs_grid(one), f"by {level}") for level, one in compared.items()]
     if by is not None:
         grids += [strata_grid(scores, name, by, bins, how) for name, scores in runs.items()]
     if original:
         grids += [original_grid(scores, name, how) for name, scores in runs.items()]
-    return grids
+    return "\n\n".join(filter(None, [_verdicts(compared), render(grids, look)]))
 
 
 def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
@@ -180,11 +178,14 @@ def strata_grid(scores: MaskedScores, name: str, by: str, bins: int, how: Bootst
     return Grid([by, "examples", *(f"{level}↑" for level in LEVELS)], rows, title=name, notes=notes)
 
 
-def _verdicts(runs: Mapping[str, MaskedScores], how: Bootstrap, alpha: float = 0.05, **_: Any) -> str:
-    lines = []
-    for level, one in compare_levels(runs, ["hits@1"], how, alpha).items():
-        lines += [f"By {level}: {comparison.verdict(pair, one)}".replace("hits@1", "accuracy") for pair in one.pairs]
-    return "\n".join(lines)
+def _verdicts(compared: Mapping[str, Comparison]) -> str:
+    """What the data say of the accuracy at each level."""
+    return "\n".join(
+        f"By {level}: {comparison.verdict(pair, one)}".replace("hits@1", label("hits@1"))
+        for level, one in compared.items()
+        for pair in one.pairs
+        if pair.metric == "hits@1"
+    )
 
 
 def as_json(
