@@ -233,3 +233,37 @@ def test_a_large_random_job_on_the_gpu_equals_the_processor():
         index, exact = gpu_index(items, None, similarity, False), ExactIndex(items, None, similarity)
         same_hits(index.exact_hits(queries, gold), exact.exact_hits(queries, gold))
         assert index.top_k(queries, 50).to_dict() == exact.top_k(queries, 50).to_dict()
+
+
+def hard_sums(rng, count, depth):
+    """Float16 numbers whose products are hard to add up: one large among tiny ones, any order of sizes, any signs."""
+    place = rng.integers(0, depth, count)
+    at = np.arange(count)
+    tiny = np.float16(2.0) ** -rng.integers(9, 15, (count, 1)) * (1 + rng.integers(0, 1024, (count, depth)) / 1024)
+    tiny[at, place] = 1 + rng.integers(0, 1024, count) / 1024
+    spread = np.exp2(rng.uniform(-13, 0, (count, depth)))
+    falling, rising = -np.sort(-spread, axis=1), np.sort(spread, axis=1)
+    ones = np.full((count, depth), 2 - 2.0**-10)
+    positive = np.concatenate([tiny, spread, falling, rising, ones])
+    signed = positive * rng.choice([-1.0, 1.0], positive.shape)
+    return np.concatenate([positive, signed]).astype(np.float16)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="needs tensor cores")
+@pytest.mark.parametrize("depth", [64, 384, 768, 4096])
+def test_tensor_cores_lose_no_more_of_a_sum_than_is_assumed_of_them(depth):
+    from index.tensor_products import products
+
+    tile, rng = cuda_kernels.Tile(), np.random.default_rng(depth)
+    left = hard_sums(rng, 256, depth)
+    right = np.concatenate([left[::-1], hard_sums(rng, 256, depth)])
+    right = right[: len(right) // tile.items * tile.items]
+    left = left[: len(left) // tile.rows * tile.rows]
+    scores = products(*(torch.from_numpy(rows).cuda() for rows in (left, right)), tile).double().cpu().numpy()
+    wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
+    exact, sizes = wide_left @ wide_right.T, np.abs(wide_left) @ np.abs(wide_right).T
+    lost = np.abs(scores - exact) / sizes
+    allowed = cuda_store.growth(depth + 16, cuda_comparing.TENSOR_UNIT)
+    assert lost.max() <= allowed
+    # Otherwise these sums would not be hard, and the test would show nothing.
+    assert lost.max() > 0.05 * depth * 2.0**-24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldrank.hits import Ints
-from goldrank.index.cuda_store import ROUNDED, Chunk, Store, Tensor, growth, length_of, sent, times_power
+from goldrank.index.cuda_store import ROUNDED, Chunk, Store, Tensor, growth, length_of, times_power
 from goldrank.index.exact_signs import Matrix
 
 try:
@@ -33,7 +33,7 @@ class Asked:
         self.count = len(columns)
         unit = store.tile.rows if store.tile else 1
         self.places = -(-max(self.count, 1) // unit) * unit
-        self.raw = sent(queries, device, store.threads)
+        self.raw = torch.from_numpy(queries if queries.flags.writeable else queries.copy()).to(device)
         own = torch.zeros((self.places, queries.shape[1]), dtype=torch.float64, device=device)
         own[: self.count] = self.raw[torch.from_numpy(columns).to(device)].double()
         peaks = own.abs().amax(dim=1) if queries.shape[1] else own.sum(dim=1)

@@ -38,7 +38,7 @@ class Tile:
     stages: int = 3
     programs: int = 1
     """Programs on each processor of the GPU, which go through many tiles and fetch the next while they compare one."""
-    group: int = 16
+    group: int = 32
     """How many tiles of queries take turns before the next tile of items, so that both stay in the cache."""
 
 

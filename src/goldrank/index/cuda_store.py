@@ -221,21 +221,6 @@ def _free_memory(device: Any) -> int:
     return int(0.8 * torch.cuda.mem_get_info(device)[0])
 
 
-def sent(rows: Matrix, device: Any, threads: int) -> Tensor:
-    """Rows on the device, by way of memory that it can copy from by itself, which several threads fill."""
-    if device.type != "cuda":
-        return torch.from_numpy(rows if rows.flags.writeable else rows.copy())
-    dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
-    pinned = torch.empty(rows.shape, dtype=dtype, pin_memory=True)
-    step = -(-len(rows) // min(threads, 8))
-
-    def fill(start: int) -> None:
-        pinned[start : start + step].numpy()[:] = rows[start : start + step]
-
-    list(spread(fill, range(0, len(rows), step), min(threads, 8)))
-    return pinned.to(device, non_blocking=True)
-
-
 def growth(terms: int, unit: float) -> float:
     """How far a sum of so many terms may be off, as a share of the sum of their sizes."""
     return terms * unit / (1 - terms * unit)
