@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import goldrank as gr
 from goldrank.errors import InputError
 from goldrank.index.exact import ExactIndex, exact_hits
+from goldrank.index.exact_search import search
 from goldrank.vectors.similarity import normalised
 
 ONE = np.float32(1)
@@ -309,15 +310,11 @@ def test_memory_stays_bounded_by_the_blocks():
 @given(st.integers(1, 40), st.integers(1, 50), st.integers(0, 2**16), st.booleans())
 @settings(max_examples=60)
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
-@pytest.mark.parametrize("faiss", [True, False])
-def test_top_k_is_the_head_of_the_full_order_ties_by_descending_id(similarity, faiss, n, k, seed, own):
+def test_top_k_is_the_head_of_the_full_order_ties_by_descending_id(similarity, n, k, seed, own):
     rng = np.random.default_rng(seed)
     items, queries = rng.integers(-1, 2, (n, 3)).astype(np.float32), rng.integers(-1, 2, (4, 3)).astype(np.float32)
     ids = [f"{name}" for name in rng.permutation(n)]
-    with pytest.MonkeyPatch.context() as patch:
-        if not faiss:
-            patch.setitem(__import__("sys").modules, "faiss", None)
-        run = ExactIndex(items, ids, similarity).top_k(queries, k, exclude_self=own)
+    run = ExactIndex(items, ids, similarity).top_k(queries, k, exclude_self=own)
     for q in range(4):
         scores = list(rational_scores(queries[q], items, similarity))
         order = sorted(range(n), key=lambda i: (scores[i], ids[i].encode()), reverse=True)
@@ -325,9 +322,7 @@ def test_top_k_is_the_head_of_the_full_order_ties_by_descending_id(similarity, f
         assert list(run[str(q)]) == expected if expected else str(q) not in run or not run[str(q)]
 
 
-def test_top_k_finds_the_best_of_many_and_puts_the_settings_of_faiss_back():
-    faiss = pytest.importorskip("faiss")
-    before = faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs
+def test_top_k_finds_the_best_of_many():
     rng = np.random.default_rng(1)
     items, queries = rng.standard_normal((50_000, 32), dtype=np.float32), rng.standard_normal((9, 32), dtype=np.float32)
     run = ExactIndex(items, similarity="l2").top_k(queries, 10)
@@ -336,7 +331,6 @@ def test_top_k_finds_the_best_of_many_and_puts_the_settings_of_faiss_back():
         order = np.argsort(distance[q])[:10]
         assert list(run[str(q)]) == [str(i) for i in order]
         assert list(run[str(q)].values()) == pytest.approx(-distance[q, order])
-    assert (faiss.cvar.distance_compute_blas_threshold, faiss.cvar.distance_compute_blas_database_bs) == before
 
 
 GOOD = np.eye(3, dtype=np.float32)
@@ -372,3 +366,22 @@ def poisoned(value):
 def test_bad_input_is_refused_with_place_and_remedy(arguments, options, message):
     with pytest.raises(InputError, match=message):
         exact_hits(*arguments, {"0": ["1"]}, **options)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.sampled_from([3, 40, 700]), st.sampled_from(["dot", "l2"]), st.floats(0, 1))
+def test_what_is_wanted_from_a_score_on_is_found_without_looking_at_the_rest(seed, k, similarity, share):
+    rng = np.random.default_rng(seed)
+    # Whole numbers tie, also at the score that is asked for.
+    items = rng.integers(-3, 4, (900, 5)).astype(np.float32)
+    queries = rng.integers(-3, 4, (6, 5)).astype(np.float32)
+    index = ExactIndex(items, similarity=similarity, threads=2)
+    asked, squared = index._query_vectors(queries, None), similarity == "l2"
+    arguments = {"squared": squared, "threads": 2}
+    whole = list(search(asked, index._items, index._checked(), k, **arguments))
+    least = np.array([scores[int(share * (len(scores) - 1))] for _, scores in whole])
+    found = search(asked, index._items, index._checked(), k, least=least, **arguments)
+    for (numbers, scores), (some, their), bar in zip(whole, found, least, strict=True):
+        wanted, kept = scores >= bar, their >= bar
+        assert numbers[wanted].tolist() == some[kept].tolist()
+        assert scores[wanted].tolist() == their[kept].tolist()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldrank.index import exact_search, exact_selection
+from goldrank.index import exact_selection
 from goldrank.index.exact import exact_index
 
 
@@ -21,7 +21,6 @@ def reference(queries, items, similarity):
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Everything goes through the selection, in blocks so small that the bar rises many times."""
-    monkeypatch.setattr(exact_search, "_HEAP_UP_TO", 0)
     monkeypatch.setattr(exact_selection, "_FIRST", 8)
     monkeypatch.setattr(exact_selection, "_FIRST_TIMES", 1)
     monkeypatch.setattr(exact_selection, "_BLOCK_ELEMENTS", 64)

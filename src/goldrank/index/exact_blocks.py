@@ -134,6 +134,12 @@ def half_squares(rows: Matrix) -> Floats:
     return halves
 
 
+def lengths_above(rows: Matrix) -> Floats:
+    """The length of each row in float64, a little more than it is."""
+    lengths: Floats = 1.001 * np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    return lengths
+
+
 def is_whole(rows: Matrix) -> bool:
     """Whether all numbers are integers."""
     return bool((np.rint(rows) == rows).all())

@@ -10,8 +10,10 @@ number of threads.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from goldrank.index.exact_blocks import (
     half_squares,
     is_whole,
     ldexp,
+    lengths_above,
     rounds_of,
     scaled,
     signs_outside,
@@ -52,12 +55,31 @@ _SAFE_EXPONENT = 40
 
 @dataclass(frozen=True)
 class Rows:
-    """What is to be counted: for each judged item, its query's column and its own number among the items."""
+    """What is to be counted: for each judged item, its query's column and its own number among the items.
+
+    Where the items are a part of all, numbers below 0 or beyond the last stand for items before or after this part.
+    """
 
     column: Ints
     gold: Ints
     own: Ints
     """For each column, the number of the item to leave out of the rivals; -1 where there is none."""
+
+
+@dataclass(frozen=True)
+class GoldItems:
+    """The judged items by themselves, for counting over items that need not hold them."""
+
+    vectors: Matrix
+    """As the items are read: in their precision, normalised where that is asked for."""
+    ids: list[str]
+    place: Ints
+    """For each judged item as in Rows, where it stands among the vectors."""
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The length of each vector, from above."""
+        return lengths_above(self.vectors)
 
 
 @dataclass(frozen=True)
@@ -80,12 +102,21 @@ class Counter:
         rows: the judged items.
         squared: rank by distance instead of dot product.
         certify: decide every pair exactly; without it, the blocked products count as they come.
+        gold: the judged items, where the items are only a part of all; counts of all parts add up to those of all.
     """
 
     def __init__(
-        self, queries: Matrix, items: Vectors, lengths: Floats, rows: Rows, *, squared: bool, certify: bool
+        self,
+        queries: Matrix,
+        items: Vectors,
+        lengths: Floats,
+        rows: Rows,
+        *,
+        squared: bool,
+        certify: bool,
+        gold: GoldItems | None = None,
     ) -> None:
-        self._queries, self._items, self._lengths, self._rows = queries, items, lengths, rows
+        self._queries, self._items, self._lengths, self._rows, self._gold = queries, items, lengths, rows, gold
         self._squared, self._certify = squared, certify
         self._dtype = queries.dtype
         self._choose_scales()
@@ -122,6 +153,8 @@ class Counter:
     def _choose_scales(self) -> None:
         """Powers of two that bring every number near 1: they move no rank and keep products in range."""
         longest = float(self._lengths.max(initial=0))
+        if self._gold is not None:
+            longest = max(longest, float(self._gold.lengths.max(initial=0)))
         peaks = np.abs(self._queries).max(axis=1, initial=0).astype(np.float64)
         query_exponents = np.frexp(peaks)[1]
         if self._squared:
@@ -172,23 +205,30 @@ class Counter:
 
     def _score_gold(self) -> None:
         """Each judged item's score, in the scaled units of the products, and the error it may have."""
-        gold, column = self._rows.gold, self._rows.column
-        self._gold_scores, self._gold_errors = np.zeros(len(gold)), np.zeros(len(gold))
+        column = self._rows.column
+        self._gold_scores, self._gold_errors, self._gold_lengths = (np.zeros(len(column)) for _ in range(3))
         step = 64 if not self._certify else max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
-        for start in range(0, len(gold), step):
+        for start in range(0, len(column), step):
             part = slice(start, start + step)
-            vectors = self._items.take(gold[part])
+            vectors = self._gold_vectors(part)
             if self._certify:
                 self._gold_scores[part] = self._pair_scores(
                     column[part], vectors, np.arange(len(vectors)), self._halves(vectors)
                 )
-                wide = self._wide_items(vectors) if self._item_exponent else vectors
-                lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide, dtype=np.float64))
+                lengths = lengths_above(self._wide_items(vectors) if self._item_exponent else vectors)
+                self._gold_lengths[part] = lengths
                 self._gold_errors[part] = self._bound(column[part], lengths, self._close_error)
             else:
                 operand = self._block(vectors, 0, 0.0).operand
                 product = operand @ self._query_operand(column[part]).T
                 self._gold_scores[part] = np.diagonal(product)[: len(vectors)]
+
+    def _gold_vectors(self, rows: Ints | slice) -> Matrix:
+        """The judged items of *rows*."""
+        if self._gold is None:
+            return self._items.take(self._rows.gold[rows])
+        vectors: Matrix = self._gold.vectors[self._gold.place[rows]]
+        return vectors
 
     def _pair_scores(self, columns: Ints, rows: Matrix, chosen: Ints, halves: Floats) -> Floats:
         """The float64 scores of chosen rows, each with the query of its column."""
@@ -292,9 +332,9 @@ class Counter:
         """Add the outcome of single open pairs: an item of the block against the judged item at a place of *rows*."""
         signs = self._pair_signs(block, item, rows[place]) if self._certify else np.zeros(len(item), np.int8)
         won, tied = place[signs > 0], signs == 0
-        place, item, gold = place[tied], block.start + item[tied], self._rows.gold[rows[place[tied]]]
-        by_docid = place[self._ids_after(item, gold)]
-        by_input = place[item < gold]
+        place, item = place[tied], block.start + item[tied]
+        by_docid = place[self._ids_after(item, rows[place])]
+        by_input = place[item < self._rows.gold[rows[place]]]
         self._add(rows, *(np.bincount(found, minlength=len(rows)) for found in (won, place, by_docid, by_input)))
 
     def _count_signs(self, block: Block, rows: Ints, signs: Signs) -> None:
@@ -305,7 +345,7 @@ class Counter:
             signs[left_out[here] - block.start, here] = -1
         tied = signs == 0
         ranks, numbers = self._items.id_ranks[block.start : block.stop], np.arange(block.start, block.stop)
-        by_docid = tied & (ranks[:, None] > self._items.id_ranks[gold])
+        by_docid = tied & (ranks[:, None] > self._gold_id_ranks(rows))
         by_input = tied & (numbers[:, None] < gold)
         self._add(rows, *(count_columns(mask) for mask in (signs > 0, tied, by_docid, by_input)))
 
@@ -353,11 +393,12 @@ class Counter:
             return False
         column = self._rows.column[rows]
         queries = self._queries[column]
-        gold_lengths = self._lengths[self._rows.gold[rows] // CHUNK]
-        longest = max(block.length, float(gold_lengths.max()), float(np.abs(queries).max()) * queries.shape[1])
+        longest = max(
+            block.length, float(self._gold_lengths[rows].max()), float(np.abs(queries).max()) * queries.shape[1]
+        )
         if longest >= 2.0**25 or not (is_whole(block.rows) and is_whole(queries)):
             return False
-        return is_whole(self._items.take(self._rows.gold[rows]))
+        return is_whole(self._gold_vectors(rows))
 
     def _exact_signs(self, block: Block, item: Ints, rows: Ints) -> Signs:
         signs = np.empty(len(item), np.int8)
@@ -365,14 +406,31 @@ class Counter:
         for start in range(0, len(item), step):
             part = slice(start, start + step)
             queries = self._queries[self._rows.column[rows[part]]]
-            gold = self._items.take(self._rows.gold[rows[part]])
+            gold = self._gold_vectors(rows[part])
             signs[part] = difference_signs(queries, block.rows[item[part]], gold, squared=self._squared)
         return signs
 
-    def _ids_after(self, items: Ints, others: Ints) -> Mask:
-        """Whether the id of an item comes after that of another."""
+    def _ids_after(self, items: Ints, rows: Ints) -> Mask:
+        """Whether the id of an item comes after that of the judged item beside it."""
         if len(items) <= _FEW_IDS:
-            pairs = zip(items.tolist(), others.tolist(), strict=True)
-            return np.array([self._items.name(item) > self._items.name(other) for item, other in pairs], bool)
-        after: Mask = self._items.id_ranks[items] > self._items.id_ranks[others]
+            pairs = zip(items.tolist(), rows.tolist(), strict=True)
+            return np.array([self._items.name(item) > self._gold_name(row) for item, row in pairs], bool)
+        after: Mask = self._items.id_ranks[items] > self._gold_id_ranks(rows)
         return after
+
+    def _gold_name(self, row: int) -> str:
+        if self._gold is None:
+            return self._items.name(int(self._rows.gold[row]))
+        return self._gold.ids[int(self._gold.place[row])]
+
+    def _gold_id_ranks(self, rows: Ints) -> Ints:
+        """For each of the judged items the rank of the last id among the items that does not come after its own."""
+        if self._gold is None:
+            return self._items.id_ranks[self._rows.gold[rows]]
+        return self._ranks_of_gold_ids[self._gold.place[rows]]
+
+    @cached_property
+    def _ranks_of_gold_ids(self) -> Ints:
+        assert self._gold is not None
+        in_order = sorted(self._items.ids)
+        return np.array([bisect_right(in_order, name) - 1 for name in self._gold.ids], np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,29 +20,39 @@ _PAIR_ELEMENTS = 2**20
 _SPARE, _SPARE_SHARE = 16, 16
 # Where it is not, so many times as many are looked at before everything is.
 _WIDER = 8
-# faiss keeps the best in heaps, which is fast as long as they are few.
-_HEAP_UP_TO = 256
 # Longer vectors may overflow a float32 product.
 _LONGEST = 2.0**40
 
 
 def search(
-    queries: Vectors, items: Vectors, lengths: Floats, k: int, *, squared: bool, threads: int
+    queries: Vectors,
+    items: Vectors,
+    lengths: Floats,
+    k: int,
+    *,
+    squared: bool,
+    threads: int,
+    least: Floats | None = None,
 ) -> Iterator[tuple[Ints, Floats]]:
     """For each query the numbers and float64 scores of its best *k* items, equal scores by descending id.
 
     The score is the dot product, or with *squared* minus the distance. Where the fast scores cannot tell the
-    k-th item from those left out (ties, mostly), the query is searched once more, at last in float64.
+    k-th item from those left out (ties, mostly), the query is searched once more, at last in float64. With *least*,
+    a score for each query, items below it may be left out, which saves looking at them more closely.
     """
     longest = float(lengths.max(initial=0))
     kept = min(k + _SPARE + k // _SPARE_SHARE, len(items))
+    bars = np.full(len(queries), -np.inf) if least is None else least
     for start in range(0, len(queries), _QUERY_BLOCK):
         rows = queries.read(start, min(start + _QUERY_BLOCK, len(queries)))
+        bar = bars[start : start + len(rows)]
         own = np.sqrt(np.add.reduce(np.square(rows, dtype=np.float64), axis=1))
         margins = _margins(own, longest, rows.shape[1], rows.dtype, squared)
         fast = max(longest, float(own.max(initial=0))) < _LONGEST
         if fast:
-            yield from _Search(rows, items, margins, k, squared, threads).run(kept)
+            # What is compared is minus the squared distance.
+            bar = np.where(np.isfinite(bar), -np.square(bar), bar) if squared else bar
+            yield from _Search(rows, items, margins, bar - margins, k, squared, threads).run(kept)
         else:
             yield from _all(rows, items, k, squared)
 
@@ -51,8 +60,12 @@ def search(
 class _Search:
     """One block of queries."""
 
-    def __init__(self, rows: Matrix, items: Vectors, margins: Floats, k: int, squared: bool, threads: int) -> None:
+    def __init__(
+        self, rows: Matrix, items: Vectors, margins: Floats, bars: Floats, k: int, squared: bool, threads: int
+    ) -> None:
         self._rows, self._items, self._margins = rows, items, margins
+        self._bars = bars
+        """Fast scores below which no item of the query is wanted."""
         self._k, self._squared, self._threads = k, squared, threads
 
     def run(self, kept: int) -> list[tuple[Ints, Floats]]:
@@ -73,11 +86,17 @@ class _Search:
 
     def _settle(self, places: Ints, kept: int, found: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Add the queries whose best are sure; gives for each query the score that its k-th has at least."""
-        numbers, floors = _candidates(self._rows[places], self._items, kept, self._squared, self._threads)
+        numbers, fast, floors = select(
+            self._rows[places], self._items, kept, squared=self._squared, threads=self._threads
+        )
 
         def look(at: int) -> float:
-            place, chosen = int(places[at]), numbers[at]
+            place = int(places[at])
+            chosen = numbers[at][fast[at] >= self._bars[place]]
             scores = _scores(self._rows[place], self._items, chosen, self._squared)
+            if floors[at] < self._bars[place]:
+                found[place] = _best(chosen, scores, self._items, self._k, self._squared)
+                return -np.inf
             last = float(np.partition(scores, -self._k)[-self._k])
             if kept == len(self._items) or last > floors[at] + self._margins[place]:
                 found[place] = _best(chosen, scores, self._items, self._k, self._squared)
@@ -104,63 +123,6 @@ def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], 
     # Twice what a sum of so many products can be off by; a distance has three such sums in it.
     sums = 4.0 if squared else 1.0
     return sums * (dimension + 8) * float(kind.eps) * size + 4.0 * (dimension + 8) * float(kind.tiny)
-
-
-def _candidates(rows: Matrix, items: Vectors, kept: int, squared: bool, threads: int) -> tuple[Ints, Floats]:
-    """The *kept* best numbers by fast scores, and the score below which all others lie."""
-    if kept > _HEAP_UP_TO:
-        return select(rows, items, kept, squared=squared, threads=threads)
-    chunk = max(8192, 2**24 // max(1, items.dimension))
-    numbers, scores = np.empty((len(rows), 0), np.int64), np.empty((len(rows), 0))
-    for start in range(0, len(items), chunk):
-        block = items.read(start, min(start + chunk, len(items)))
-        new_numbers, new_scores = _nearest(rows, block, min(kept, len(block)), squared)
-        numbers = np.concatenate((numbers, start + new_numbers), axis=1)
-        scores = np.concatenate((scores, new_scores), axis=1)
-        if numbers.shape[1] > kept:
-            best = np.argpartition(-scores, kept - 1, axis=1)[:, :kept]
-            numbers, scores = np.take_along_axis(numbers, best, 1), np.take_along_axis(scores, best, 1)
-    return numbers, scores.min(axis=1, initial=np.inf)
-
-
-def _nearest(rows: Matrix, block: Matrix, kept: int, squared: bool) -> tuple[Ints, Floats]:
-    """The best *kept* of one chunk of items, in no order."""
-    if rows.dtype == np.float32:
-        try:
-            import faiss
-        except ImportError:
-            pass
-        else:
-            metric = faiss.METRIC_L2 if squared else faiss.METRIC_INNER_PRODUCT
-            with _faiss_blas(faiss):
-                values, places = faiss.knn(rows, block, kept, metric=metric)
-            return places, (-values if squared else values).astype(np.float64)
-    numbers, scores = np.empty((len(rows), 0), np.int64), np.empty((len(rows), 0))
-    for start in range(0, len(block), 8192):
-        part = block[start : start + 8192]
-        found = (rows @ part.T).astype(np.float64)
-        if squared:
-            found = 2 * found - _squares(part) - _squares(rows)[:, None]
-        scores = np.concatenate((scores, found), axis=1)
-        numbers = np.concatenate((numbers, np.broadcast_to(np.arange(start, start + len(part)), found.shape)), axis=1)
-        if scores.shape[1] > kept:
-            best = np.argpartition(-scores, kept - 1, axis=1)[:, :kept]
-            numbers, scores = np.take_along_axis(numbers, best, 1), np.take_along_axis(scores, best, 1)
-    return numbers, scores
-
-
-@contextmanager
-def _faiss_blas(faiss: Any) -> Iterator[None]:
-    """Let faiss use BLAS for small batches too, which is ten times as fast; its settings are put back afterwards."""
-    settings = {"distance_compute_blas_threshold": 2000, "distance_compute_blas_database_bs": 4096}
-    before = {name: getattr(faiss.cvar, name) for name in settings}
-    for name, value in settings.items():
-        setattr(faiss.cvar, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(faiss.cvar, name, value)
 
 
 def _scores(row: Matrix, items: Vectors, numbers: Ints, squared: bool) -> Floats:

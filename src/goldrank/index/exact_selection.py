@@ -1,4 +1,4 @@
-"""Candidates for a deep top k: products of blocks, of which only scores above a rising bar are ever looked at."""
+"""Candidates for the top k: products of blocks, of which only scores above a rising bar are ever looked at."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from goldrank.hits import Floats, Ints
 from goldrank.index.exact_vectors import Matrix, Vectors, single_threaded_blas, spread
 from goldrank.native import places_between
 
+# Scores of a block, and numbers of its items, which are copies where rows are normalised as they are read.
 _BLOCK_ELEMENTS = 2**21
 # The first bar comes from so many items, or eight times as many as are kept.
 _FIRST, _FIRST_TIMES = 8192, 8
@@ -26,8 +27,8 @@ MOST_QUERIES = 2**16
 Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 
 
-def select(queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads: int) -> tuple[Ints, Floats]:
-    """For each query the *kept* best items by fast scores, in no order, and the score that no other item exceeds.
+def select(queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads: int) -> tuple[Ints, Floats, Floats]:
+    """For each query the *kept* best items by fast scores, in no order, their scores, and what no other item exceeds.
 
     There are up to ``MOST_QUERIES`` queries. The score is the dot product, or minus the squared distance. The result
     may differ among equal scores at the floor, never above it.
@@ -35,8 +36,8 @@ def select(queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads
     selection = _Selection(queries, items, kept, squared)
     with single_threaded_blas(threads) as workers:
         selection.run(workers)
-    floors = selection.scores.min(axis=1, initial=np.inf).astype(np.float64)
-    return selection.numbers, floors - selection.own_squares
+    scores = selection.scores.astype(np.float64) - selection.own_squares[:, None]
+    return selection.numbers, scores, scores.min(axis=1, initial=np.inf)
 
 
 class _Selection:
@@ -53,7 +54,7 @@ class _Selection:
     def run(self, workers: int) -> None:
         """Set the bar by the first items, then go through the rest."""
         first = min(max(_FIRST, _FIRST_TIMES * self._kept), len(self._items))
-        size = max(64, _BLOCK_ELEMENTS // max(1, len(self._queries)))
+        size = max(64, _BLOCK_ELEMENTS // max(1, len(self._queries), self._items.dimension))
         self._start(first, workers)
         for _ in spread(partial(self._look, size), range(first, len(self._items), size), workers):
             if self._pending_count > len(self._queries) * self._kept // _PENDING_SHARE:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.files import PathLike, display_name, write_atomically
+from goldrank.vectors.stored import StoredVectors
 from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, Matrix, Parameters, Rows, Step
 
 FIT_ON = {
@@ -211,7 +212,7 @@ class Pipeline:
             yield block
 
     def _checked(self, vectors: Any, width: int | None) -> Any:
-        if not _is_sparse(vectors):
+        if not _is_sparse(vectors) and not isinstance(vectors, StoredVectors):
             vectors = np.asanyarray(vectors)
         if vectors.ndim != 2:
             raise InputError(

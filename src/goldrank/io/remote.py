@@ -1,0 +1,193 @@
+"""Files anywhere: a plain local path, or a URL of any file system that pyarrow or fsspec knows.
+
+Work that is cut into parts happens on other machines too, which see a local path only where all of them mount it. So
+an error here names the machine it came up on. Addresses are shown without what may be secret in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from goldrank.errors import GoldrankError, InputError
+from goldrank.io.files import reason_of, write_atomically
+from goldrank.io.parquet import load_pyarrow
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+# The file system, and behind user and password the place in it, without parameters.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/@?#]*@)?([^?#]*)")
+_EVERYWHERE = "give a folder that all nodes reach"
+
+
+def shown(url: str) -> str:
+    """The address as messages may show it: without user, password and parameters.
+
+    >>> shown("s3://key:secret@bucket/items.parquet?region=eu-central-1")
+    's3://bucket/items.parquet'
+    """
+    address = _ADDRESS.match(url)
+    return f"{address[1]}{address[2]}" if address else url
+
+
+def absolute(place: str) -> str:
+    """A path from the root, so that it means the same in every process; an address as it is."""
+    return place if _SCHEME.match(place) else str(Path(place).expanduser().absolute())
+
+
+def join(folder: str, *names: str) -> str:
+    """The address of something inside a folder; the parameters of a URL stay at its end.
+
+    >>> join("s3://bucket/job?region=eu-central-1", "a.npz")
+    's3://bucket/job/a.npz?region=eu-central-1'
+    """
+    if not _SCHEME.match(folder):
+        return str(Path(folder, *names))
+    place, mark, parameters = folder.partition("?")
+    return "/".join((place.rstrip("/"), *names)) + mark + parameters
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """The pyarrow file system of an address, and the path in it."""
+    load_pyarrow()
+    from pyarrow import fs
+
+    return _opened(url) if _SCHEME.match(url) else (fs.LocalFileSystem(), str(Path(url).absolute()))
+
+
+# Opening a file system may mean asking a server, which is done once for an address and not for every look at it.
+@lru_cache(maxsize=1024)
+def _opened(url: str) -> tuple[Any, str]:
+    pyarrow, _ = load_pyarrow()
+    from pyarrow import fs
+
+    try:
+        system, path = fs.FileSystem.from_uri(url)
+        return system, str(path)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        if url.startswith("file:"):
+            remedy = "write file:/// and an absolute path"
+            raise InputError(f"this is no address ({_first_line(error)})", where=shown(url), remedy=remedy) from None
+        refusal = error
+    try:
+        system, path = import_module("fsspec.core").url_to_fs(url)
+    except (ImportError, OSError, ValueError) as error:
+        reason = error if not isinstance(error, ModuleNotFoundError) or error.name != "fsspec" else refusal
+        raise InputError(
+            f"no file system takes this address ({_first_line(reason)})",
+            where=shown(url),
+            remedy="give a path, or install the fsspec package for such addresses",
+        ) from None
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), str(path)
+
+
+def write_whole(url: str, fill: Callable[[Any], object]) -> None:
+    """Let *fill* write a new file beside the address and move it there: whole or not at all; parents are made."""
+    system, path = file_system(url)
+    with _faults(url, "written"):
+        if system.type_name == "local":
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, fill)
+            return
+        folder, _, name = path.rpartition("/")
+        if folder:
+            system.create_dir(folder, recursive=True)
+        temporary = f"{folder}/.{name[:80]}.{os.urandom(6).hex()}.tmp"
+        try:
+            with system.open_output_stream(temporary) as stream:
+                fill(stream)
+            system.move(temporary, path)
+        except BaseException:
+            # What went wrong first is what the user has to hear.
+            with suppress(Exception):
+                system.delete_file(temporary)
+            raise
+
+
+def open_input(url: str) -> Any:
+    """The file, to be read at any place."""
+    system, path = file_system(url)
+    with _faults(url, "read"):
+        return system.open_input_file(path)
+
+
+def read_bytes(url: str) -> bytes:
+    """All bytes of a file."""
+    with open_input(url) as stream, _faults(url, "read"):
+        content: bytes = stream.read()
+    return content
+
+
+def exists(url: str) -> bool:
+    """Whether there is a file or folder."""
+    return str(_information(url).type.name) != "NotFound"
+
+
+def is_folder(url: str) -> bool:
+    """Whether there is a folder."""
+    return str(_information(url).type.name) == "Directory"
+
+
+def stamp(url: str) -> str:
+    """Size and time of the last change of a file: another stamp means that it was written again."""
+    found = _information(url)
+    if found.type.name != "File":
+        raise _missing(url)
+    return f"{found.size} {found.mtime_ns}"
+
+
+def list_files(folder: str, endings: Sequence[str]) -> list[str]:
+    """The addresses of the files right in a folder whose names end like this, sorted; hidden ones are left out."""
+    system, path = file_system(folder)
+    from pyarrow import fs
+
+    with _faults(folder, "read"):
+        found = system.get_file_info(fs.FileSelector(path))
+    names = [each.base_name for each in found if each.type.name == "File" and not each.base_name.startswith(".")]
+    return [join(folder, name) for name in sorted(names) if name.endswith(tuple(endings))]
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with all that is in it; one that is not there is fine."""
+    system, path = file_system(folder)
+    with _faults(folder, "removed"), suppress(FileNotFoundError):
+        system.delete_dir(path)
+
+
+@contextmanager
+def _faults(url: str, done: str) -> Iterator[None]:
+    """Turn what file systems raise into a sentence with the machine, the address and what to do."""
+    pyarrow, _ = load_pyarrow()
+    try:
+        yield
+    except GoldrankError:
+        raise
+    except FileNotFoundError:
+        raise _missing(url) from None
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(
+            f"this cannot be {done} on {socket.gethostname()} ({_first_line(error)})",
+            where=shown(url),
+            remedy=f"check its permissions and the disk, or {_EVERYWHERE}",
+        ) from None
+
+
+def _missing(url: str) -> InputError:
+    what = f"this cannot be read on {socket.gethostname()}: there is no such file or folder"
+    return InputError(what, where=shown(url), remedy=_EVERYWHERE)
+
+
+def _information(url: str) -> Any:
+    system, path = file_system(url)
+    with _faults(url, "read"):
+        return system.get_file_info(path)
+
+
+def _first_line(error: Exception) -> str:
+    return reason_of(error).partition("\n")[0][:160]
