@@ -1,0 +1,45 @@
+"""The engine of this process: one part after the other, for work in shards without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+
+from goldrank.engines.base import Made, Task
+from goldrank.progress import Progress
+
+
+class Here:
+    """An Engine that does everything itself, in the order of the tasks.
+
+    >>> list(Here().map(abs, [-1, 2], what="example", total=2))
+    [1, 2]
+    """
+
+    name = "local"
+    workers = 1
+
+    def map(self, work: Callable[[Task], Made], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Made]:
+        """The results; see Engine."""
+        with Progress(what, total=total, unit="shard") as progress:
+            for task in tasks:
+                made = work(task)
+                progress.advance()
+                yield made
+
+    def map_with(
+        self, make: Callable[[], Callable[[Task], Made]], tasks: Sequence[Task], *, what: str, total: int
+    ) -> Iterator[Made]:
+        """The same with something that is made once; see Engine."""
+        yield from self.map(make(), tasks, what=what, total=total)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

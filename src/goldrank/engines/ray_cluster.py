@@ -1,0 +1,249 @@
+"""A Ray cluster as one process sees it: joined or started through a process of its own, and watched while waiting.
+
+The process that talks to Ray (`ray_driver`) can be lost at any time, with the cluster or alone; this side only ever
+waits for a message or for the knowledge that none will come.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NoReturn
+
+from goldrank.errors import GoldrankError, InputError
+
+Message = tuple[str, int, Any]
+"""What happened, the number of the job it belongs to (0 for none), and what is said about it."""
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    # Under `uv run` Ray would send the working folder to every node.
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+}
+# With clusters of many machines off, Ray listens on the loopback interface only.
+_ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+_GLANCE = 1.0
+_PATIENCE = 5.0
+_CONNECTING = 3.0
+_JOINING, _STARTING, _ENDING = 45.0, 120.0, 15.0
+_ROOM = 26
+_OVER: Message = ("over", 0, None)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which cluster the other process joins, or starts."""
+
+    address: str
+    workers: int
+    retries: int
+    """How often a part is tried again whose worker or node was lost."""
+    folder: str
+    """Where a cluster of our own keeps its files; empty for one that was there before."""
+
+
+class Cluster:
+    """A cluster, through the process that talks to it; lost or closed, it stays so."""
+
+    def __init__(self, address: str, workers: int, retries: int) -> None:
+        self.workers = workers
+        self._watched = "" if address in ("local", "auto") else address.removeprefix("ray://")
+        if self._watched and not answers(self._watched):
+            raise InputError(f"no Ray cluster answers at {self._watched}", remedy=self._remedy())
+        self._folder = tempfile.mkdtemp(prefix="goldrank-", dir=_short_folder()) if address == "local" else ""
+        self._boxes: dict[int, queue.SimpleQueue[Message]] = {}
+        self._last_job = 0
+        self._lock = threading.Lock()
+        self._silent_since: float | None = None
+        self.closed = self._over = False
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self._socket, theirs = socket.socketpair()
+        self._connection = Connection(os.dup(self._socket.fileno()))
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, *_SAFE_PATH, "-c", _MAIN, str(theirs.fileno())],
+                env=self._environment(),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                # Ctrl-C is for this process; the other one ends when its socket is closed.
+                start_new_session=True,
+            )
+        try:
+            self._connection.send(Settings(address, workers, retries, self._folder))
+            self._begin()
+        except BaseException:
+            self.close(at_once=True)
+            raise
+
+    def _environment(self) -> dict[str, str]:
+        environment = {**os.environ, **_QUIET}
+        if self._folder:
+            environment |= {**ONE_THREAD, **_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        return environment
+
+    def _begin(self) -> None:
+        box = self._boxes[0] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            kind, _, content = box.get(timeout=_STARTING if self._folder else _JOINING)
+        except queue.Empty:
+            kind, content = "refused", "it does not answer as Ray does"
+        finally:
+            del self._boxes[0]
+        if kind == "over":
+            kind, content = "refused", self._last_words()
+        if kind == "refused" and self._folder:
+            raise GoldrankError(f"a Ray cluster on this machine could not be started ({content})")
+        if kind == "refused":
+            where = f"at {self._watched}" if self._watched else "of this machine"
+            raise InputError(f"the Ray cluster {where} could not be joined ({content})", remedy=self._remedy())
+        self._watched, self.workers = content
+        if not self.workers:
+            raise InputError(
+                f"the Ray cluster at {self._watched} has no CPU to work with",
+                remedy="join a node to it with: ray start --address=HOST:PORT",
+            )
+
+    def _remedy(self) -> str:
+        return "start one with `ray start --head`, or write ray for one that lasts as long as this command"
+
+    def open_job(self) -> int:
+        """A new number for messages that belong together."""
+        with self._lock:
+            self._last_job += 1
+            self._boxes[self._last_job] = queue.SimpleQueue()
+            if self._over:
+                self._boxes[self._last_job].put(_OVER)
+            return self._last_job
+
+    def end_job(self, job: int) -> None:
+        """Forget what belongs to *job*."""
+        del self._boxes[job]
+        with suppress(GoldrankError):
+            self.send("end", job, None)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no job is open."""
+        return not self._boxes
+
+    def send(self, kind: str, job: int, content: Any) -> None:
+        """Order something from the other process."""
+        try:
+            with self._lock:
+                self._connection.send((kind, job, content))
+        except OSError:
+            self._give_up()
+
+    def receive(self, job: int) -> tuple[str, Any]:
+        """The next message of *job*, waited for as long as the head node is there."""
+        box = self._boxes[job]
+        while True:
+            try:
+                kind, _, content = box.get(timeout=_GLANCE)
+            except queue.Empty:
+                self._look_after_head()
+                continue
+            if kind == "over":
+                self._give_up()
+            self._silent_since = None
+            return kind, content
+
+    def _listen(self) -> None:
+        # A thread of its own, for a message half read when Ctrl-C comes would garble all that follow.
+        with suppress(EOFError, OSError):
+            while True:
+                message: Message = self._connection.recv()
+                if message[0] == "cpus":
+                    self.workers = max(1, message[2])
+                elif box := self._boxes.get(message[1]):
+                    box.put(message)
+        self._connection.close()
+        with self._lock:
+            self._over = True
+            for box in list(self._boxes.values()):
+                box.put(_OVER)
+
+    def _look_after_head(self) -> None:
+        if answers(self._watched):
+            self._silent_since = None
+            return
+        now = time.monotonic()
+        self._silent_since = self._silent_since or now
+        if now - self._silent_since >= _PATIENCE:
+            self._give_up()
+
+    def _give_up(self) -> NoReturn:
+        if self.closed:
+            raise GoldrankError("the Ray cluster was left while it was in use")
+        self.close(at_once=True)
+        if not answers(self._watched):
+            raise GoldrankError(
+                f"the head node of the Ray cluster at {self._watched} is gone; "
+                "start it again and run the same command: what is done is kept"
+            )
+        raise GoldrankError(
+            f"the process that talks to the Ray cluster at {self._watched} ended "
+            f"(exit code {self._process.returncode}); run the same command again: what is done is kept"
+        )
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        lines = [line.strip() for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
+        return lines[-1][:200] if lines else f"exit code {self._process.poll()}"
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the other process, and with it a cluster that it started."""
+        if self.closed:
+            return
+        self.closed = True
+        # Not merely closed: while the listener reads, the other end would not notice that.
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        try:
+            self._process.wait(0 if at_once else _ENDING)
+        except subprocess.TimeoutExpired:
+            # Its group holds all of a cluster that it started.
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._log.close()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+_MAIN = "from goldrank.engines.ray_driver import main; main()"
+# Keeps modules of the folder we happen to be in from being taken for those of packages.
+_SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
+
+
+def _short_folder() -> str:
+    """Where temporary files go, unless its path is too long for the sockets that Ray makes far below it."""
+    usual = tempfile.gettempdir()
+    return usual if len(usual) <= _ROOM or not Path("/tmp").is_dir() else "/tmp"
+
+
+def answers(address: str) -> bool:
+    """Whether anything accepts connections at *address*, HOST:PORT."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECTING):
+            return True
+    except OSError:
+        return False

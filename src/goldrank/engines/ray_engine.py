@@ -1,0 +1,109 @@
+"""Work in parts on a Ray cluster: tasks of Ray where parts are alike, Ray Data where workers keep something dear."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, cast
+
+from goldrank.engines.base import Made, Task
+from goldrank.engines.ray_cluster import Cluster
+from goldrank.errors import GoldrankError
+from goldrank.progress import Progress
+
+RETRIES = 20
+_NO_MORE = object()
+
+
+class RayEngine:
+    """An Engine on a Ray cluster, which it joins, or starts on this machine where *address* is ``local``.
+
+    Every part takes one CPU. Twice as many parts as there are CPUs are under way, so that none waits for its next.
+    Results that nobody waits for any more are given up by leaving the cluster; the next work joins or starts it anew.
+    """
+
+    def __init__(self, name: str, address: str, *, workers: int = 0, retries: int = RETRIES) -> None:
+        self.name = name
+        self._join = partial(Cluster, address, workers, retries)
+        self._cluster = self._join()
+        self._closed = False
+
+    @property
+    def workers(self) -> int:
+        """How many CPUs the cluster has, as last heard."""
+        return self._cluster.workers
+
+    def map(self, work: Callable[[Task], Made], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Made]:
+        """The results as they come, in no particular order; see Engine."""
+        return cast(Iterator[Made], self._results("work", _packed(work), map(_packed, tasks), what, total))
+
+    def map_with(
+        self, make: Callable[[], Callable[[Task], Made]], tasks: Sequence[Task], *, what: str, total: int
+    ) -> Iterator[Made]:
+        """The same where every worker first makes something and keeps it; see Engine."""
+        content = (_packed(make), [_packed(task) for task in tasks], self.workers)
+        # All tasks are with the pool from the start; what is drawn here is leave to hand over one more result.
+        return cast(Iterator[Made], self._results("pool", content, [None] * len(tasks), what, total))
+
+    def _results(
+        self, kind: str, content: Any, orders: Iterable[bytes | None], what: str, total: int
+    ) -> Iterator[object]:
+        source = iter(orders)
+        under_way = 0
+        cluster = self._joined()
+        job = cluster.open_job()
+        try:
+            cluster.send(kind, job, content)
+            with Progress(what, total=total, unit="shard") as progress:
+                while True:
+                    while under_way < 2 * cluster.workers and (order := next(source, _NO_MORE)) is not _NO_MORE:
+                        cluster.send("task", job, order)
+                        under_way += 1
+                    if not under_way:
+                        return
+                    outcome = cluster.receive(job)
+                    under_way -= 1
+                    made = _unpacked(*outcome, what)
+                    progress.advance()
+                    yield made
+        finally:
+            cluster.end_job(job)
+            if under_way and cluster.idle:
+                cluster.close()
+
+    def _joined(self) -> Cluster:
+        if self._closed:
+            raise GoldrankError(f"the engine {self.name} is closed")
+        if self._cluster.closed:
+            self._cluster = self._join()
+        return self._cluster
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started for this engine ends."""
+        self._closed = True
+        self._cluster.close()
+
+    def __enter__(self) -> RayEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _packed(thing: object) -> bytes:
+    from ray import cloudpickle
+
+    return bytes(cloudpickle.dumps(thing))
+
+
+def _unpacked(kind: str, content: Any, what: str) -> object:
+    if kind == "lost":
+        raise GoldrankError(f"{what}: a part could not be done ({content})")
+    done, made = pickle.loads(content)
+    if not done:
+        raise made.error(what)
+    return made

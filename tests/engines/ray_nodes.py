@@ -1,0 +1,147 @@
+"""Real Ray clusters on loopback for tests: nodes of one machine, each started, killed and ended by its own session.
+
+Never by `ray stop`, which ends every Ray process of the machine.
+"""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from vector_servers import free_port
+
+# Not 127.0.0.1, which Ray replaces by the address of the machine in its network.
+HOST = "127.0.0.2"
+SMALL = ["--object-store-memory=80000000", "--block", "--disable-usage-stats", "--include-log-monitor=false"]
+# A lost node is noticed within seconds instead of most of a minute.
+WATCHFUL = {"RAY_health_check_period_ms": "1000", "RAY_health_check_failure_threshold": "4"}
+
+
+def processes_of_session(session: int) -> list[int]:
+    """The living processes of a session; workers of a node have groups of their own in it."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            state, _, _, its_session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(its_session) == session and state not in "ZX":
+                found.append(int(folder.name))
+    return found
+
+
+def kill_session(session: int) -> None:
+    """Kill all of a session, with what it starts meanwhile."""
+    for _ in range(100):
+        found = processes_of_session(session)
+        if not found:
+            return
+        for process in found:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.05)
+    raise AssertionError(f"processes {found} outlive SIGKILL")
+
+
+class Node:
+    """One node: the session of a `ray start --block`."""
+
+    def __init__(self, home: Path, arguments: list[str]) -> None:
+        self.home = Path(tempfile.mkdtemp(dir=home, prefix="n"))
+        self.log = self.home / "log"
+        program = Path(sys.executable).parent / "ray"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [program, "start", f"--node-ip-address={HOST}", f"--temp-dir={self.home}", *arguments, *SMALL],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, env=os.environ | WATCHFUL,
+            )  # fmt: skip
+
+    @property
+    def started(self) -> bool:
+        return "Ray runtime started" in self.log.read_text()
+
+    def wait(self) -> None:
+        for _ in range(600):
+            assert self.process.poll() is None, self.log.read_text()[-2000:]
+            if self.started:
+                return
+            time.sleep(0.1)
+        raise AssertionError(self.log.read_text()[-2000:])
+
+    def kill(self) -> None:
+        kill_session(self.process.pid)
+        self.process.wait(60)
+
+
+class Nodes:
+    """A head node and the workers that joined it."""
+
+    def __init__(self, home: Path, head_cpus: int) -> None:
+        self.home, self.port, self.client_port = home, free_port(), free_port()
+        self.workers: list[Node] = []
+        flags = [f"--num-cpus={head_cpus}", f"--port={self.port}", f"--ray-client-server-port={self.client_port}"]
+        self.head = Node(home, ["--head", "--include-dashboard=false", *flags])
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def client_address(self) -> str:
+        return f"ray://{HOST}:{self.client_port}"
+
+    def wait_for_head(self) -> None:
+        """Until it serves clients too, which it does last."""
+        self.head.wait()
+        for _ in range(600):
+            with suppress(OSError), socket.create_connection((HOST, self.client_port)):
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"nothing serves clients at {self.client_address}")
+
+    def add_worker(self) -> None:
+        self.workers.append(Node(self.home, [f"--address={self.address}", "--num-cpus=1"]))
+
+    def kill_a_worker(self, choice) -> None:
+        """Kill one that has started, and start another in its place."""
+        for _ in range(600):
+            alive = [worker for worker in self.workers if worker.started]
+            if alive:
+                break
+            time.sleep(0.1)
+        victim = choice(alive)
+        self.workers.remove(victim)
+        victim.kill()
+        self.add_worker()
+
+    def kill(self) -> None:
+        for node in [self.head, *self.workers]:
+            node.kill()
+
+
+@contextmanager
+def ray_cluster(head_cpus: int, workers: int):
+    """A cluster with a token of its own, in the environment as long as the cluster lasts."""
+    pytest.importorskip("ray", reason="the Ray engine needs the package ray")
+    home = Path(tempfile.mkdtemp(prefix="gr-"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32))
+        nodes = Nodes(home, head_cpus)
+        try:
+            nodes.wait_for_head()
+            for _ in range(workers):
+                nodes.add_worker()
+            for worker in nodes.workers:
+                worker.wait()
+            yield nodes
+        finally:
+            nodes.kill()
+            shutil.rmtree(home, ignore_errors=True)

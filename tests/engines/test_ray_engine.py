@@ -1,0 +1,367 @@
+"""The Ray engine on real clusters: a head and two worker nodes on loopback, killed at will."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from engines.ray_nodes import kill_session, processes_of_session, ray_cluster
+from goldrank.engines import open_engine
+from goldrank.engines import ray_cluster as joining
+from goldrank.engines.ray_engine import RayEngine
+from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from vector_servers import free_port
+
+pytestmark = pytest.mark.heavy
+pytest.importorskip("ray", reason="the Ray engine needs the package ray")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _functions_travel_by_value():
+    """The nodes cannot import this file."""
+    from ray import cloudpickle
+
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    with ray_cluster(head_cpus=0, workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def joined(nodes):
+    with open_engine(nodes.address) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def client(nodes):
+    with open_engine(nodes.client_address) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["joined", "client"])
+def engine(request):
+    return request.getfixturevalue(request.param)
+
+
+def square(number):
+    return number * number
+
+
+def slow_square(number):
+    time.sleep(0.25)
+    return number * number
+
+
+def make_square():
+    return square
+
+
+def make_slow_square():
+    """Whoever makes it says so in its results."""
+    maker = random.SystemRandom().random()
+
+    def work(number):
+        time.sleep(0.25)
+        return number * number, maker
+
+    return work
+
+
+def refuse_seven(number):
+    if number == 7:
+        raise InputError("seven is not wanted", where="numbers.txt:7", remedy="leave it out")
+    return number
+
+
+def make_refusing():
+    raise MissingExtraError("the encoder 'x'", "x", "extra-x")
+
+
+def divide(number):
+    return 1 / number
+
+
+class AwkwardError(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+        self.held = threading.Lock()  # which cannot travel
+
+
+def raise_awkward(number):
+    raise AwkwardError(f"cannot do {number}", 2)
+
+
+def die(number):
+    os._exit(number)
+
+
+def make_dying():
+    return die
+
+
+def quick_then_long(given):
+    number, marker = given
+    if number:
+        time.sleep(40)
+        Path(marker).touch()
+    return number
+
+
+def make_quick_then_long():
+    return quick_then_long
+
+
+def threads(_):
+    import numpy as np
+    import threadpoolctl
+
+    np.ones((9, 9)) @ np.ones((9, 9))
+    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+
+
+def test_results_are_those_of_a_plain_map(engine):
+    numbers = list(range(100))
+    assert engine.workers == 2
+    assert sorted(engine.map(square, numbers, what="squaring", total=100)) == list(map(square, numbers))
+    assert sorted(engine.map_with(make_square, numbers[:9], what="squaring", total=9)) == list(map(square, numbers[:9]))
+    assert list(engine.map(square, [], what="squaring", total=0)) == []
+    assert list(engine.map_with(make_square, [], what="squaring", total=0)) == []
+
+
+def test_large_functions_tasks_and_results_pass(engine):
+    large = bytes(3_000_000)
+
+    def join(part):
+        return large[:1_000_000] + part
+
+    made = list(engine.map(join, (bytes([n]) * 1_000_000 for n in range(12)), what="joining", total=12))
+    assert sorted(made) == [large[:1_000_000] + bytes([n]) * 1_000_000 for n in range(12)]
+
+
+def test_a_task_is_drawn_only_when_there_is_room_and_may_hold_what_was_learnt(joined):
+    seen, ahead = [], []
+
+    def tasks():
+        for drawn in range(60):
+            ahead.append(drawn - len(seen))
+            yield len(seen)
+
+    for made in joined.map(square, tasks(), what="squaring", total=60):
+        seen.append(made)
+    assert max(ahead) < 2 * joined.workers
+    assert len(seen) == 60
+    assert max(seen) > 40 * 40
+
+
+def test_two_jobs_at_once_keep_their_results_apart(joined):
+    one = joined.map(square, range(20), what="squaring", total=20)
+    two = joined.map(refuse_seven, range(100, 120), what="checking", total=20)
+    pairs = list(zip(one, two, strict=True))
+    assert sorted(made for made, _ in pairs) == list(map(square, range(20)))
+    assert sorted(made for _, made in pairs) == list(range(100, 120))
+
+
+def test_an_error_of_goldrank_comes_out_as_itself(joined):
+    with pytest.raises(InputError) as caught:
+        list(joined.map(refuse_seven, range(20), what="checking", total=20))
+    assert str(caught.value) == "numbers.txt:7: seven is not wanted; leave it out"
+    assert (caught.value.where, caught.value.remedy) == ("numbers.txt:7", "leave it out")
+    with pytest.raises(MissingExtraError, match=r"^the encoder 'x' needs x, .*goldrank\[extra-x\]'$"):
+        list(joined.map_with(make_refusing, range(3), what="checking", total=3))
+    assert sorted(joined.map(square, range(3), what="squaring", total=3)) == [0, 1, 4]
+
+
+def test_any_other_error_is_said_in_one_sentence_with_its_cause(joined):
+    with pytest.raises(GoldrankError) as caught:
+        list(joined.map(divide, range(3), what="dividing", total=3))
+    assert str(caught.value) == "dividing failed in a worker (ZeroDivisionError: division by zero)"
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert "in divide" in str(caught.value.__cause__.__cause__)
+    with pytest.raises(GoldrankError, match=r"^trying failed in a worker \(AwkwardError: cannot do 1\)$"):
+        list(joined.map(raise_awkward, [1], what="trying", total=1))
+
+
+@pytest.mark.parametrize("way", ["map", "map_with"])
+def test_a_part_that_kills_its_worker_is_given_up_after_the_retries(nodes, way):
+    work = {"map": die, "map_with": make_dying}[way]
+    with (
+        RayEngine(nodes.address, nodes.address, retries=1) as engine,
+        pytest.raises(GoldrankError, match=r"^dying: a part could not be done \(the worker died"),
+    ):
+        list(getattr(engine, way)(work, [3], what="dying", total=1))
+
+
+@pytest.mark.parametrize(("through", "way"), [("joined", "map"), ("joined", "map_with"), ("client", "map_with")])
+def test_what_is_abandoned_is_given_up(request, through, way, tmp_path):
+    engine = request.getfixturevalue(through)
+    work = {"map": quick_then_long, "map_with": make_quick_then_long}[way]
+    marker = tmp_path / "finished"
+    made = getattr(engine, way)(work, [(n, str(marker)) for n in range(20)], what="waiting", total=20)
+    assert next(made) == 0
+    made.close()
+    assert sorted(engine.map(square, range(9), what="squaring", total=9)) == list(map(square, range(9)))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("way", ["map", "map_with"])
+def test_nodes_killed_five_times_cost_no_result_and_double_none(nodes, joined, way):
+    chance = random.Random(f"killed while in {way}")
+    kills = sorted(chance.sample(range(2, 70), 5))
+    if way == "map":
+        made = joined.map(slow_square, range(80), what="squaring", total=80)
+    else:
+        made = joined.map_with(make_slow_square, range(80), what="squaring", total=80)
+    results = []
+    for result in made:
+        results.append(result)
+        while kills and len(results) > kills[0]:
+            kills.pop(0)
+            time.sleep(chance.random() / 4)
+            nodes.kill_a_worker(chance.choice)
+    assert not kills
+    if way == "map_with":
+        results, makers = zip(*results, strict=True)
+        # Made once for many tasks: by the two workers at the start and by those in their places.
+        assert 2 <= len(set(makers)) <= 12
+    assert sorted(results) == list(map(square, range(80)))
+
+
+SCRIPT = """
+import sys, time
+from goldrank.engines import open_engine
+from goldrank.errors import GoldrankError
+
+def work(number):
+    time.sleep(0.2)
+    return number
+
+def make():
+    return work
+
+try:
+    with open_engine(sys.argv[1]) as engine:
+        given = {"map": work, "map_with": make}[sys.argv[2]]
+        for made in getattr(engine, sys.argv[2])(given, range(100000), what="working", total=100000):
+            print(made, flush=True)
+except GoldrankError as error:
+    print(f"goldrank: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+"""
+
+
+def start_script(folder: Path, spec: str, way: str) -> subprocess.Popen:
+    """A process that works without end, once its first result is there."""
+    (folder / "work.py").write_text(SCRIPT.replace("100000", "400" if way == "map_with" else "100000"))
+    process = subprocess.Popen(
+        [sys.executable, folder / "work.py", spec, way],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+    )  # fmt: skip
+    assert process.stdout.readline().strip().isdigit(), process.communicate(timeout=60)[1]
+    return process
+
+
+@pytest.mark.parametrize(("kind", "way"), [("address", "map"), ("client_address", "map_with")])
+def test_a_lost_head_is_said_and_the_process_ends_as_usual(tmp_path, kind, way):
+    with ray_cluster(head_cpus=1, workers=0) as lone:
+        address = getattr(lone, kind)
+        process = start_script(tmp_path, address, way)
+        lone.head.kill()
+        _, said = process.communicate(timeout=60)
+    assert said == (
+        f"goldrank: the head node of the Ray cluster at {address.removeprefix('ray://')} is gone; "
+        "start it again and run the same command: what is done is kept\n"
+    )
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_a_cluster_of_our_own_ends_with_its_process(tmp_path, end):
+    process = start_script(tmp_path, "ray:1", "map")
+    (driver,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    session = int(driver)
+    try:
+        assert len(processes_of_session(session)) > 3
+        process.send_signal(end)
+        process.communicate(timeout=60)
+        for _ in range(300):
+            if not processes_of_session(session):
+                break
+            time.sleep(0.1)
+        assert processes_of_session(session) == []
+    finally:
+        kill_session(session)
+
+
+def test_a_cluster_of_our_own_works_with_one_thread_each_and_leaves_nothing(monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{free_port()}")
+    # Not in the folder of the test, whose path is too long for sockets.
+    with tempfile.TemporaryDirectory(prefix="gr-") as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        with open_engine("ray:1") as engine:
+            assert list(Path(folder).glob("goldrank-*/session_latest"))
+            assert (engine.name, engine.workers) == ("ray:1", 1)
+            (pools,) = engine.map(threads, [0], what="counting", total=1)
+            assert pools
+            assert set(pools) == {1}
+        assert list(Path(folder).iterdir()) == []
+    with pytest.raises(GoldrankError, match="the engine ray:1 is closed"):
+        list(engine.map(square, range(3), what="squaring", total=3))
+
+
+def test_workers_of_a_cluster_that_was_there_use_one_thread_each(engine):
+    (pools,) = engine.map(threads, [0], what="counting", total=1)
+    assert set(pools) == {1}
+
+
+def test_auto_finds_the_cluster_of_this_machine(nodes, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", nodes.address)
+    with open_engine("auto") as engine:
+        assert sorted(engine.map(square, range(5), what="squaring", total=5)) == list(map(square, range(5)))
+
+
+def test_a_cluster_without_cpus_is_refused():
+    with ray_cluster(head_cpus=0, workers=0) as lone, pytest.raises(InputError, match="has no CPU to work with; join"):
+        open_engine(lone.address)
+
+
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_an_address_where_nothing_is_or_something_else_is_refused(scheme, monkeypatch):
+    port = free_port()
+    with pytest.raises(InputError, match=rf"^no Ray cluster answers at 127.0.0.1:{port}; start one"):
+        open_engine(f"{scheme}127.0.0.1:{port}")
+    monkeypatch.setattr(joining, "_JOINING", 4.0)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        with pytest.raises(InputError, match=rf"^the Ray cluster at 127.0.0.1:{port} could not be joined"):
+            open_engine(f"{scheme}127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["", "spark", "ray:", "ray:0", "ray:-1", "ray://", "ray://host", "host", "host:0", "host:70000", "me@host:1"],
+)
+def test_a_spec_that_names_no_engine_is_refused(spec):
+    with pytest.raises(InputError, match=r"^there is no engine '.*'; write local, ray, "):
+        open_engine(spec)
+
+
+def test_without_ray_the_message_says_what_to_install(monkeypatch):
+    assert open_engine("local") is None
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"^the engine 'ray:4' needs ray, .*pip install 'goldrank\[ray\]'$"):
+        open_engine("ray:4")
