@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -353,7 +353,7 @@ class Hits:
             full = self.depth >= size - self_dropped
             outside = ~self.found & full[self.query_index]
         else:
-            ids = corpus if isinstance(corpus, (set, frozenset, Mapping)) else set(corpus)
+            ids = corpus if isinstance(corpus, (Set, Mapping)) else set(corpus)
             size = len(ids)
             outside = np.fromiter((item not in ids for item in self.items), bool, len(self.items))
         if size < (deepest := int(self.depth.max(initial=0))):

@@ -24,6 +24,7 @@ from goldrank.tasks.masked.joining import join
 from goldrank.tasks.masked.levels import LEVELS, MaskedScores, Rules, score_predictions
 from goldrank.tasks.masked.predicting import Context, predict_all
 from goldrank.tasks.masked.predictors import Predictor, remarks_of
+from goldrank.tasks.sharding import Sharding
 
 if TYPE_CHECKING:
     import pyarrow
@@ -147,9 +148,10 @@ def scores_of(
     stored: StoredRun,
     rules: Rules = Rules(),  # noqa: B008 - frozen
     aliases: Mapping[str, Sequence[str]] | None = None,
+    sharding: Sharding | None = None,
 ) -> MaskedScores:
-    """A stored run scored anew under *rules*."""
-    return score_predictions(table_of(stored), rules, aliases=aliases)
+    """A stored run scored anew under *rules*, here or by a cluster."""
+    return score_predictions(table_of(stored), rules, aliases=aliases, sharding=sharding)
 
 
 def score_level(hits: Hits, metrics: Sequence[str], name: str, how: Bootstrap) -> Scores:

@@ -29,6 +29,7 @@ from goldrank.tasks.material import Material
 from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.models import Model
 from goldrank.tasks.settings import Settings
+from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
 
 OVERWRITE = {
@@ -114,18 +115,22 @@ def run_all(
     store: Store,
     measures: Measures = Measures(),  # noqa: B008 - frozen
     overwrite: str = "missing",
+    sharding: Sharding | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Iterator[Leaderboard | FigureBoard]:
     """Evaluate every model on every task, and give each task's leaderboard as soon as it is complete.
 
     Everything that can be wrong with models, tasks and settings is found before the first evaluation starts. What is
-    done is stored at once, so that a run that is killed goes on where it was.
+    done is stored at once, so that a run that is killed goes on where it was. With *sharding* a cluster encodes and
+    searches; the results, and the keys they are stored under, are the same.
     """
     if overwrite not in OVERWRITE:
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
-    loaded, materials = prepare(models, tasks, settings)
+    loaded, materials = prepare(models, tasks, settings, sharding)
     for material in materials:
         if isinstance(material, MeasuredMaterial):
+            if sharding is not None:
+                report(f"{material.task.name} gives figures, and is measured on this machine")
             yield measure_on(
                 material,
                 loaded,
@@ -142,7 +147,10 @@ def run_all(
 
 
 def prepare(
-    models: Sequence[Any], tasks: Sequence[str | Task | MeasuredTask], settings: Settings
+    models: Sequence[Any],
+    tasks: Sequence[str | Task | MeasuredTask],
+    settings: Settings,
+    sharding: Sharding | None = None,
 ) -> tuple[list[Model], list[Material | MeasuredMaterial]]:
     """Load all models and read all tasks."""
     if not models or not tasks:
@@ -155,14 +163,16 @@ def prepare(
     if len(set(specs)) != len(specs):
         twice = next(spec for spec in specs if specs.count(spec) > 1)
         raise InputError(f"the model {twice} is given twice", remedy="name each model once")
-    return loaded, [_material(find_task(task), loaded, settings) for task in tasks]
+    return loaded, [_material(find_task(task), loaded, settings, sharding) for task in tasks]
 
 
-def _material(task: Task | MeasuredTask, models: list[Model], settings: Settings) -> Material | MeasuredMaterial:
+def _material(
+    task: Task | MeasuredTask, models: list[Model], settings: Settings, sharding: Sharding | None
+) -> Material | MeasuredMaterial:
     if isinstance(task, MeasuredTask):
         refuse_without_vectors(models, task)
         return MeasuredMaterial.of(task, settings)
-    material = Material.of(task, settings)
+    material = replace(Material.of(task, settings), sharding=sharding)
     # Queries without a text are found out here, not after an hour of encoding.
     material.asked  # noqa: B018
     return material

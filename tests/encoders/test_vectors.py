@@ -1,11 +1,15 @@
 """Vectors made elsewhere, looked up by id or text."""
 
+import errno
 import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from goldrank.encoders import load
+from goldrank.encoders import keys, load
+from goldrank.encoders.keys import Keys
 from goldrank.errors import InputError
 
 IDS, TEXTS = ["d1", "d2", "d3"], ["a cat", "a dog", "a bird"]
@@ -92,3 +96,75 @@ def test_no_pickle_is_ever_loaded(tmp_path):
     (tmp_path / "v.ids").write_text("a\n")
     with pytest.raises(InputError, match="cannot be read"):
         load(f"vectors:{tmp_path / 'v.npy'}")
+
+
+texts = st.lists(st.text(st.characters(), max_size=3))
+
+
+@pytest.mark.parametrize("hashed", [hash, len, lambda key: 0])
+@given(held=texts, asked=texts)
+def test_keys_find_what_a_dict_does_whatever_their_hashes(hashed, held, asked):
+    first = {key: row for row, key in reversed(list(enumerate(held)))}
+    twice = next(((first[key], row) for row, key in enumerate(held) if first[key] != row), None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keys, "hash", hashed, raising=False)
+        made = Keys(held)
+        assert made.find([*asked, *held]).tolist() == [first.get(key, -1) for key in [*asked, *held]]
+        assert made.repeated() == twice
+    assert list(made) == held
+
+
+@pytest.mark.parametrize("listed", [b"d1\nd2\nd3\n", b"d1\nd2\nd3", b"\xef\xbb\xbfd1\r\nd2\r\nd3\r\n"])
+def test_ids_are_read_with_any_line_ends(listed, tmp_path):
+    np.save(tmp_path / "v.npy", ROWS)
+    (tmp_path / "v.ids").write_bytes(listed)
+    np.testing.assert_array_equal(load(f"vectors:{tmp_path / 'v.npy'}").encode_items(IDS[::-1]), ROWS[::-1])
+
+
+@pytest.mark.parametrize(
+    ("rows", "ids", "message"),
+    [
+        (ROWS, b"d1\nd2\nd2\n", "'d2' stands in rows 2 and 3"),
+        (ROWS, b"d1\nd2\n\xff\n", "cannot be read"),
+        (np.array([[1.0, 2.0], [3.0, np.nan], [np.inf, 6.0]]), b"a\nb\nc\n", "row 2 is not finite"),
+        (np.array([[1.0, 2.0], [3.0, 1e300]]), b"a\nb\n", "row 2 is not finite"),
+        (np.zeros((0, 4), np.float32), b"a\n", "of one length"),
+        (np.zeros(4, np.float32), b"a\n", "of one length"),
+        (np.array([["x", "y"]]), b"a\n", "of one length"),
+    ],
+)
+def test_a_bad_matrix_is_one_clear_sentence(rows, ids, message, tmp_path, monkeypatch):
+    monkeypatch.setattr("goldrank.encoders.vectors._BLOCK_ELEMENTS", 2)
+    np.save(tmp_path / "v.npy", rows)
+    (tmp_path / "v.ids").write_bytes(ids)
+    with pytest.raises(InputError, match=message):
+        load(f"vectors:{tmp_path / 'v.npy'}")
+
+
+@pytest.mark.parametrize("step", [1, 4, 1 << 20])
+@pytest.mark.parametrize("held", [0, 1 << 20])
+def test_copies_are_the_same_whatever_the_blocks_and_wherever_they_lie(step, held, tmp_path, monkeypatch):
+    monkeypatch.setattr("goldrank.encoders.vectors._BLOCK_ELEMENTS", step)
+    monkeypatch.setattr("goldrank.encoders.vectors._HELD_ELEMENTS", held)
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
+    encoder = load(f"vectors:{write('npy', tmp_path)}")
+    np.testing.assert_array_equal(encoder.encode_items(["d3", "d1", "d3"]), ROWS[[2, 0, 2]])
+    assert encoder.encode_items([]).shape == (0, 2)
+    assert not list((tmp_path / "cache").rglob("*"))
+
+
+def test_a_full_disk_is_one_clear_sentence(tmp_path, monkeypatch):
+    class Full:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("goldrank.encoders.vectors._HELD_ELEMENTS", 0)
+    monkeypatch.setattr("goldrank.encoders.vectors.TemporaryFile", lambda dir=None: Full())
+    with pytest.raises(InputError, match=r"another order .No space left on device.*set GOLDRANK_CACHE"):
+        load(f"vectors:{write('npy', tmp_path)}").encode_items(["d3", "d1"])

@@ -14,6 +14,7 @@ from goldrank.io.collections import Collection, Document, Documents
 from goldrank.tasks import Settings, Task, evaluate, find_task, task_of
 from goldrank.tasks.evaluation import inputs_of, prepared_model
 from goldrank.tasks.material import Material
+from goldrank.vectors.cache import EmbeddingCache
 
 
 def related(documents: dict[str, str], gold: dict[str, dict[str, float]]) -> Task:
@@ -71,9 +72,8 @@ def test_the_leaderboard_is_the_same_for_every_number_of_threads_and_size_of_par
     for threads, part, batch in ((1, 1 << 16, 1024), (2, 7, 3), (2, 1, 64)):
         monkeypatch.setattr("goldrank.index.exact.default_threads", lambda threads=threads: threads)
         monkeypatch.setattr("goldrank.tasks.material._BATCH", part)
-        monkeypatch.setattr(
-            "goldrank.vectors.cache.EmbeddingCache.__init__.__kwdefaults__", {"batch": batch, "unwritable": "error"}
-        )
+        defaults = EmbeddingCache.__init__.__kwdefaults__ | {"batch": batch}
+        monkeypatch.setattr("goldrank.vectors.cache.EmbeddingCache.__init__.__kwdefaults__", defaults)
         monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / f"{threads}-{part}"))
         made = evaluate(model, task)
         rankings.append((made.scores["ndcg@10"].values.tolist(), [list(made.run[q]) for q in made.run]))

@@ -338,3 +338,13 @@ def test_the_default_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     assert default_folder() == tmp_path / "local" / "goldrank" / "Cache" / "embeddings"
+
+
+def test_a_cache_that_keeps_nothing_batches_texts_as_ever_and_writes_nothing(folder, tmp_path):
+    texts = ["a", "bbb", "a", "cc", "dddd", "e"]
+    kept, forgetful = CountingEncoder(), CountingEncoder()
+    first = EmbeddingCache(folder, batch=2).encode(kept, texts, "item")
+    second = EmbeddingCache(tmp_path / "other", batch=2, keep=False).encode(forgetful, texts, "item")
+    np.testing.assert_array_equal(first, second)
+    assert forgetful.asked == kept.asked
+    assert not (tmp_path / "other").exists()

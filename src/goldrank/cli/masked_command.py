@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldrank.cli import options, stored
+from goldrank.cli.sharing import add_engine, sharing
 from goldrank.errors import InputError
 from goldrank.io.text import counts
 from goldrank.report.grids import Cell, Grid, render
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from goldrank.tasks.masked.checking import Report
     from goldrank.tasks.masked.chunks import Chunk
     from goldrank.tasks.masked.levels import MaskedScores, Rules
+    from goldrank.tasks.sharding import Sharding
 
 _EXAMPLES = """\
   goldrank masked predict persons -m names:majority retrieve:wordllama
@@ -30,6 +32,7 @@ _EXAMPLES = """\
   goldrank masked score masked-examples-retrieve-wordllama-3f2a --by length
   goldrank masked score KEY KEY --pool gold --matcher original
   goldrank masked score predictions.parquet --data examples.jsonl.xz
+  goldrank masked score predictions.parquet --engine ray
   goldrank masked match "John F. Kennedy" Kennedy "Robert Kennedy" "J. F. K."
 
 The word persons stands for thirty short built-in pages.
@@ -97,6 +100,7 @@ def _add_score(actions: Any) -> argparse.ArgumentParser:
     made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
     stored.add_store(made)
     options.add_statistics(made)
+    add_engine(made, shards=False)
     made.add_argument("--format", choices=options.FORMATS, default="table", help="output format (default table)")
     made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     return made
@@ -253,13 +257,14 @@ def _score(args: argparse.Namespace) -> int:
     if not 0 < args.alpha < 1:
         raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
     options.refuse_unwritable(args)
-    runs = _scored_runs(args)
+    with sharing(args.engine, args.work_folder) as sharding:
+        runs = _scored_runs(args, sharding)
     shown = show(runs, how, args.format, by=args.by, bins=args.bins, original=args.original, alpha=args.alpha)
     options.emit(shown, args)
     return 0
 
 
-def _scored_runs(args: argparse.Namespace) -> dict[str, MaskedScores]:
+def _scored_runs(args: argparse.Namespace, sharding: Sharding | None) -> dict[str, MaskedScores]:
     """The scores of stored runs and of files, by key or by the name of the file."""
     from goldrank.masked_runs import scores_of
     from goldrank.store import Store
@@ -272,9 +277,9 @@ def _scored_runs(args: argparse.Namespace) -> dict[str, MaskedScores]:
         raise InputError(f"of {', '.join(sorted(keys))} one is given twice", remedy="name each run once")
     labels = _labels([*kept.values()])
     return {
-        names[one] if one in names else labels[kept[one].key]: _scored_file(one, args, rules, aliases)
+        names[one] if one in names else labels[kept[one].key]: _scored_file(one, args, rules, aliases, sharding)
         if one in names
-        else scores_of(kept[one], rules, aliases)
+        else scores_of(kept[one], rules, aliases, sharding)
         for one in args.runs
     }
 
@@ -290,7 +295,11 @@ def _labels(runs: list[StoredRun]) -> dict[str, str]:
 
 
 def _scored_file(
-    path: str, args: argparse.Namespace, rules: Rules, aliases: dict[str, tuple[str, ...]]
+    path: str,
+    args: argparse.Namespace,
+    rules: Rules,
+    aliases: dict[str, tuple[str, ...]],
+    sharding: Sharding | None,
 ) -> MaskedScores:
     from goldrank.tasks.masked.built_in import examples_at
     from goldrank.tasks.masked.joining import join, masks_by_page
@@ -301,13 +310,13 @@ def _scored_file(
     remarks, notes = Remarks(), []
     if args.data is None:
         batches = prediction_batches(path, pad=args.pad, remarks=remarks)
-        scores = score_predictions(batches, rules, aliases=aliases)
+        scores = score_predictions(batches, rules, aliases=aliases, sharding=sharding)
     else:
         chunks = list(examples_at(args.data))
         guesses = read_predictions(path, pad=args.pad, remarks=remarks, pages=masks_by_page(chunks))
         table, joined = join(chunks, guesses)
         notes = joined.sentences()
-        scores = score_predictions(table, rules, aliases=aliases)
+        scores = score_predictions(table, rules, aliases=aliases, sharding=sharding)
     stored.print_notes([f"{path}: {note}".rstrip(".") for note in [*remarks.sentences(), *notes]])
     return scores
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from goldrank.cli import options
 from goldrank.cli.run_config import RunConfig, configured
+from goldrank.cli.sharing import add_engine, sharing
 from goldrank.errors import InputError
 from goldrank.measuring import FigureBoard, MeasuredMaterial
 from goldrank.metrics import CHOICES
@@ -28,6 +29,7 @@ _EXAMPLES = """\
   goldrank run -m wordllama -t wines --scoring sdr --profile sdr
   goldrank run -m wordllama -t wines --transform "center|abtt:2|normalize" --worst 5
   goldrank run -m bm25 -t questions --rerank overlap --rerank-depth 50
+  goldrank run -m st:BAAI/bge-base-en-v1.5 -t ./large-folder --engine ray://head:10001 --work-folder s3://bucket/work
   goldrank run --config run.toml --limit 100 --dry-run
 """
 
@@ -57,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
     _add_ranking(made)
     _add_texts(made)
+    add_engine(made)
     group = made.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
     for name, values in CHOICES.items():
         group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
@@ -114,19 +117,21 @@ def run(args: argparse.Namespace) -> int:
 
     store = Store.open(config.store)
     boards = []
-    for board in run_all(
-        config.models,
-        config.tasks,
-        config.settings,
-        store=store,
-        measures=config.measures,
-        overwrite=config.overwrite,
-        report=lambda line: print(f"goldrank: {line}", file=sys.stderr),
-    ):
-        boards.append(board)
-        if args.format == "table" and args.output is None:
-            # A table is shown as soon as its task is done; the next may take hours.
-            print(show_board(board, args.worst), end="\n\n", flush=True)
+    with sharing(config.engine, config.work_folder, config.shard_items) as sharding:
+        for board in run_all(
+            config.models,
+            config.tasks,
+            config.settings,
+            store=store,
+            measures=config.measures,
+            overwrite=config.overwrite,
+            sharding=sharding,
+            report=lambda line: print(f"goldrank: {line}", file=sys.stderr),
+        ):
+            boards.append(board)
+            if args.format == "table" and args.output is None:
+                # A table is shown as soon as its task is done; the next may take hours.
+                print(show_board(board, args.worst), end="\n\n", flush=True)
     if args.format == "json":
         options.emit(
             results.to_json({"store": store.where, "tasks": [board_json(b, args.worst) for b in boards]}), args

@@ -19,6 +19,7 @@ from goldrank.tasks.text_rule import TextRule
 
 _LISTS = ("models", "tasks", "metrics")
 _TEXT = ("parts", "separator", "sections", "words")
+_SHARING = ("engine", "work_folder", "shard_items")
 _TABLES = ("text", "query_text", "conventions")
 
 
@@ -32,6 +33,9 @@ class RunConfig:
     measures: Measures
     overwrite: str = "missing"
     store: str | None = None
+    engine: str = "local"
+    work_folder: str | None = None
+    shard_items: int | None = None
 
 
 @dataclass
@@ -59,7 +63,7 @@ _STATISTICS = {"level": 0.95, "resamples": 10_000, "interval": "bca", "alpha": 0
 def known_names() -> list[str]:
     """Every name that a run file may hold."""
     settings = [entry.name for entry in fields(Settings)]
-    return [*_LISTS, *settings, "profile", *_STATISTICS, "conventions", "overwrite", "store"]
+    return [*_LISTS, *settings, "profile", *_STATISTICS, "conventions", "overwrite", "store", *_SHARING]
 
 
 def configured(args: argparse.Namespace) -> RunConfig:
@@ -142,7 +146,17 @@ def _checked(given: _Given) -> RunConfig:
         _bootstrap(given, settings.seed),
         float(given.take("alpha", (int, float), _STATISTICS["alpha"])),
     )
-    return RunConfig(lists["models"], [*lists["tasks"]], settings, measures, overwrite, given.take("store", str, None))
+    return RunConfig(
+        lists["models"],
+        [*lists["tasks"]],
+        settings,
+        measures,
+        overwrite,
+        given.take("store", str, None),
+        given.take("engine", str, "local"),
+        given.take("work_folder", str, None),
+        given.take("shard_items", int, None),
+    )
 
 
 def _texts(given: _Given, name: str) -> list[str]:

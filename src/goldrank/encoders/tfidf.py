@@ -27,6 +27,8 @@ class Tfidf:
     The 2023 thesis' baseline is ``tfidf(smart=lfn, min_df=10, max_df=0.8)`` with cosine similarity.
     """
 
+    sparse = True
+
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         _, own = Options.take(spec, *OWN, without=(*UNUSED, "dim"))

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, one_of
+from goldrank.encoders.base import BatchEncoder, Dense, Options, Side, checked_texts, one_of
+from goldrank.encoders.keys import Keys
 from goldrank.encoders.provenance import require, stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
+from goldrank.io.files import cache_folder, reason_of
+from goldrank.progress import Progress
 
 _NAMES = {
     "id": ("id", "ids", "_id", "key"),
@@ -22,6 +27,9 @@ _NAMES = {
     "text": ("text", "texts"),
 }
 Table = dict[str, Any]
+# How many numbers are checked or copied at once, and how many copies are held in memory.
+_BLOCK_ELEMENTS = 1 << 22
+_HELD_ELEMENTS = 1 << 26
 
 
 class Vectors(BatchEncoder):
@@ -29,7 +37,8 @@ class Vectors(BatchEncoder):
 
     The file is one of
 
-    - ``.npy``, a matrix, with the ids one per line in ``ids=FILE`` (or beside it, with the suffix ``.ids``);
+    - ``.npy``, a matrix, with the ids one per line in ``ids=FILE`` (or beside it, with the suffix ``.ids``); it is
+      mapped, never read whole, so that it may be larger than memory;
     - ``.npz`` with the arrays ``ids`` and ``vectors``, perhaps ``texts``;
     - Parquet or JSONL with the columns ``id`` and ``vector`` (or ``embedding``), perhaps ``text``.
 
@@ -51,12 +60,9 @@ class Vectors(BatchEncoder):
                 f"the file has no {by}s", where=str(file), remedy=f"add a column {by!r}, or use by=id|text"
             )
         self._file, self.by, self._matrix = file, by, _matrix(table["vector"], file)
-        # Looking rows up needs no small batches.
-        self.texts_per_call = 1 << 16
-        self._row = _keys(table[by], by, file, len(self._matrix))
         self.width = int(self._matrix.shape[1])
-        lengths = np.linalg.norm(self._matrix, axis=1)
-        self.normalizes = bool(np.allclose(lengths[lengths > 0], 1.0, atol=1e-3))
+        self.normalizes = _refuse_not_finite(self._matrix, file)
+        self._keys = _keys(table[by], by, file, len(self._matrix))
         files = [file] if "ids" not in own else [file, Path(own["ids"]).expanduser()]
         self._stamp = " ".join(stamp(f) for f in files)
 
@@ -65,25 +71,94 @@ class Vectors(BatchEncoder):
         """A stamp of the files."""
         return self._stamp
 
+    def encode(self, texts: Sequence[str], side: Side) -> Dense:
+        """One row per key: of a mapped file the rows themselves where they lie in this order, else copies.
+
+        Copies that would take much memory lie in a file of their own, which goes when they are let go.
+        """
+        rows = self._find(checked_texts(texts))
+        if self._may_be_shown and len(rows) and (np.diff(rows) == 1).all():
+            return np.asarray(self._matrix[rows[0] : rows[-1] + 1])
+        width = self.options.dim or self.width or 0
+        return _stacked(self._copies(rows), (len(rows), width))
+
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """The rows of the keys."""
-        unknown = next((text for text in texts if text not in self._row), None)
-        if unknown is not None:
-            near = difflib.get_close_matches(unknown[:80], list(self._row)[:10_000], n=1)
+        return self._matrix[self._find(texts)]
+
+    @property
+    def _may_be_shown(self) -> bool:
+        """Whether rows can leave as they lie in the file: none can be written to, and none has to be changed."""
+        matrix = self._matrix
+        as_is = matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous
+        return isinstance(matrix, np.memmap) and as_is and self.options.dim is None
+
+    def _copies(self, rows: NDArray[np.int64]) -> Iterator[Dense]:
+        with Progress(f"encoding with {self.spec}", total=len(rows), unit="text") as progress:
+            for part in _blocks(len(rows), self._matrix.shape[1]):
+                chosen = rows[part]
+                yield self._checked(self._matrix[chosen], len(chosen))
+                progress.advance(len(chosen))
+
+    def _find(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The row of each key."""
+        rows = self._keys.find(texts)
+        if (rows < 0).any():
+            unknown = texts[int(np.argmax(rows < 0))]
+            near = difflib.get_close_matches(unknown[:80], list(islice(self._keys, 10_000)), n=1)
             raise InputError(
                 f"there is no vector for the {self.by} {shorten(unknown)}",
                 where=str(self._file),
                 remedy=(f"did you mean {shorten(near[0])}? " if near else "")
                 + f"the keys are the {self.by}s of its {len(self._matrix)} rows (by=id|text)",
             )
-        return self._matrix[[self._row[text] for text in texts]]
+        return rows
+
+
+def _stacked(parts: Iterable[Dense], shape: tuple[int, int]) -> Dense:
+    """The rows of all parts, in memory or, where they would take much of it, mapped from a file without a name."""
+    if shape[0] * shape[1] <= _HELD_ELEMENTS:
+        held = np.empty(shape, np.float32)
+        start = 0
+        for part in parts:
+            held[start : start + len(part)] = part
+            start += len(part)
+        return held
+    try:
+        with _unnamed_file() as file:
+            for part in parts:
+                file.write(np.ascontiguousarray(part, np.float32).data)
+            file.flush()
+            return np.asarray(np.memmap(file, np.float32, "r", shape=shape))
+    except OSError as error:
+        size = shape[0] * shape[1] * 4 / 2**30
+        raise InputError(
+            f"the vectors cannot be put into another order ({reason_of(error)}): {size:.1f} GB are needed for a while",
+            where=str(cache_folder()),
+            remedy="set GOLDRANK_CACHE to a folder with room, or write the vectors in the order of the items",
+        ) from None
+
+
+def _unnamed_file() -> IO[bytes]:
+    """A temporary file in the cache, which is on a disk where the system's own place may be in memory."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return TemporaryFile(dir=folder)
+    except OSError:
+        return TemporaryFile()
+
+
+def _blocks(rows: int, width: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_ELEMENTS // max(1, width))
+    return (slice(start, start + step) for start in range(0, rows, step))
 
 
 def _read(file: Path, ids: str | None) -> Table:
     suffix = file.suffix.lower()
     try:
         if suffix == ".npy":
-            return {"vector": np.load(file, allow_pickle=False), "id": _lines(file, ids)}
+            return {"vector": np.load(file, mmap_mode="r", allow_pickle=False), "id": _listed_keys(file, ids)}
         if suffix == ".npz":
             with np.load(file, allow_pickle=False) as arrays:
                 return _named({name: arrays[name] for name in arrays.files}, file)
@@ -105,13 +180,14 @@ def _read(file: Path, ids: str | None) -> Table:
     )
 
 
-def _lines(file: Path, ids: str | None) -> list[str]:
+def _listed_keys(file: Path, ids: str | None) -> Keys:
     listed = Path(ids).expanduser() if ids else file.with_suffix(".ids")
     if not listed.is_file():
         raise InputError(
             "there are no ids for the rows", where=str(file), remedy=f"write one per line to {listed}, or ids=FILE"
         )
-    return listed.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+    with listed.open(encoding="utf-8-sig") as lines:
+        return Keys(line.removesuffix("\n") for line in lines)
 
 
 def _jsonl(file: Path) -> Table:
@@ -147,32 +223,49 @@ def _named(columns: Table, file: Path) -> Table:
     return found
 
 
-def _matrix(values: Any, file: Path) -> NDArray[np.float32]:
+def _matrix(values: Any, file: Path) -> NDArray[Any]:
+    """The vectors, those of a mapped file as they lie there."""
+    mapped = isinstance(values, np.memmap) and values.dtype.kind in "fiu"
     try:
-        matrix = np.asarray(values, np.float32)
+        matrix = values if mapped else np.asarray(values, np.float32)
     except (TypeError, ValueError):
         matrix = np.empty(0, np.float32)
     if matrix.ndim != 2 or not matrix.size:
         raise InputError(
             "the vectors are not rows of numbers of one length", where=str(file), remedy="repair the ragged rows"
         )
-    if not np.isfinite(matrix).all():
-        row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-        raise InputError(f"the vector of row {row + 1} is not finite", where=str(file), remedy="drop the row")
-    return matrix
+    checked: NDArray[Any] = matrix
+    return checked
 
 
-def _keys(values: Sequence[Any], by: str, file: Path, rows: int) -> dict[str, int]:
-    keys = [str(value) for value in values]
+def _refuse_not_finite(matrix: NDArray[Any], file: Path) -> bool:
+    """Whether all rows have length 1 or 0; one that is not finite is refused."""
+    unit = True
+    for part in _blocks(*matrix.shape):
+        with np.errstate(over="ignore"):
+            rows = np.asarray(matrix[part], np.float32)
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            row = part.start + int(finite.argmin())
+            raise InputError(f"the vector of row {row + 1} is not finite", where=str(file), remedy="drop the row")
+        if unit:
+            lengths = np.linalg.norm(rows, axis=1)
+            unit = bool(np.allclose(lengths[lengths > 0], 1.0, atol=1e-3))
+    return unit
+
+
+def _keys(values: Any, by: str, file: Path, rows: int) -> Keys:
+    keys = values if isinstance(values, Keys) else Keys(map(str, values))
     if len(keys) != rows:
         raise InputError(
             f"there are {len(keys)} {by}s for {rows} vectors", where=str(file), remedy=f"give one {by} per row"
         )
-    row: dict[str, int] = {}
-    for at, key in enumerate(keys):
-        # Two items may well have the same text and then share a vector; two ids may not.
-        if row.setdefault(key, at) != at and by == "id":
-            raise InputError(
-                f"the id {shorten(key)} stands in rows {row[key] + 1} and {at + 1}", where=str(file), remedy="keep one"
-            )
-    return row
+    # Two items may well have the same text and then share a vector; two ids may not.
+    if by == "id" and (twice := keys.repeated()) is not None:
+        first, second = twice
+        raise InputError(
+            f"the id {shorten(keys[first])} stands in rows {first + 1} and {second + 1}",
+            where=str(file),
+            remedy="keep one",
+        )
+    return keys

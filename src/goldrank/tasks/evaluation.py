@@ -9,13 +9,12 @@ from typing import Any
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Gold, Hits, Run
-from goldrank.io.checkpoints import Checkpoint
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, Metrics, Scores, agree, find_hits, score, score_hits
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.material import Material
+from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
-from goldrank.tasks.models import Model, load_model, with_reranking
+from goldrank.tasks.models import Model, Removable, load_model, with_reranking
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
 
@@ -37,7 +36,7 @@ class Evaluation:
     """Hits over all items where the rankings are only their top."""
     seconds: float
     remarks: tuple[str, ...] = ()
-    checkpoints: tuple[Checkpoint, ...] = ()
+    checkpoints: tuple[Removable, ...] = ()
     """What was kept on the way; `forget_the_way` removes it."""
 
     def forget_the_way(self) -> None:
@@ -55,10 +54,10 @@ class Evaluation:
         """What is right."""
         return self.material.gold
 
-    @cached_property
-    def corpus(self) -> frozenset[str]:
+    @property
+    def corpus(self) -> Corpus:
         """The ids of all items."""
-        return frozenset(self.material.item_ids)
+        return self.material.corpus
 
     @cached_property
     def hits(self) -> Hits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +12,34 @@ from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.collections import Collection, Document
 from goldrank.tasks.settings import Settings
+from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
 from goldrank.tasks.text_rule import TextRule
 
 _BATCH = 1 << 16
+
+
+class Corpus(Set[str]):
+    """The ids of all items, without a table of them: what will be asked for is looked up once, in one pass.
+
+    >>> corpus = Corpus(["a", "b", "c"], expected=["b", "x"])
+    >>> [name in corpus for name in ("b", "x", "c", "y")], len(corpus)
+    ([True, False, True, False], 3)
+    """
+
+    def __init__(self, ids: list[str], expected: Iterable[str]) -> None:
+        self._ids = ids
+        self._expected = frozenset(expected)
+        self._there = self._expected.intersection(ids)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._there if name in self._expected else name in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
 
 
 @dataclass(frozen=True)
@@ -29,6 +53,8 @@ class Material:
     collection: Collection
     gold: Gold
     settings: Settings
+    sharding: Sharding | None = None
+    """Who encodes and searches where it is not this process; no part of what decides a result."""
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> Material:
@@ -49,6 +75,11 @@ class Material:
     def item_ids(self) -> list[str]:
         """The ids of all items, in order."""
         return self.collection.items.ids
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The ids of all items as a set, which mostly the gold is looked up in."""
+        return Corpus(self.item_ids, self.gold.columns.items)
 
     @property
     def text_rule(self) -> TextRule:
@@ -127,8 +158,10 @@ class Material:
     @cached_property
     def empty_texts(self) -> tuple[int, int]:
         """How many items and how many asked queries have an empty text."""
-        items = sum(not text.strip() for batch in self.item_batches() for text in batch)
-        return items, sum(not text.strip() for text in self.query_texts)
+        # One at a time: a batch of long texts would take more memory than all ids.
+        held = self.__dict__.get("item_texts")
+        texts = held if held is not None else map(self.text_rule.text, self.collection.items)
+        return sum(not text.strip() for text in texts), sum(not text.strip() for text in self.query_texts)
 
     def inputs(self) -> dict[str, object]:
         """What of the data decides a result."""

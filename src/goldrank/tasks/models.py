@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,13 @@ from goldrank.tasks.material import Material
 from goldrank.tasks.vector_ranking import best_of, rank_by_vectors
 
 
+class Removable(Protocol):
+    """Something that was kept on the way."""
+
+    def remove(self) -> None:
+        """Remove it."""
+
+
 @dataclass(frozen=True)
 class Ranked:
     """What a model made of a task."""
@@ -30,7 +37,7 @@ class Ranked:
     hits: Hits | None = None
     """Where gold was counted over all items and the run holds only the top of them."""
     remarks: tuple[str, ...] = ()
-    checkpoints: tuple[Checkpoint, ...] = ()
+    checkpoints: tuple[Removable, ...] = ()
     """What was kept on the way, to be removed once the result is safe."""
 
 
@@ -69,6 +76,11 @@ def load_model(model: Any) -> Model:
         return Model(spec, loaded.identity, lambda material: _rank_by_search(loaded, material))
 
     def rank(material: Material) -> Ranked:
+        if material.sharding is not None:
+            from goldrank.tasks.sharded_ranking import rank_in_shards
+
+            run, hits, remarks, jobs = rank_in_shards(loaded, material, material.sharding)
+            return Ranked(run, hits, tuple(remarks), jobs)
         run, hits, remarks = rank_by_vectors(loaded, material)
         return Ranked(run, hits, tuple(remarks))
 
@@ -133,8 +145,11 @@ def _rank_by_search(searcher: Searcher, material: Material) -> Ranked:
     checkpoint = _checkpoint(f"search {searcher.identity}", material)
     run = search_resuming(searcher, material.query_ids, material.query_texts, material.depth, checkpoint)
     unknown = getattr(searcher, "unknown", ())
-    remarks = (f"{len(unknown)} ranked ids are no items, and keep their ranks",) if unknown else ()
-    return Ranked(run, None, remarks, (checkpoint,))
+    remarks = [f"{len(unknown)} ranked ids are no items, and keep their ranks"] if unknown else []
+    if material.sharding is not None:
+        engine = material.sharding.engine.name
+        remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to share out")
+    return Ranked(run, None, tuple(remarks), (checkpoint,))
 
 
 def _checkpoint(name: str, material: Material) -> Checkpoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from goldrank.hits import OWN, Gold, Hits
 from goldrank.index.exact import ExactIndex
 from goldrank.index.exact_signs import difference_signs
+from goldrank.vectors.similarity import normalised
 
 _AT_ONCE = 1 << 11
 
@@ -18,7 +19,7 @@ _AT_ONCE = 1 << 11
 def hits_beside_own(index: ExactIndex, items: Any, queries: Any, query_ids: Sequence[str], gold: Gold) -> Hits:
     """Hits without the query's own entry among the rivals, knowing where it stands; ranked itself where it is gold.
 
-    *items* are the vectors that the index holds: comparing the entry with each gold item spares counting twice.
+    *items* are the vectors that the index was given: comparing the entry with each gold item spares counting twice.
     """
     without = index.exact_hits(queries, gold, query_ids, exclude_self=True)
     if hasattr(items, "tocsr"):
@@ -26,7 +27,7 @@ def hits_beside_own(index: ExactIndex, items: Any, queries: Any, query_ids: Sequ
     is_own = without.is_own
     if is_own.any():
         without = _with_own_ranked(without, index.exact_hits(queries, _gold_of(without, is_own), query_ids))
-    row = {name: number for number, name in enumerate(index.ids)}
+    row = rows_by_name([*without.queries, *without.items], index.ids)
     asked = {name: number for number, name in enumerate(query_ids)}
     query_row = np.array([asked.get(name, -1) for name in without.queries], np.int64)[without.query_index]
     own_row = np.array([row.get(name, -1) for name in without.queries], np.int64)[without.query_index]
@@ -40,10 +41,18 @@ def hits_beside_own(index: ExactIndex, items: Any, queries: Any, query_ids: Sequ
             np.asarray(vectors[rows[at]], dtype)
             for vectors, rows in ((queries, query_row), (items, own_row), (items, item_row))
         )
+        if index.similarity == "cosine":
+            asking, entries, right = normalised(asking), normalised(entries), normalised(right)
         signs = _signs(asking, entries, right, squared=index.similarity == "l2")
         tied = np.where(own_row[at] < item_row[at], OWN["tied before"], OWN["tied after"])
         own[at] = np.where(signs > 0, OWN["above"], np.where(signs == 0, tied, OWN["below"]))
     return replace(without, own=own)
+
+
+def rows_by_name(names: Iterable[str], ids: Sequence[str]) -> dict[str, int]:
+    """The row of each name that is one of the ids; a table of the names alone, which may be few among millions."""
+    wanted = set(names)
+    return {name: row for row, name in enumerate(ids) if name in wanted}
 
 
 def _signs(asking: Any, entries: Any, right: Any, *, squared: bool) -> Any:

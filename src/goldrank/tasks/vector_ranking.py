@@ -12,15 +12,15 @@ import numpy as np
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.errors import InputError
 from goldrank.hits import Hits, Run
-from goldrank.index.base import build, checked_similarity
-from goldrank.index.exact import exact_index
+from goldrank.index.base import Similarity, build, checked_similarity
+from goldrank.index.exact import ExactIndex, exact_index
 from goldrank.index.exact_vectors import default_threads, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import agree, find_hits
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
-from goldrank.tasks.own_entries import hits_beside_own
+from goldrank.tasks.own_entries import hits_beside_own, rows_by_name
 from goldrank.tasks.vocabulary import Vocabulary, with_mean
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
@@ -29,6 +29,8 @@ from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
 # for those who look.
 MOST_RESULTS = 20_000_000
 _TOP = 1000
+EXACT = ("exact", "cuda")
+"""The indexes that count gold over all items, and do not only find what is near."""
 _NORMALISED_AT_ONCE = 1 << 12
 
 
@@ -42,10 +44,10 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | N
     batches = [material.item_ids] if by_id else material.item_batches()
     items = _stacked((encode(batch, "item") for batch in batches), len(material.item_ids))
     if material.asks_with_items:
-        queries = items[_rows_of(material.query_ids, material.item_ids)]
+        queries = items[rows_of(material.query_ids, material.item_ids)]
     else:
-        queries = encode(material.query_ids if by_id else material.query_texts, _query_side(material))
-    sides = _Sides(items, material.item_ids, queries, material.query_ids)
+        queries = encoded_queries(encode, material)
+    sides = Sides(items, material.item_ids, queries, material.query_ids)
     if vocabulary is not None:
         sides = sides.only(vocabulary)
         if not len(sides.item_ids) or not len(sides.query_ids):
@@ -56,7 +58,7 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | N
 
 
 @dataclass(frozen=True, eq=False)
-class _Sides:
+class Sides:
     """The vectors of items and queries with their ids."""
 
     items: Any
@@ -64,15 +66,21 @@ class _Sides:
     queries: Any
     query_ids: list[str]
 
-    def only(self, vocabulary: Vocabulary) -> _Sides:
+    def only(self, vocabulary: Vocabulary) -> Sides:
         """Those of which the model knows a word."""
         items, queries = np.flatnonzero(vocabulary.items), np.flatnonzero(vocabulary.queries)
         item_ids = [self.item_ids[row] for row in items.tolist()]
-        return _Sides(self.items[items], item_ids, self.queries[queries], [self.query_ids[row] for row in queries])
+        return Sides(self.items[items], item_ids, self.queries[queries], [self.query_ids[row] for row in queries])
 
-    def changed(self, change: Callable[[Any], Any]) -> _Sides:
+    def changed(self, change: Callable[[Any], Any]) -> Sides:
         """The same with other vectors."""
         return replace(self, items=change(self.items), queries=change(self.queries))
+
+
+def encoded_queries(encode: Encoding, material: Material) -> Any:
+    """The vectors of the queries that are asked."""
+    by_id = getattr(encode.encoder, "by", None) == "id"
+    return encode(material.query_ids if by_id else material.query_texts, _query_side(material))
 
 
 def _query_side(material: Material) -> Side:
@@ -99,13 +107,13 @@ def _stacked(parts: Iterable[Any], count: int) -> Any:
 
 
 def _transformed(
-    sides: _Sides, vocabulary: Vocabulary | None, encode: Encoding, material: Material
-) -> tuple[_Sides, list[str]]:
+    sides: Sides, vocabulary: Vocabulary | None, encode: Encoding, material: Material
+) -> tuple[Sides, list[str]]:
     pipeline = Pipeline.parse(material.settings.transform)
     learnt_from, remarks = sides.items, []
     if pipeline.steps:
         if pipeline.learns:
-            learnt_from = _fitting_rows(sides, encode, material)
+            learnt_from = fitting_rows(sides, encode, material)
             pipeline.fit(learnt_from)
         sides, remarks = sides.changed(pipeline.apply), list(pipeline.notes)
         learnt_from = pipeline.apply(learnt_from)
@@ -117,11 +125,11 @@ def _transformed(
                 with_mean(vectors, known, mean)
                 for vectors, known in ((sides.items, vocabulary.items), (sides.queries, vocabulary.queries))
             )
-            sides = _Sides(items, material.item_ids, queries, material.query_ids)
+            sides = Sides(items, material.item_ids, queries, material.query_ids)
     return sides, remarks
 
 
-def _fitting_rows(sides: _Sides, encode: Encoding, material: Material) -> Any:
+def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
     """What a transform learns from; never the queries unless that is asked for by name."""
     policy = material.settings.fit_on
     if policy not in FIT_ON:
@@ -143,34 +151,57 @@ def _fitting_rows(sides: _Sides, encode: Encoding, material: Material) -> Any:
 
 def _nothing_known(vocabulary: Vocabulary, material: Material) -> tuple[Run, Hits | None, list[str]]:
     run = Run.view({query: {} for query in material.query_ids})
-    hits = run.hits(material.gold, drop_self=material.collection.related, corpus=frozenset(material.item_ids))
+    hits = run.hits(material.gold, drop_self=material.collection.related, corpus=material.corpus)
     # Their own entries are no rivals here either, which says how many stand before what comes last.
     hits = replace(hits, dropped_self=len(material.query_ids) if material.collection.related else 0)
     return run, vocabulary.settle(material, hits), [vocabulary.remark(material)]
 
 
 def _searched(
-    sides: _Sides, vocabulary: Vocabulary | None, material: Material, *, owned: bool
+    sides: Sides, vocabulary: Vocabulary | None, material: Material, *, owned: bool
 ) -> tuple[Run, Hits | None]:
-    settings, depth, ids = material.settings, material.depth, sides.query_ids
+    settings, ids = material.settings, sides.query_ids
     left_out = vocabulary if vocabulary is not None and vocabulary.leaves_out else None
     similarity = checked_similarity(settings.similarity)
-    if settings.index != "exact":
+    if settings.index not in EXACT:
         index = build(settings.index, sides.items, sides.item_ids, similarity)
-        run = index.top_k(sides.queries, min(depth, len(sides.item_ids)), query_ids=ids)
+        run = index.top_k(sides.queries, min(material.depth, len(sides.item_ids)), query_ids=ids)
         return run, _of_known(left_out, material, run)
     items, queries = sides.items, sides.queries
-    if similarity == "cosine" and not hasattr(items, "tocsr"):
-        # Once, and not for every block of queries anew; the products are the same.
+    if similarity == "cosine" and not hasattr(items, "tocsr") and not is_mapped(items):
+        # Once, and not for every block of queries anew; the products are the same. What is mapped stays where it is,
+        # because it may be larger than memory: the index normalises each block as it reads it.
         items, similarity = _unit_rows(items, owned), "dot"
         again = material.asks_with_items
-        queries = items[_rows_of(ids, sides.item_ids)] if again else normalised(queries)
-    exact = exact_index(items, sides.item_ids, similarity)
+        queries = items[rows_of(ids, sides.item_ids)] if again else normalised(queries)
+    exact = _exact(settings.index, items, sides.item_ids, similarity)
+    return ranked(exact, Sides(items, sides.item_ids, queries, ids), left_out, material)
+
+
+def _exact(spec: str, items: Any, ids: list[str], similarity: Similarity) -> ExactIndex:
+    """The index that counts exactly, on the processor or on a GPU."""
+    if spec == "exact":
+        return exact_index(items, ids, similarity)
+    made = build(spec, items, ids, similarity)
+    assert isinstance(made, ExactIndex)
+    return made
+
+
+def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, material: Material) -> tuple[Run, Hits | None]:
+    """The rankings as deep as is asked for; beyond what can be kept, the gold is counted and the top there on demand.
+
+    Args:
+        exact: an index over the items, which ranks exactly.
+        sides: the vectors that it was given, and the queries.
+        left_out: which texts the model does not know, where those are left out of the ranking.
+        material: what is ranked and what for.
+    """
+    depth, queries, ids = material.depth, sides.queries, sides.query_ids
     if material.task.kind != "evalrank" and depth * len(ids) <= MOST_RESULTS:
         run = exact.top_k(queries, depth, query_ids=ids)
         return run, _of_known(left_out, material, run)
     if material.collection.related:
-        hits = hits_beside_own(exact, items, queries, ids, material.gold)
+        hits = hits_beside_own(exact, sides.items, queries, ids, material.gold)
     else:
         hits = exact.exact_hits(queries, material.gold, query_ids=ids)
     run = Run.later(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
@@ -182,13 +213,20 @@ def _of_known(left_out: Vocabulary | None, material: Material, run: Run) -> Hits
     if left_out is None or left_out.policy == "miss":
         return None
     conventions = agree(find_profile("standard"), material.task.conventions)
-    return left_out.settle(material, find_hits(material.gold, run, conventions, frozenset(material.item_ids)))
+    return left_out.settle(material, find_hits(material.gold, run, conventions, material.corpus))
 
 
-def _rows_of(names: list[str], ids: list[str]) -> Any:
+def rows_of(names: list[str], ids: list[str]) -> Any:
     """Where each of the names stands among the ids."""
-    row = {name: number for number, name in enumerate(ids)}
+    row = rows_by_name(names, ids)
     return np.array([row[name] for name in names], np.int64)
+
+
+def is_mapped(vectors: Any) -> bool:
+    """Whether the numbers lie in a file and not in memory."""
+    while vectors is not None and not isinstance(vectors, np.memmap):
+        vectors = getattr(vectors, "base", None)
+    return vectors is not None
 
 
 def _unit_rows(vectors: Any, owned: bool) -> Any:

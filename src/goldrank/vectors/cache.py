@@ -71,9 +71,13 @@ class EmbeddingCache:
         batch: texts encoded and written at a time.
         unwritable: ``error``, or ``ignore`` to go on without keeping anything where the folder cannot be written to;
             `problem` then says why.
+        keep: with False nothing is looked up or kept, for those who keep the vectors themselves: texts are batched as
+            ever, and a model that pads its batches gives the same bits.
     """
 
-    def __init__(self, folder: PathLike | None = None, *, batch: int = 1024, unwritable: str = "error") -> None:
+    def __init__(
+        self, folder: PathLike | None = None, *, batch: int = 1024, unwritable: str = "error", keep: bool = True
+    ) -> None:
         if unwritable not in ("error", "ignore"):
             raise InputError(f"unwritable={unwritable!r} is not known", remedy="choose error or ignore")
         if batch < 1:
@@ -83,7 +87,7 @@ class EmbeddingCache:
         self.counts = CacheCounts()
         self.problem: str | None = None
         """Why nothing is being kept, with unwritable="ignore"."""
-        self._ignores = unwritable == "ignore"
+        self._ignores, self._keeps = unwritable == "ignore", keep
         self._shards: dict[Path, ShardFolder] = {}
 
     def encode(self, encoder: Encoder, texts: Sequence[str], side: Side) -> Vectors:
@@ -95,10 +99,11 @@ class EmbeddingCache:
         place = _Place.of(self.folder, encoder, side)
         shards = self._shards.setdefault(place.folder, ShardFolder(place.folder))
         hashes = _hash_all(texts)
-        vectors, held = shards.gather(hashes)
+        vectors, held = shards.gather(hashes) if self._keeps else (None, np.zeros(len(hashes), bool))
         self.counts.set_aside = sum(folder.set_aside for folder in self._shards.values())
         self.counts.found += int(held.sum())
-        place.touch()
+        if self._keeps:
+            place.touch()
         if held.all():
             return np.empty((0, 0), np.float32) if vectors is None else vectors
         missing = np.flatnonzero(~held)
@@ -113,9 +118,7 @@ class EmbeddingCache:
             vectors[rows] = checked
             self.counts.encoded += len(rows)
             self._keep(place, shards, hashes[rows], checked)
-        self._merge(shards, _MERGE_AFTERWARDS)
-        with suppress(OSError):
-            shards.remove_stale()
+        self._tidy(shards)
         assert vectors is not None
         vectors[missing] = vectors[firsts[which.ravel()]]
         return vectors
@@ -132,7 +135,7 @@ class EmbeddingCache:
                 progress.advance(len(rows))
 
     def _keep(self, place: _Place, shards: ShardFolder, hashes: Hashes, rows: Floats) -> None:
-        if self.problem is not None:
+        if self.problem is not None or not self._keeps:
             return
         try:
             try:
@@ -147,6 +150,12 @@ class EmbeddingCache:
                 raise
             self.problem = str(error)
         self._merge(shards, _MERGE_WHILE_ENCODING)
+
+    def _tidy(self, shards: ShardFolder) -> None:
+        if self._keeps:
+            self._merge(shards, _MERGE_AFTERWARDS)
+            with suppress(OSError):
+                shards.remove_stale()
 
     def _merge(self, shards: ShardFolder, more_than: int) -> None:
         # All vectors are on disk already: if there is no room to put them together, nothing is lost.

@@ -7,9 +7,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from goldrank.engines.here import Here
 from goldrank.errors import InputError
 from goldrank.tasks.masked import page_scoring, streaming
 from goldrank.tasks.masked.levels import LEVELS, Rules, score_predictions
+from goldrank.tasks.sharding import Sharding
 
 PERSONS = ("Ada Lovelace", "Alan Turing", "Grace Hopper", "Zoë Müller", "Jean-Paul Sartre", "Siyaka")
 GUESSES = (
@@ -150,6 +152,26 @@ def test_columns_that_only_describe_may_be_missing():
     assert scores.counts.absent == 0
     assert set(scores.examples["length"].tolist()) == {-1}
     assert set(scores.examples["type"].tolist()) == {None}
+
+
+class LastFirst(Here):
+    """Parts come in another order than they were asked for."""
+
+    def map(self, work, tasks, *, what, total):
+        yield from map(work, [*tasks][::-1])
+
+
+def test_page_shards_scored_by_an_engine_change_nothing_and_leave_nothing_behind(tmp_path):
+    table = predictions()
+    sharding = Sharding(LastFirst(), str(tmp_path / "work"))
+    assert_same(score_predictions(table), score_predictions(shuffled(table, 5), sharding=sharding))
+    assert not list((tmp_path / "work").iterdir())
+
+
+def test_page_shards_need_a_folder_that_can_be_mounted(tmp_path):
+    sharding = Sharding(Here(), f"s3://bucket{tmp_path}")
+    with pytest.raises(InputError, match="give --work-folder a path"):
+        score_predictions(predictions(), sharding=sharding)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

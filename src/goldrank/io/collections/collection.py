@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
+
+import numpy as np
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns
+from goldrank.io.files import PathLike
 
 Section = tuple[str, str]
 
@@ -49,6 +53,7 @@ class Documents:
     Args:
         rows: the documents, or a function that starts reading them from the beginning.
         source: where they come from, for messages.
+        files: the files that hold just these documents in this order, where that is so.
 
     Documents that are streamed are never held together: what is kept of them is their ids.
 
@@ -57,9 +62,15 @@ class Documents:
     (['one', 'two'], ['a', 'b'])
     """
 
-    def __init__(self, rows: Sequence[Document] | Callable[[], Iterable[Document]], source: str) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Document] | Callable[[], Iterable[Document]],
+        source: str,
+        files: Sequence[PathLike] = (),
+    ) -> None:
         self._rows = rows
         self.source = source
+        self.files = tuple(str(Path(file).absolute()) for file in files)
 
     @property
     def streamed(self) -> bool:
@@ -75,8 +86,8 @@ class Documents:
     @cached_property
     def ids(self) -> list[str]:
         """All ids, each of which is there once."""
-        ids = [document.id for document in self]
-        if len(set(ids)) != len(ids):
+        ids = self._read_through[0]
+        if not _all_differ(ids):
             seen: set[str] = set()
             twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
             raise InputError(f"the id {shorten(twice)} is given twice", where=self.source, remedy="make ids unique")
@@ -91,15 +102,29 @@ class Documents:
     @cached_property
     def checksum(self) -> str:
         """A digest of ids, titles, headings and texts in order."""
+        return self._read_through[1]
+
+    @cached_property
+    def _read_through(self) -> tuple[list[str], str]:
+        """Ids and digest, from one pass: to read millions of documents takes minutes."""
+        ids: list[str] = []
         digest = hashlib.sha256()
         for document in self:
+            ids.append(document.id)
             parts = [document.id, document.title, *(part for section in document.sections for part in section)]
             for part in parts:
                 encoded = part.encode("utf-8", "surrogatepass")
                 digest.update(len(encoded).to_bytes(8, "little"))
                 digest.update(encoded)
             digest.update(b"\xff")
-        return digest.hexdigest()[:16]
+        return ids, digest.hexdigest()[:16]
+
+
+def _all_differ(ids: list[str]) -> bool:
+    """Whether no id is there twice; a set of millions is made only where two hashes are equal."""
+    hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
+    hashes.sort()
+    return not (hashes[1:] == hashes[:-1]).any() or len(set(ids)) == len(ids)
 
 
 @dataclass(frozen=True, eq=False)

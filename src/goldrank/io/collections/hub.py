@@ -137,7 +137,7 @@ def _joined(files: Sequence[Path], source: str) -> Documents:
             first[made.id] = place
             yield made
 
-    return Documents(rows, source)
+    return Documents(rows, source, files)
 
 
 def _gold(files: Sequence[Path], source: str) -> Columns:

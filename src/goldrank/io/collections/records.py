@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.collections.collection import Document, Documents, Section
-from goldrank.io.collections.streams import head, lines, unpacked_size
+from goldrank.io.collections.streams import Source, head, lines, opened, pieces, unpacked_size
 from goldrank.io.files import is_parquet, read_bytes
 from goldrank.io.jsonio import decode
 from goldrank.io.names import listing, normal
@@ -21,8 +23,8 @@ Placed = tuple[str, Record]
 _SECTIONS_REMEDY = 'write [["heading", "text"], …]'
 
 
-def read_records(path: Path) -> Iterator[Placed]:
-    """Every record of a file with its place; JSON Lines are read a line at a time, anything else whole."""
+def read_records(path: Source) -> Iterator[Placed]:
+    """Every record of a file with its place; JSON Lines and Parquet are read as they come, anything else whole."""
     start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
     if is_parquet(start):
         yield from _parquet_records(path)
@@ -41,8 +43,9 @@ def _is_spread(start: bytes) -> bool:
     return bool(end) and first[:1] == b"{" and not first.rstrip().endswith(b"}")
 
 
-def _json_records(path: Path) -> Iterator[Placed]:
-    content = decode(read_bytes(path).decode(), str(path), first_line=1)
+def _json_records(path: Source) -> Iterator[Placed]:
+    data = read_bytes(path) if isinstance(path, Path) else b"".join(pieces(path))
+    content = decode(data.decode(), str(path), first_line=1)
     if isinstance(content, dict) and not layout(tuple(content))[0]:
         content = [
             {"id": key, **({"text": value} if isinstance(value, str) else _record(value, f"{path}: {shorten(key)}"))}
@@ -58,16 +61,22 @@ def _record(value: object, place: str) -> Record:
     return value
 
 
-def _parquet_records(path: Path) -> Iterator[Placed]:
+def _parquet_records(path: Source) -> Iterator[Placed]:
+    with parquet_file(path) as file:
+        number = 0
+        for batch in file.iter_batches(1024):
+            for record in batch.to_pylist():
+                number += 1
+                yield f"{path}: row {number}", record
+
+
+@contextmanager
+def parquet_file(path: Source) -> Iterator[Any]:
+    """A Parquet file, opened; what is wrong with it is said of *path*."""
     pyarrow, parquet = load_pyarrow()
     try:
-        with path.open("rb") as stream:
-            batches = parquet.ParquetFile(stream).iter_batches(1024)
-            number = 0
-            for batch in batches:
-                for record in batch.to_pylist():
-                    number += 1
-                    yield f"{path}: row {number}", record
+        with opened(path) as stream:
+            yield parquet.ParquetFile(stream)
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")[:120]
         raise InputError(
@@ -184,5 +193,5 @@ def read_documents(path: Path, *, stream_from: int | None = None) -> Documents:
     """The documents of a file: in memory, or streamed where it holds more than *stream_from* bytes."""
     rows = RecordFile(path)
     if stream_from is not None and unpacked_size(path) > stream_from:
-        return Documents(rows, str(path))
-    return Documents(list(rows()), str(path))
+        return Documents(rows, str(path), [path])
+    return Documents(list(rows()), str(path), [path])

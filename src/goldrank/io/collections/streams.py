@@ -12,12 +12,24 @@ from typing import Any, BinaryIO, cast
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import COMPRESSIONS, compression_of, load_zstandard, reason_of, without_mark
 
+Source = Path | str
+"""A file of this machine, or the address of one anywhere."""
+
 _PIECE = 1 << 18
 # Small, because a packed piece may unfold to a thousand times its size.
 _PACKED_PIECE = 1 << 12
 
 
-def head(path: Path, size: int = 4096) -> bytes:
+def opened(path: Source) -> BinaryIO:
+    """The file, to be read from its beginning."""
+    if isinstance(path, Path):
+        return path.open("rb")
+    from goldrank.io.remote import open_input
+
+    return cast(BinaryIO, open_input(path))
+
+
+def head(path: Source, size: int = 4096) -> bytes:
     """The first bytes of what a file holds, for a look at it; nothing where it cannot be read."""
     found = b""
     with suppress(GoldrankError, OSError):
@@ -28,10 +40,10 @@ def head(path: Path, size: int = 4096) -> bytes:
     return found[:size]
 
 
-def pieces(path: Path) -> Iterator[bytes]:
+def pieces(path: Source) -> Iterator[bytes]:
     """The decompressed content in pieces; the compression is recognised by the first bytes."""
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             compression = compression_of(stream.read(16))
             stream.seek(0)
             if compression is None:
@@ -96,7 +108,7 @@ def _zstd_pieces(stream: BinaryIO, zstandard: Any) -> Iterator[bytes]:
         raise EOFError("the last frame is not complete")
 
 
-def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+def lines(path: Source, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Every line with its number, from 1, without its end; what is no text is refused with its line."""
     number = 0
     for number, line in enumerate(_byte_lines(path), 1):
@@ -105,7 +117,7 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
         raise InputError("the file is empty", where=str(path), remedy="check that it was written completely")
 
 
-def _byte_lines(path: Path) -> Iterator[bytes]:
+def _byte_lines(path: Source) -> Iterator[bytes]:
     pending: list[bytes] = []
     start = True
     for piece in pieces(path):
@@ -122,7 +134,7 @@ def _byte_lines(path: Path) -> Iterator[bytes]:
         yield last
 
 
-def _decoded(line: bytes, path: Path, number: int, encoding: str) -> str:
+def _decoded(line: bytes, path: Source, number: int, encoding: str) -> str:
     if b"\0" in line:
         raise InputError(
             "this is not a text file (it holds a NUL byte)", where=f"{path}:{number}", remedy="give a text file"

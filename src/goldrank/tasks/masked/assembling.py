@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.hits import Hits, Ints
+from goldrank.io.files import write_atomically
 from goldrank.io.parquet import load_pyarrow
 from goldrank.tasks.masked.levels import FREQUENT, LEVELS, Level, MaskedCounts, MaskedScores, Rules
 
@@ -39,11 +41,17 @@ class Part:
 
     def store(self, folder: Path, number: int) -> Part:
         """The same part with its tables in files of *folder*."""
-        pyarrow, _ = load_pyarrow()
+        paths = {name: folder / f"{name}-{number}.arrow" for name in self.tables}
         for name, table in self.tables.items():
-            with pyarrow.ipc.new_file(str(folder / f"{name}-{number}.arrow"), table.schema) as writer:
-                writer.write_table(table)
-        return Part(_Stored({name: str(folder / f"{name}-{number}.arrow") for name in self.tables}), self.unanswered)
+            # Two workers may score the same part, where one of them was taken for lost.
+            write_atomically(paths[name], partial(_write_table, table))
+        return Part(_Stored({name: str(path) for name, path in paths.items()}), self.unanswered)
+
+
+def _write_table(table: Any, stream: BinaryIO) -> None:
+    pyarrow, _ = load_pyarrow()
+    with pyarrow.ipc.new_file(stream, table.schema) as writer:
+        writer.write_table(table)
 
 
 class _Stored(dict[str, Any]):

@@ -23,6 +23,8 @@ from goldrank.tasks.masked.names import MATCHERS, Tier
 if TYPE_CHECKING:
     import pyarrow
 
+    from goldrank.tasks.sharding import Sharding
+
 Pool = Literal["alias", "gold"]
 Average = Literal["micro", "macro"]
 Bools = NDArray[np.bool_]
@@ -146,6 +148,7 @@ def score_predictions(
     *,
     aliases: Mapping[str, Sequence[str]] | None = None,
     workers: int | None = None,
+    sharding: Sharding | None = None,
 ) -> MaskedScores:
     """Score predictions in canonical columns, in whatever order the rows come.
 
@@ -156,7 +159,8 @@ def score_predictions(
         aliases: other names of the persons, by title.
         workers: how many processes score; by default one per core where there is enough to do. The result is the
             same to the bit for any number.
+        sharding: let a cluster score the parts instead; the result is the same again.
     """
     from goldrank.tasks.masked.streaming import score_stream
 
-    return score_stream(predictions, rules, aliases or {}, workers)
+    return score_stream(predictions, rules, aliases or {}, workers, sharding)

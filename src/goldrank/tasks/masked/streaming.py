@@ -1,19 +1,20 @@
 """Scoring predictions of any number in any order: rows are gathered by page on disk, then scored part by part.
 
 Small inputs stay in memory as one part. Larger ones are split by a hash of the page into temporary files, so that all
-rows of a page meet in one part and any process can score it. Every part is sorted before it is scored and the parts
-are put together in the order of the pages: neither the order of the rows, nor the number of parts, nor that of the
-processes can change a bit of the result.
+rows of a page meet in one part and any process can score it, of this machine or of a cluster that reaches the files.
+Every part is sorted before it is scored and the parts are put together in the order of the pages: neither the order of
+the rows, nor the number of parts, nor that of the processes can change a bit of the result.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,12 +25,15 @@ from goldrank.errors import GoldrankError, InputError
 from goldrank.hits import Ints
 from goldrank.io.names import listing
 from goldrank.io.parquet import load_pyarrow
+from goldrank.io.remote import shown
 from goldrank.progress import Progress
 from goldrank.tasks.masked.assembling import Part, assembled
 from goldrank.tasks.masked.levels import MaskedScores, Rules
 from goldrank.tasks.masked.page_scoring import LISTS, OPTIONAL, REQUIRED, Aliases, score_part
+from goldrank.tasks.sharding import Sharding
 
 Batches = Iterable[Any]
+Work = Callable[[int], tuple[int, Part]]
 
 _IN_MEMORY = 200_000
 """Up to so many masks, splitting costs more than it saves."""
@@ -37,7 +41,9 @@ _PARTS = 64
 """How many files: a part of ten million masks then takes some tens of megabytes."""
 
 
-def score_stream(predictions: Any, rules: Rules, aliases: Aliases, workers: int | None) -> MaskedScores:
+def score_stream(
+    predictions: Any, rules: Rules, aliases: Aliases, workers: int | None, sharding: Sharding | None = None
+) -> MaskedScores:
     """Score predictions; see `goldrank.tasks.masked.levels.score_predictions`."""
     if workers is not None and workers < 1:
         raise InputError(f"{workers} processes cannot score", remedy="ask for at least one")
@@ -47,9 +53,11 @@ def score_stream(predictions: Any, rules: Rules, aliases: Aliases, workers: int 
         held.append(batch)
         rows += batch.num_rows
         if rows > _IN_MEMORY:
-            return _score_on_disk(_chained(held, batches), rules, aliases, workers or _cores())
+            return _score_on_disk(_chained(held, batches), rules, aliases, workers or _cores(), sharding)
     if not rows:
         raise InputError("there are no predictions to score", remedy="check that the file was written completely")
+    if sharding is not None:
+        return _score_on_disk(iter(held), rules, aliases, 1, sharding)
     pyarrow, _ = load_pyarrow()
     return assembled([score_part(pyarrow.Table.from_batches(held), rules, aliases)], rules)
 
@@ -122,19 +130,38 @@ def _column(batch: Any, field: Any, pyarrow: Any) -> Any:
         ) from None
 
 
-def _score_on_disk(batches: Iterator[Any], rules: Rules, aliases: Aliases, workers: int) -> MaskedScores:
-    with TemporaryDirectory(prefix="goldrank-masked-") as name:
+def _score_on_disk(
+    batches: Iterator[Any], rules: Rules, aliases: Aliases, workers: int, sharding: Sharding | None
+) -> MaskedScores:
+    with TemporaryDirectory(prefix="goldrank-masked-", dir=_shared_folder(sharding)) as name:
         folder = Path(name)
         rows = _split(batches, folder)
         full = [number for number in range(_PARTS) if rows[number]]
-        scored = _scored(folder, full, rules, aliases, workers)
-        parts = []
+        work = partial(_score_file, folder, rules, dict(aliases))
+        scored = _scored(work, full, workers) if sharding is None else _scored_by(sharding, work, full)
+        parts: dict[int, Part] = {}
         # Closed first: no process may write into the folder while it is removed.
         with closing(scored), Progress("scoring", total=int(rows.sum()), unit="mask") as progress:
-            for number, part in zip(full, scored, strict=True):
-                parts.append(part)
+            for number, part in scored:
+                parts[number] = part
+                _rows_file(folder, number).unlink()
                 progress.advance(int(rows[number]))
-        return assembled(parts, rules)
+        return assembled([parts[number] for number in full], rules)
+
+
+def _shared_folder(sharding: Sharding | None) -> Path | None:
+    """Where parts are put for all workers to read; None is this machine's place for temporary files."""
+    if sharding is None:
+        return None
+    if "://" in sharding.folder:
+        raise InputError(
+            "masked predictions are scored from files that all nodes mount, and this is an address",
+            where=shown(sharding.folder),
+            remedy="give --work-folder a path",
+        )
+    folder = Path(sharding.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _split(batches: Iterator[Any], folder: Path) -> Ints:
@@ -171,44 +198,42 @@ def _rows_file(folder: Path, number: int) -> Path:
     return folder / f"rows-{number}.arrow"
 
 
-def _scored(folder: Path, full: list[int], rules: Rules, aliases: Aliases, workers: int) -> Generator[Part, None, None]:
+def _scored(work: Work, full: list[int], workers: int) -> Generator[tuple[int, Part], None, None]:
     """The scores of the parts, made in this process or in several."""
     if workers == 1:
-        for number in full:
-            yield _score_file(folder, number, rules, aliases)
+        yield from map(work, full)
         return
     from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(
-        min(workers, len(full)), get_context("spawn"), initializer=_Shared.set, initargs=(folder, rules, dict(aliases))
-    )
+    pool = ProcessPoolExecutor(min(workers, len(full)), get_context("spawn"), initializer=_Shared.set, initargs=(work,))
     try:
-        yield from pool.map(_score_shared, full)
+        yield from pool.map(_Shared.score, full)
     except BrokenProcessPool:
         raise GoldrankError("a process that scored predictions was ended from outside; score with one worker") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
+def _scored_by(sharding: Sharding, work: Work, full: list[int]) -> Generator[tuple[int, Part], None, None]:
+    """The same by the workers of an engine."""
+    yield from sharding.engine.map(work, full, what="scoring pages", total=len(full))
+
+
 class _Shared:
     """What every part needs, sent to a process once."""
 
-    given: tuple[Path, Rules, Aliases]
+    work: Work
 
     @classmethod
-    def set(cls, folder: Path, rules: Rules, aliases: Aliases) -> None:
-        cls.given = folder, rules, aliases
+    def set(cls, work: Work) -> None:
+        cls.work = work
+
+    @classmethod
+    def score(cls, number: int) -> tuple[int, Part]:
+        return cls.work(number)
 
 
-def _score_shared(number: int) -> Part:
-    folder, rules, aliases = _Shared.given
-    return _score_file(folder, number, rules, aliases)
-
-
-def _score_file(folder: Path, number: int, rules: Rules, aliases: Aliases) -> Part:
+def _score_file(folder: Path, rules: Rules, aliases: Aliases, number: int) -> tuple[int, Part]:
     pyarrow, _ = load_pyarrow()
-    path = _rows_file(folder, number)
-    with pyarrow.memory_map(str(path)) as source:
-        stored = score_part(pyarrow.ipc.open_file(source).read_all(), rules, aliases).store(folder, number)
-    path.unlink()
-    return stored
+    with pyarrow.memory_map(str(_rows_file(folder, number))) as source:
+        return number, score_part(pyarrow.ipc.open_file(source).read_all(), rules, aliases).store(folder, number)
