@@ -1,0 +1,219 @@
+"""The constants of a machine that a plan is made from: what they are, where they come from, and their file."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.files import PathLike, cache_folder, read_bytes, write_atomically
+
+_FORMAT = "goldrank plan constants 1"
+_FILE = "plan-constants.json"
+_REMEDY = "measure them again with goldrank plan --calibrate, or name another file with --constants"
+Group = TypeVar("Group")
+
+
+@dataclass(frozen=True)
+class RankingCost:
+    """Seconds of ranking on all cores of the machine, as a sum over what there is to do."""
+
+    start: float
+    number: float
+    """For each number of an item: reading, checking and packing it."""
+    multiply: float
+    """For each multiplication of a number of an item with one of a query."""
+    pair: float
+    """For each score that is compared with something."""
+    entry: float
+    """For each judged item, or each result that is kept."""
+    entry_number: float
+    """For each number of those items, which are scored again."""
+
+    def parts(self, items: float, dimension: int, queries: float, entries: float, compared: float) -> list[float]:
+        """The seconds of each part for *entries* a query, where each score is compared with *compared* others."""
+        features = ranking_features(items, dimension, queries, entries, compared)
+        return [value * feature for value, feature in zip(asdict(self).values(), features, strict=True)]
+
+
+def ranking_features(
+    items: float, dimension: int, queries: float, entries: float, compared: float
+) -> tuple[float, float, float, float, float, float]:
+    """What each part of a RankingCost is multiplied by."""
+    numbers, judged = items * dimension, queries * entries
+    return 1.0, numbers, numbers * queries, items * queries * compared, judged, judged * dimension
+
+
+@dataclass(frozen=True)
+class ReadingCost:
+    """Seconds of reading texts from JSON lines, on one core."""
+
+    text: float
+    byte: float
+
+
+@dataclass(frozen=True)
+class EncodingCost:
+    """Seconds of encoding on all cores of the machine, and of loading the model."""
+
+    load: float
+    text: float
+    word: float
+
+
+@dataclass(frozen=True)
+class DiskCost:
+    """Bytes of vectors a second, written to and read from Parquet files on disk."""
+
+    write: float
+    read: float
+
+
+@dataclass(frozen=True)
+class ScoringCost:
+    """Seconds of the default metrics and their intervals, and of putting the results of shards together."""
+
+    start: float
+    query: float
+    merged_count: float
+    """For each count that is added to another."""
+    merged_result: float
+    """For each result from which the best are chosen."""
+
+
+@dataclass(frozen=True)
+class RayCost:
+    """What a cluster costs before it does anything: seconds to start, seconds a task, bytes of an idle machine."""
+
+    start: float
+    task: float
+    idle: float
+
+
+@dataclass(frozen=True)
+class GpuCost:
+    """One GPU with its machine: its memory, seconds of each work with the items there, and bytes a second onto it."""
+
+    name: str
+    memory: float
+    counting: RankingCost
+    top_k: RankingCost
+    load: float
+    """Bytes of items a second that are brought there to stay."""
+    stream: float
+    """Bytes of items a second that pass through, where they do not fit."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """All that a plan is calculated from, and where each group of numbers was measured."""
+
+    machine: str
+    measured: str
+    """The date, empty for the reference constants."""
+    cores: int
+    memory: float
+    """Bytes of the machine; 0 where that is not known."""
+    disk: float
+    """Free bytes for vectors; 0 where that is not known."""
+    process: float
+    """Bytes of a process that has loaded goldrank and no data."""
+    counting: RankingCost
+    shallow: RankingCost
+    """The top k up to `SHALLOW`, which is kept in heaps."""
+    deep: RankingCost
+    reading: ReadingCost
+    disk_rate: DiskCost
+    scoring: ScoringCost
+    ray: RayCost
+    gpu: GpuCost
+    encoding: dict[str, EncodingCost]
+    """By the spec of the model."""
+    elsewhere: dict[str, str] = field(default_factory=dict)
+    """Groups that were measured on another machine than the others, and on which."""
+
+    def encoding_of(self, model: str) -> EncodingCost:
+        """The cost of one model, which has to be measured before."""
+        if model not in self.encoding:
+            known = ", ".join(self.encoding) or "none"
+            raise InputError(
+                f"no rate was measured for the model {shorten(model)} (measured: {known})",
+                remedy=f"run: goldrank plan --calibrate -m '{model}', or give --encode-rate TEXTS_PER_SECOND",
+            )
+        return self.encoding[model]
+
+
+SHALLOW = 226
+"""The deepest top k for which the exact index keeps heaps: with what it keeps to spare, 256 candidates."""
+
+
+def constants_file() -> Path:
+    """Where the constants of this machine are kept."""
+    return cache_folder() / _FILE
+
+
+def write_constants(constants: Constants, path: PathLike) -> None:
+    """Write them in one piece; the folder is made where it is that of the cache."""
+    if Path(path) == constants_file():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"format": _FORMAT, **asdict(constants)}, indent=2, ensure_ascii=False)
+    write_atomically(path, lambda stream: stream.write(f"{text}\n".encode()))
+
+
+def read_constants(path: PathLike) -> Constants:
+    """The constants of a file, every number checked."""
+    name = str(path)
+    try:
+        content = json.loads(read_bytes(path))
+    except ValueError:
+        raise InputError("the file of constants is damaged: it is no JSON", where=name, remedy=_REMEDY) from None
+    if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+        raise InputError("the file does not hold constants of goldrank plan", where=name, remedy=_REMEDY)
+    return _group(Constants, content, name, "")
+
+
+def _group(kind: type[Group], content: object, file: str, path: str) -> Group:
+    """One dataclass from what JSON holds of it."""
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is {shorten(content)}", where=file, remedy=_REMEDY)
+    hints = get_type_hints(kind)
+    names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    if different := sorted(set(names) ^ set(content)):
+        missing = different[0] in names
+        what = f"the file of constants {'lacks' if missing else 'has an unknown entry'} {_join(path, different[0])}"
+        raise InputError(what, where=file, remedy=_REMEDY)
+    return kind(**{name: _value(hints[name], content[name], file, _join(path, name)) for name in names})
+
+
+def _value(hint: Any, value: object, file: str, path: str) -> Any:
+    if is_dataclass(hint):
+        return _group(hint, value, file, path)  # type: ignore[arg-type]
+    if hint is str:
+        good = isinstance(value, str)
+    elif hint in (int, float):
+        good = _is_number(value) and (hint is float or isinstance(value, int)) and _in_range(path, value)
+    elif isinstance(value, dict):
+        of = hint.__args__[1]
+        return {name: _value(of, entry, file, _join(path, name)) for name, entry in value.items()}
+    else:
+        good = False
+    if not good:
+        raise InputError(f"{path} is {shorten(value)}, which is no such constant", where=file, remedy=_REMEDY)
+    return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _in_range(path: str, value: Any) -> bool:
+    """Costs may be nothing; what is divided by may not."""
+    divides = path in ("cores", "disk_rate.write", "disk_rate.read", "gpu.memory", "gpu.load", "gpu.stream")
+    return bool(value > 0 if divides else value >= 0)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
