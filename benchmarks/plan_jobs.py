@@ -12,8 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
+from goldrank.engines import open_engine
+from goldrank.engines.here import Here
 from goldrank.index.dataset import load_encoder
+from goldrank.index.sharded import ShardedIndex
+from goldrank.io.stored_vectors import VectorShard, write_vectors
 from goldrank.io.texts import read_texts
 from goldrank.planning.calibrating import calibrate
 from goldrank.planning.constants import Constants, read_constants, write_constants
@@ -24,9 +29,11 @@ from goldrank.planning.measured_texts import made_texts, write_texts
 from goldrank.planning.sizes import duration
 from goldrank.planning.stopwatch import best, timed_by
 from goldrank.scoring import score_hits
-from goldrank.vectors.stored import write_vectors
+from goldrank.tasks.shard_encoding import encode_files, files_at
 
 MODEL = "wordllama"
+# The names of stages that were measured together, and their seconds.
+Measured = tuple[tuple[str, ...], float]
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.plan_jobs", description=__doc__)
     options.add_argument("action", choices=("check",))
     options.add_argument("--constants", type=Path, help="read the constants there, or write them if there is no file")
+    options.add_argument("--engine", choices=tuple(RUNS), default="local", help="whose plan is checked")
     options.add_argument("--cpu", action="store_true", help="compare CPU seconds, on a machine that others use too")
     options.add_argument("--repeats", type=int, default=2, help="take the best of so many goes (default 2)")
     args = options.parse_args()
@@ -70,7 +78,7 @@ def main() -> None:
         print(f"Measured on {constants.machine}, {constants.measured}; {seconds}, best of {args.repeats}.\n")
         print("| job | stage | estimated | measured | ratio |\n| :-- | :-- | --: | --: | --: |", flush=True)
         for size in SIZES:
-            for stage, estimated, measured in check(size, constants, repeats=args.repeats):
+            for stage, estimated, measured in check(size, constants, engine=args.engine, repeats=args.repeats):
                 shown = f"{duration(estimated)} | {duration(measured)} | {estimated / measured:.2f}"
                 print(f"| {size} | {stage} | {shown} |", flush=True)
 
@@ -90,30 +98,30 @@ def check(
     size: Size, constants: Constants, *, engine: str = "local", repeats: int = 2
 ) -> Iterator[tuple[str, float, float]]:
     """The stages of one job and their sum: estimated seconds and measured ones."""
-    run = RUNS[engine]
-    planned = estimate(size.job(constants), constants).engine({"local": "local"}[engine])
+    run, name = RUNS[engine]
+    planned = estimate(size.job(constants), constants).engine(name)
     sums = [0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder:
-        for stage, measured in run(size, Path(folder), repeats):
-            estimated = planned.stage(stage).seconds or 0.0
+        for stages, measured in run(size, Path(folder), repeats):
+            estimated = sum(planned.stage(stage).seconds or 0.0 for stage in stages)
             sums = [sums[0] + estimated, sums[1] + measured]
-            yield stage, estimated, measured
+            yield ", ".join(stages), estimated, measured
     yield "total", sums[0], sums[1]
 
 
-def run_locally(size: Size, folder: Path, repeats: int) -> Iterator[tuple[str, float]]:
+def run_locally(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
     """Every stage of a job on this machine, and its seconds."""
     path = folder / "corpus.jsonl"
     write_texts(path, made_texts(size.items, size.words))
-    yield "read texts", best(lambda: read_texts(path), repeats)
-    yield "encode", _encoding_seconds(size)
+    yield ("read texts",), best(lambda: read_texts(path), repeats)
+    yield ("encode",), _encoding_seconds(size)
     path.unlink()
     job = made_job(size.items, size.dimension, size.queries, size.judged, seed=23)
-    yield "write vectors", best(lambda: _write(job, folder), repeats)
+    yield ("write vectors",), best(lambda: _write(job, folder), repeats)
     hits = job.count()
-    yield "exact ranks", best(job.count, repeats)
-    yield "top k", best(lambda: job.search(size.depth), repeats)
-    yield "score, intervals", best(lambda: [score.interval for score in score_hits(hits).values()], repeats)
+    yield ("exact ranks",), best(job.count, repeats)
+    yield ("top k",), best(lambda: job.search(size.depth), repeats)
+    yield ("score, intervals",), best(lambda: [score.interval for score in score_hits(hits).values()], repeats)
 
 
 def _encoding_seconds(size: Size) -> float:
@@ -134,7 +142,34 @@ def _write(job: MadeJob, folder: Path) -> None:
         write_vectors(str(folder / f"{start}.parquet"), job.ids[part], job.items[part])
 
 
-RUNS: dict[str, Callable[[Size, Path, int], Iterator[tuple[str, float]]]] = {"local": run_locally}
+def run_on_ray(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
+    """The stages of a cluster of as many workers as there are cores; what goes on at once is measured together."""
+    (folder / "texts").mkdir()
+    for first in range(0, size.items, SHARD):
+        texts = made_texts(min(SHARD, size.items - first), size.words, seed=first)
+        write_texts(folder / "texts" / f"{first:09}.jsonl", texts)
+    with open_engine("ray") or Here() as engine:
+        # Starting is a stage of its own, which is not looked at here.
+        list(engine.map(abs, range(4), what="warm", total=4))
+        encoder, files = load_encoder(MODEL, []), files_at([str(folder / "texts")])
+        yield (
+            ("read texts", "encode", "write vectors"),
+            best(lambda: encode_files(encoder, files, str(folder / "encoded"), engine), 1),
+        )
+        job = made_job(size.items, size.dimension, size.queries, size.judged, seed=23)
+        _write(job, folder)
+        starts = range(0, size.items, SHARD)
+        shards = [VectorShard(str(folder / f"{at}.parquet"), at, min(SHARD, size.items - at)) for at in starts]
+
+        def fresh() -> ShardedIndex:
+            return ShardedIndex(shards, job.ids, "dot", engine=engine, folder=str(folder / uuid4().hex))
+
+        yield ("gather gold", "exact ranks"), best(lambda: job.count(fresh()), repeats)
+        yield ("top k", "merge"), best(lambda: job.search(size.depth, fresh()), repeats)
+
+
+Run = Callable[[Size, Path, int], Iterator[Measured]]
+RUNS: dict[str, tuple[Run, str]] = {"local": (run_locally, "local"), "ray": (run_on_ray, "Ray")}
 
 if __name__ == "__main__":
     main()

@@ -24,7 +24,7 @@ TINY = ((500, 8, 64, 1), (2_000, 16, 80, 1), (1_500, 32, 200, 2))
 @pytest.fixture
 def quick(monkeypatch):
     """Small sizes everywhere, and neither Ray nor a GPU."""
-    for name in ("COUNTING", "SHALLOW_SIZES", "DEEP_SIZES"):
+    for name in ("COUNTING", "SEARCH"):
         monkeypatch.setattr(calibrating, name, TINY)
     monkeypatch.setattr(calibrating, "disk_cost", lambda folder: DISK(folder, (512, 8)))
     monkeypatch.setattr(calibrating, "reading_cost", lambda folder: measured_texts.reading_cost(folder, 50))
@@ -43,7 +43,7 @@ def test_a_calibration_measures_every_group_and_says_what_it_could_not(quick, tm
     made = calibrating.calibrate(["wordllama"], folder=tmp_path, say=said.append)
     assert made.cores == len(os.sched_getaffinity(0))
     assert made.measured
-    for group in (made.counting, made.shallow, made.deep):
+    for group in (made.counting, made.search):
         assert sum(group.parts(1000, 16, 100, 1, 1)) > 0
     assert min(asdict(made.disk_rate).values()) > 0
     assert made.encoding["wordllama"].text + made.encoding["wordllama"].word > 0
@@ -89,10 +89,10 @@ def test_a_fit_gives_back_the_times_that_a_cost_of_this_form_made(scales):
     cost = RankingCost(
         *(scale * usual for scale, usual in zip(scales, (1e-2, 1e-9, 1e-11, 1e-9, 1e-6, 1e-9), strict=True))
     )
-    rows = [ranking_features(*size, 1) for size in measured_ranking.DEEP_SIZES]
-    seconds = [sum(cost.parts(*size, 1)) for size in measured_ranking.DEEP_SIZES]
+    rows = [ranking_features(*size, 1) for size in measured_ranking.SEARCH]
+    seconds = [sum(cost.parts(*size, 1)) for size in measured_ranking.SEARCH]
     found = RankingCost(*fitted(rows, seconds))
-    for size, wanted in zip(measured_ranking.DEEP_SIZES, seconds, strict=True):
+    for size, wanted in zip(measured_ranking.SEARCH, seconds, strict=True):
         assert sum(found.parts(*size, 1)) == pytest.approx(wanted, rel=1e-3)
 
 
@@ -103,8 +103,7 @@ def test_a_fit_never_takes_time_away_for_more_work():
 def test_the_sizes_measured_at_tell_all_parts_from_each_other():
     for sizes, parts in (
         (measured_ranking.COUNTING, len(measured_ranking.COUNTING_PARTS)),
-        (measured_ranking.DEEP_SIZES, 6),
-        (measured_ranking.SHALLOW_SIZES, 6),
+        (measured_ranking.SEARCH, 6),
     ):
         rows = np.array(
             [ranking_features(*size, size[3] if sizes is measured_ranking.COUNTING else 1) for size in sizes]

@@ -31,7 +31,7 @@ def test_every_reference_constant_can_be_calculated_with():
     assert isinstance(REFERENCE, Constants)
     assert REFERENCE.measured == ""
     assert REFERENCE.cores > 0
-    for cost in (REFERENCE.counting, REFERENCE.shallow, REFERENCE.deep, REFERENCE.gpu.counting, REFERENCE.gpu.top_k):
+    for cost in (REFERENCE.counting, REFERENCE.search, REFERENCE.gpu.counting, REFERENCE.gpu.top_k):
         assert sum(cost.parts(10_000, 128, 100, 10, 1)) > 0
         assert min(asdict(cost).values()) >= 0
 
@@ -55,7 +55,7 @@ def test_another_folder_is_not_made(tmp_path):
         (lambda content: content["ray"].pop("task"), "lacks ray.task"),
         (lambda content: content.update(colour="red"), "unknown entry colour"),
         (lambda content: content["counting"].update(multiply=-1e-12), "counting.multiply is -1e-12"),
-        (lambda content: content["deep"].update(start=float("nan")), "deep.start is nan"),
+        (lambda content: content["search"].update(start=float("nan")), "search.start is nan"),
         (lambda content: content["disk_rate"].update(read=0), "disk_rate.read is 0"),
         (lambda content: content["gpu"].update(stream="fast"), "gpu.stream is 'fast'"),
         (lambda content: content.update(cores=0), "cores is 0"),

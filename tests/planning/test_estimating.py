@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
-from goldrank.index import exact_search
 from goldrank.planning.cluster import results_sent
-from goldrank.planning.constants import SHALLOW, EncodingCost
+from goldrank.planning.constants import EncodingCost
 from goldrank.planning.estimating import estimate
 from goldrank.planning.job import SHARD, Job
 from goldrank.planning.reference import REFERENCE
@@ -152,13 +151,6 @@ def test_a_head_and_workers_that_do_not_fit_and_too_little_storage_are_noted():
     assert any("16 workers of" in note for note in made.notes)
     assert any(note.startswith("Ray: the head needs") and "ids (167.0 GB)" in note for note in made.notes)
     assert any(note.startswith("storage: ") for note in made.notes)
-
-
-def test_the_depth_up_to_which_heaps_are_kept_is_that_of_the_index():
-    def kept(k):
-        return k + exact_search._SPARE + k // exact_search._SPARE_SHARE
-
-    assert kept(SHALLOW) <= exact_search._HEAP_UP_TO < kept(SHALLOW + 1)
 
 
 def test_the_limit_is_what_all_wait_for_and_nothing_where_there_is_nothing_to_do():

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from goldrank.encoders import load
 from goldrank.engines.here import Here
 from goldrank.errors import InputError
+from goldrank.io.stored_vectors import StoredVectors, read_vectors
 from goldrank.tasks.shard_encoding import encode_files, files_at
 from goldrank.tasks.text_rule import TextRule
 from goldrank.tasks.text_shards import cut
-from goldrank.vectors.stored import StoredVectors, read_vectors
 
 pyarrow = pytest.importorskip("pyarrow")
 

@@ -216,8 +216,8 @@ def _rates(constants: Constants) -> list[tuple[str, str]]:
     rows = []
     for name, cost, entries in (
         ("exact ranks", constants.counting, 1),
-        ("top 100", constants.shallow, 100),
-        ("top 1,000", constants.deep, 1000),
+        ("top 100", constants.search, 100),
+        ("top 1,000", constants.search, 1000),
         (f"{gpu.name}, exact ranks", gpu.counting, 1),
         (f"{gpu.name}, top 1,000", gpu.top_k, 1000),
     ):

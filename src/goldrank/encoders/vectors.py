@@ -19,6 +19,8 @@ from goldrank.encoders.provenance import require, stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import cache_folder, reason_of
+from goldrank.io.remote import absolute
+from goldrank.io.stored_vectors import StoredVectors, VectorShard
 from goldrank.progress import Progress
 
 _NAMES = {
@@ -40,20 +42,32 @@ class Vectors(BatchEncoder):
     - ``.npy``, a matrix, with the ids one per line in ``ids=FILE`` (or beside it, with the suffix ``.ids``); it is
       mapped, never read whole, so that it may be larger than memory;
     - ``.npz`` with the arrays ``ids`` and ``vectors``, perhaps ``texts``;
-    - Parquet or JSONL with the columns ``id`` and ``vector`` (or ``embedding``), perhaps ``text``.
+    - Parquet or JSONL with the columns ``id`` and ``vector`` (or ``embedding``), perhaps ``text``;
+    - a folder, here or at an address, of the shards that ``goldrank encode`` writes, which stay where they are.
 
-    Keys are the texts where the file has them, otherwise the ids; ``by=id`` or ``by=text`` says so explicitly. A key
-    that is not in the file is an error: a vector is never made up.
+    Queries may have a file or folder of their own, ``queries=FILE``. Keys are the texts where the file has them,
+    otherwise the ids; ``by=id`` or ``by=text`` says so explicitly. A key that is not in the file is an error: a vector
+    is never made up.
     """
 
     def __init__(self, spec: Spec) -> None:
-        own_names, unused = ("ids", "by"), ("query_prompt", "item_prompt", "dtype", "max_length")
+        own_names, unused = ("ids", "by", "queries"), ("query_prompt", "item_prompt", "dtype", "max_length")
         options, own = Options.take(spec, *own_names, without=unused)
         super().__init__(spec, options)
-        file = Path(spec.argument).expanduser()
-        if not spec.argument or not file.is_file():
+        self.shards: tuple[VectorShard, ...] = ()
+        """The files of a folder of shards, where their vectors are used as they are."""
+        file: Path | str = Path(spec.argument).expanduser()
+        if "://" in spec.argument or (spec.argument and Path(file).is_dir()):
+            file = absolute(spec.argument)
+            stored = StoredVectors.in_folder(file)
+            table: Table = {"vector": stored, "id": Keys(stored.ids())}
+            self.shards, self._stamp = stored.shards if options.dim is None else (), stored.stamp
+        elif not spec.argument or not Path(file).is_file():
             raise InputError("there is no such file", where=str(file), remedy="write vectors:FILE.npz")
-        table = _read(file, own.get("ids"))
+        else:
+            table = _read(Path(file), own.get("ids"))
+            files = [Path(file)] if "ids" not in own else [Path(file), Path(own["ids"]).expanduser()]
+            self._stamp = " ".join(stamp(f) for f in files)
         by = one_of("by", own.get("by", "text" if "text" in table else "id"), ("id", "text"))
         if by not in table:
             raise InputError(
@@ -63,8 +77,15 @@ class Vectors(BatchEncoder):
         self.width = int(self._matrix.shape[1])
         self.normalizes = _refuse_not_finite(self._matrix, file)
         self._keys = _keys(table[by], by, file, len(self._matrix))
-        files = [file] if "ids" not in own else [file, Path(own["ids"]).expanduser()]
-        self._stamp = " ".join(stamp(f) for f in files)
+        self._queries = Vectors(Spec(spec.kind, own["queries"], {})) if "queries" in own else None
+        if self._queries is not None:
+            if self._queries.width != self.width:
+                raise InputError(
+                    f"the queries have {self._queries.width} dimensions and the items {self.width}",
+                    where=own["queries"],
+                    remedy="encode both with the same model",
+                )
+            self._stamp += f" queries {self._queries.version}"
 
     @property
     def version(self) -> str:
@@ -76,6 +97,8 @@ class Vectors(BatchEncoder):
 
         Copies that would take much memory lie in a file of their own, which goes when they are let go.
         """
+        if side == "query" and self._queries is not None:
+            return self._queries.encode(texts, side)
         rows = self._find(checked_texts(texts))
         if self._may_be_shown and len(rows) and (np.diff(rows) == 1).all():
             return np.asarray(self._matrix[rows[0] : rows[-1] + 1])
@@ -84,14 +107,20 @@ class Vectors(BatchEncoder):
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """The rows of the keys."""
-        return self._matrix[self._find(texts)]
+        rows: NDArray[Any] = self._matrix[self._find(texts)]
+        return rows
 
     @property
     def _may_be_shown(self) -> bool:
         """Whether rows can leave as they lie in the file: none can be written to, and none has to be changed."""
         matrix = self._matrix
-        as_is = matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous
-        return isinstance(matrix, np.memmap) and as_is and self.options.dim is None
+        if not isinstance(matrix, np.memmap) or self.options.dim is not None:
+            return False
+        return bool(matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous)
+
+    def lie_in_order(self, keys: Sequence[str]) -> bool:
+        """Whether the rows, all of them, are those of the keys in their order."""
+        return len(keys) == len(self._keys) and bool((self._keys.find(keys) == np.arange(len(keys))).all())
 
     def _copies(self, rows: NDArray[np.int64]) -> Iterator[Dense]:
         with Progress(f"encoding with {self.spec}", total=len(rows), unit="text") as progress:
@@ -223,8 +252,10 @@ def _named(columns: Table, file: Path) -> Table:
     return found
 
 
-def _matrix(values: Any, file: Path) -> NDArray[Any]:
-    """The vectors, those of a mapped file as they lie there."""
+def _matrix(values: Any, file: Path | str) -> Any:
+    """The vectors, those of a mapped file or of shards as they lie there."""
+    if isinstance(values, StoredVectors):
+        return values
     mapped = isinstance(values, np.memmap) and values.dtype.kind in "fiu"
     try:
         matrix = values if mapped else np.asarray(values, np.float32)
@@ -234,11 +265,10 @@ def _matrix(values: Any, file: Path) -> NDArray[Any]:
         raise InputError(
             "the vectors are not rows of numbers of one length", where=str(file), remedy="repair the ragged rows"
         )
-    checked: NDArray[Any] = matrix
-    return checked
+    return matrix
 
 
-def _refuse_not_finite(matrix: NDArray[Any], file: Path) -> bool:
+def _refuse_not_finite(matrix: Any, file: Path | str) -> bool:
     """Whether all rows have length 1 or 0; one that is not finite is refused."""
     unit = True
     for part in _blocks(*matrix.shape):
@@ -254,7 +284,7 @@ def _refuse_not_finite(matrix: NDArray[Any], file: Path) -> bool:
     return unit
 
 
-def _keys(values: Any, by: str, file: Path, rows: int) -> Keys:
+def _keys(values: Any, by: str, file: Path | str, rows: int) -> Keys:
     keys = values if isinstance(values, Keys) else Keys(map(str, values))
     if len(keys) != rows:
         raise InputError(

@@ -37,8 +37,8 @@ from goldrank.index.sharded_work import (
     result_path,
 )
 from goldrank.io.remote import join, list_files, read_bytes, remove_tree, shown, stamp, write_whole
+from goldrank.io.stored_vectors import GROUP_ROWS, StoredVectors, VectorShard
 from goldrank.vectors.similarity import not_finite
-from goldrank.vectors.stored import GROUP_ROWS, StoredVectors, VectorShard
 
 if TYPE_CHECKING:
     from goldrank.engines.base import Engine

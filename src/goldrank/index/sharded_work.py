@@ -25,8 +25,8 @@ from goldrank.index.exact_counting import Counter, Counts, GoldItems, Rows
 from goldrank.index.exact_search import search
 from goldrank.index.exact_vectors import Matrix, Vectors, single_threaded_blas
 from goldrank.io.remote import join, read_bytes, shown, write_whole
+from goldrank.io.stored_vectors import VectorShard, by_group, open_shard
 from goldrank.vectors.similarity import normalised
-from goldrank.vectors.stored import VectorShard, by_group, open_shard
 from goldrank.vectors.transforms import Pipeline
 
 JOB, RESULT = "job.npz", ".result"

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from goldrank.index.exact_vectors import default_threads
+from goldrank.io.stored_vectors import read_vectors, write_vectors
 from goldrank.planning.constants import (
     Constants,
     DiskCost,
@@ -26,18 +27,17 @@ from goldrank.planning.constants import (
 )
 from goldrank.planning.made import made_hits
 from goldrank.planning.measured_devices import gpu_cost, ray_cost
-from goldrank.planning.measured_ranking import COUNTING, COUNTING_PARTS, DEEP_SIZES, SHALLOW_SIZES, ranking_cost
+from goldrank.planning.measured_ranking import COUNTING, COUNTING_PARTS, SEARCH, ranking_cost
 from goldrank.planning.measured_texts import encoding_cost, reading_cost
 from goldrank.planning.reference import REFERENCE
 from goldrank.planning.stopwatch import best
 from goldrank.progress import Progress
-from goldrank.vectors.stored import read_vectors, write_vectors
 
 _REPEATS = 3
 # With other work on this share of the cores, times are no longer those of the machine.
 _BUSY = 0.5
 _SHARD = (65_536, 256)
-STEPS = ("encoding", "exact ranks", "top k", "deep top k", "vectors on disk", "reading", "scoring", "Ray", "GPU")
+STEPS = ("encoding", "exact ranks", "top k", "vectors on disk", "reading", "scoring", "Ray", "GPU")
 
 
 def calibrate(
@@ -68,9 +68,7 @@ def calibrate(
         bar.advance()
         counting = ranking_cost(COUNTING, "exact ranks", parts=COUNTING_PARTS)
         bar.advance()
-        shallow = ranking_cost(SHALLOW_SIZES, "top k")
-        bar.advance()
-        deep = ranking_cost(DEEP_SIZES, "top k")
+        search = ranking_cost(SEARCH, "top k")
         bar.advance()
         disk_rate = disk_cost(place)
         bar.advance()
@@ -89,7 +87,7 @@ def calibrate(
     if gpu is None:
         say(f"torch finds no CUDA device: the rates of {REFERENCE.gpu.name} stand for one.")
         elsewhere["GPU"] = REFERENCE.elsewhere["GPU"]
-    for name, cost in (("exact ranks", counting), ("the top k", shallow), ("the deep top k", deep)):
+    for name, cost in (("exact ranks", counting), ("the top k", search)):
         if not cost.multiply:
             say(f"The time of {name} did not grow with its products, so large jobs cannot be told: measure again.")
     return Constants(
@@ -100,8 +98,7 @@ def calibrate(
         disk=float(free),
         process=process,
         counting=counting,
-        shallow=shallow,
-        deep=deep,
+        search=search,
         reading=reading,
         disk_rate=disk_rate,
         scoring=scoring,

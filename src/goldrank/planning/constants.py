@@ -122,9 +122,8 @@ class Constants:
     process: float
     """Bytes of a process that has loaded goldrank and no data."""
     counting: RankingCost
-    shallow: RankingCost
-    """The top k up to `SHALLOW`, which is kept in heaps."""
-    deep: RankingCost
+    search: RankingCost
+    """The top k."""
     reading: ReadingCost
     disk_rate: DiskCost
     scoring: ScoringCost
@@ -144,10 +143,6 @@ class Constants:
                 remedy=f"run: goldrank plan --calibrate -m '{model}', or give --encode-rate TEXTS_PER_SECOND",
             )
         return self.encoding[model]
-
-
-SHALLOW = 226
-"""The deepest top k for which the exact index keeps heaps: with what it keeps to spare, 256 candidates."""
 
 
 def constants_file() -> Path:

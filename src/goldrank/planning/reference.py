@@ -21,7 +21,7 @@ from goldrank.planning.constants import (
 _MULTIPLY = 2 / 190e9
 
 REFERENCE = Constants(
-    machine="exact ranks and the top 100: two Zen 4 cores; deeper rankings, texts, disk, scoring: two Xeon cores",
+    machine="exact ranks: two Zen 4 cores; top k, texts, disk, scoring: two Xeon cores",
     measured="",
     cores=2,
     memory=0.0,
@@ -37,17 +37,8 @@ REFERENCE = Constants(
         entry=0.0,
         entry_number=0.0,
     ),
-    shallow=RankingCost(
-        start=0.0,
-        number=0.0,
-        # Zen 4: the top 100 by faiss Flat reaches 78 to 96% of the product, taken as 87%.
-        multiply=_MULTIPLY / 0.87,
-        pair=0.0,
-        entry=3.2e-7,  # Xeon, as for deeper rankings
-        entry_number=0.0,
-    ),
     # Xeon
-    deep=RankingCost(start=0.0036, number=1.5e-9, multiply=1.06e-11, pair=1.9e-9, entry=3.2e-7, entry_number=0.0),
+    search=RankingCost(start=0.0036, number=1.5e-9, multiply=1.06e-11, pair=1.9e-9, entry=3.2e-7, entry_number=0.0),
     # Xeon, one core
     reading=ReadingCost(text=8.2e-6, byte=3.6e-9),
     # Xeon, as the time passed while other work ran: shards of 67 MB, written through to the disk and read from it.

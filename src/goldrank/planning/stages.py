@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from goldrank.planning.constants import SHALLOW, Constants, RankingCost
+from goldrank.planning.constants import Constants, RankingCost
 from goldrank.planning.job import Job
 
 STAGES = (
@@ -112,8 +112,7 @@ class Setting:
         if name == "exact ranks":
             usual, entries, compared = constants.counting, float(job.judged), job.judged
         else:
-            usual = constants.shallow if job.depth <= SHALLOW else constants.deep
-            entries, compared = min(job.depth, items), 1
+            usual, entries, compared = constants.search, min(job.depth, items), 1
         parts = (cost or usual).parts(items, job.dimension, job.queries, entries, compared)
         return [(1 if cost else constants.cores) * part if entries else 0.0 for part in parts]
 

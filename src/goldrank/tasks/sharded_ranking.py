@@ -20,6 +20,7 @@ from goldrank.index.base import checked_similarity
 from goldrank.index.sharded import ShardedIndex
 from goldrank.io.collections.pieces import count_documents
 from goldrank.io.remote import exists, join, remove_tree, write_whole
+from goldrank.io.stored_vectors import GROUP_ROWS, StoredVectors, VectorShard, write_vectors
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
 from goldrank.tasks.shard_encoding import digest_of, encode_shards
@@ -27,7 +28,6 @@ from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.text_shards import TextShard, are_quick_to_cut, cut, staged
 from goldrank.tasks.vector_ranking import Sides, encoded_queries, fitting_rows, rank_by_vectors, ranked, rows_of
 from goldrank.tasks.vocabulary import Vocabulary
-from goldrank.vectors.stored import StoredVectors, VectorShard, write_vectors
 from goldrank.vectors.transforms import Pipeline
 
 
@@ -108,7 +108,7 @@ def _vector_shards(encode: Encoding, material: Material, sharding: Sharding) -> 
     )
     folder = join(sharding.folder, "vectors", digest)
     if getattr(encoder, "by", None) == "id":
-        return list(_looked_up(encode, material, sharding, folder))
+        return _shards_there(encoder, material) or list(_looked_up(encode, material, sharding, folder))
     texts = join(sharding.folder, "texts", digest)
     shards = encode_shards(encoder, _text_shards(material, sharding, texts), folder, sharding.engine)
     if exists(texts):
@@ -125,6 +125,13 @@ def _text_shards(material: Material, sharding: Sharding, folder: str) -> list[Te
         if are_quick_to_cut(items.files, counts, sharding.items):
             return cut(items.files, counts, rule, sharding.items)
     return staged(items, rule, sharding.items, folder)
+
+
+def _shards_there(encoder: Any, material: Material) -> list[VectorShard]:
+    """The shards that hold the vectors of just these items in this order, where there are such."""
+    shards: list[VectorShard] = list(getattr(encoder, "shards", ()))
+    cut_up = Pipeline.parse(material.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
+    return shards if shards and not cut_up and encoder.lie_in_order(material.item_ids) else []
 
 
 def _looked_up(encode: Encoding, material: Material, sharding: Sharding, folder: str) -> Iterator[VectorShard]:

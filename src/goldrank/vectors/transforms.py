@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.files import PathLike, display_name, write_atomically
-from goldrank.vectors.stored import StoredVectors
+from goldrank.io.stored_vectors import StoredVectors
 from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, Matrix, Parameters, Rows, Step
 
 FIT_ON = {

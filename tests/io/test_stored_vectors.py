@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
-from goldrank.vectors import stored
-from goldrank.vectors.stored import (
+from goldrank.io import stored_vectors as stored
+from goldrank.io.stored_vectors import (
     GROUP_ROWS,
     PIECE_ROWS,
     ShardFile,

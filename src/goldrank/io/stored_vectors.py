@@ -8,6 +8,7 @@ for every `PIECE_ROWS` rows shows. A file that is laid out otherwise, by another
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from goldrank.errors import InputError
 from goldrank.io.parquet import load_pyarrow
-from goldrank.io.remote import open_input, shown, write_whole
+from goldrank.io.remote import list_files, open_input, shown, write_whole
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -130,6 +131,11 @@ class ShardFile:
         self._stream.close()
 
     @property
+    def sums(self) -> bytes:
+        """The sums of ids and vectors, by which this content is known."""
+        return json.dumps([self.count, self.dimension, self._sums], sort_keys=True).encode()
+
+    @property
     def groups(self) -> int:
         """How many row groups there are."""
         return -(-self.count // GROUP_ROWS)
@@ -227,6 +233,36 @@ class StoredVectors:
         self._firsts = np.array([shard.first for shard in self.shards], np.int64)
         self._open: tuple[int, ShardFile] | None = None
         self._kept: tuple[tuple[int, int], Floats] | None = None
+
+    @classmethod
+    def in_folder(cls, folder: str) -> StoredVectors:
+        """The shards of a folder, in the order of their names."""
+        shards: list[VectorShard] = []
+        first = 0
+        for path in list_files(folder, [".parquet"]):
+            with ShardFile(path) as file:
+                shards.append(VectorShard(path, first, file.count))
+                first += file.count
+        if not shards:
+            raise InputError(
+                "the folder holds no shards of vectors", where=shown(folder), remedy="write some with goldrank encode"
+            )
+        return cls(shards)
+
+    def ids(self) -> Iterator[str]:
+        """The ids of all rows."""
+        for shard in self.shards:
+            with open_shard(shard) as file:
+                yield from file.ids().to_pylist()
+
+    @property
+    def stamp(self) -> str:
+        """A digest of what the shards hold, from the sums of their ids and vectors."""
+        made = hashlib.blake2b(digest_size=8)
+        for shard in self.shards:
+            with open_shard(shard) as file:
+                made.update(file.sums)
+        return made.hexdigest()
 
     def __len__(self) -> int:
         return self._count
