@@ -18,8 +18,8 @@ from goldrank.engines import open_engine
 from goldrank.engines.here import Here
 from goldrank.index.dataset import load_encoder
 from goldrank.index.sharded import ShardedIndex
-from goldrank.io.stored_vectors import VectorShard, write_vectors
 from goldrank.io.texts import read_texts
+from goldrank.io.vector_shards import VectorShard, write_vectors
 from goldrank.planning.calibrating import calibrate
 from goldrank.planning.constants import Constants, read_constants, write_constants
 from goldrank.planning.estimating import estimate

@@ -28,7 +28,7 @@ from benchmarks.measure import peak_memory
 from goldrank.engines import open_engine
 from goldrank.engines.here import Here
 from goldrank.index.sharded import ShardedIndex
-from goldrank.io.stored_vectors import VectorShard, write_vectors
+from goldrank.io.vector_shards import VectorShard, write_vectors
 
 DIMENSION, QUERIES, SHARDS, WORKERS, TURNS = 384, 1000, 16, 2, 5
 Work = Callable[[Any], Any]

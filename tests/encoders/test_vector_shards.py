@@ -10,7 +10,7 @@ from goldrank.engines.here import Here
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.collections import Collection, Document, Documents
-from goldrank.io.stored_vectors import write_vectors
+from goldrank.io.vector_shards import write_vectors
 from goldrank.tasks import sharded_ranking
 from goldrank.tasks.material import Material
 from goldrank.tasks.models import load_model

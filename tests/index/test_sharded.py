@@ -17,7 +17,8 @@ from goldrank.hits import Gold
 from goldrank.index import sharded_work
 from goldrank.index.exact import ExactIndex
 from goldrank.index.sharded import ShardedIndex
-from goldrank.io.stored_vectors import StoredVectors, VectorShard, write_vectors
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import VectorShard, write_vectors
 from goldrank.tasks.own_entries import hits_beside_own
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import Pipeline

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from goldrank.encoders import load
 from goldrank.engines.here import Here
 from goldrank.errors import InputError
-from goldrank.io.stored_vectors import StoredVectors, read_vectors
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import read_vectors
 from goldrank.tasks.shard_encoding import encode_files, files_at
 from goldrank.tasks.text_rule import TextRule
 from goldrank.tasks.text_shards import cut

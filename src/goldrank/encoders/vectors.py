@@ -20,7 +20,8 @@ from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import cache_folder, reason_of
 from goldrank.io.remote import absolute
-from goldrank.io.stored_vectors import StoredVectors, VectorShard
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import VectorShard
 from goldrank.progress import Progress
 
 _NAMES = {

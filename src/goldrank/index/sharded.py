@@ -37,7 +37,8 @@ from goldrank.index.sharded_work import (
     result_path,
 )
 from goldrank.io.remote import join, list_files, read_bytes, remove_tree, shown, stamp, write_whole
-from goldrank.io.stored_vectors import GROUP_ROWS, StoredVectors, VectorShard
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import GROUP_ROWS, VectorShard
 from goldrank.vectors.similarity import not_finite
 
 if TYPE_CHECKING:

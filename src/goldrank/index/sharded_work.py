@@ -25,7 +25,7 @@ from goldrank.index.exact_counting import Counter, Counts, GoldItems, Rows
 from goldrank.index.exact_search import search
 from goldrank.index.exact_vectors import Matrix, Vectors, single_threaded_blas
 from goldrank.io.remote import join, read_bytes, shown, write_whole
-from goldrank.io.stored_vectors import VectorShard, by_group, open_shard
+from goldrank.io.vector_shards import VectorShard, by_group, open_shard
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import Pipeline
 

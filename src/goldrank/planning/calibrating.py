@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from goldrank.index.exact_vectors import default_threads
-from goldrank.io.stored_vectors import read_vectors, write_vectors
+from goldrank.io.vector_shards import read_vectors, write_vectors
 from goldrank.planning.constants import (
     Constants,
     DiskCost,

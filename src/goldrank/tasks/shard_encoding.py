@@ -19,7 +19,8 @@ from goldrank.engines import Engine
 from goldrank.errors import InputError, shorten
 from goldrank.io.collections.pieces import ENDINGS, count_documents
 from goldrank.io.remote import absolute, exists, is_folder, join, list_files, read_bytes, shown, stamp, write_whole
-from goldrank.io.stored_vectors import StoredVectors, VectorShard, write_vectors
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import VectorShard, write_vectors
 from goldrank.tasks.sharding import ITEMS
 from goldrank.tasks.text_rule import TextRule
 from goldrank.tasks.text_shards import TextShard, cut

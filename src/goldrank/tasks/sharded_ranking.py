@@ -20,7 +20,8 @@ from goldrank.index.base import checked_similarity
 from goldrank.index.sharded import ShardedIndex
 from goldrank.io.collections.pieces import count_documents
 from goldrank.io.remote import exists, join, remove_tree, write_whole
-from goldrank.io.stored_vectors import GROUP_ROWS, StoredVectors, VectorShard, write_vectors
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import GROUP_ROWS, VectorShard, write_vectors
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
 from goldrank.tasks.shard_encoding import digest_of, encode_shards

@@ -8,7 +8,7 @@ from goldrank.engines import Engine
 from goldrank.errors import InputError
 from goldrank.io.files import cache_folder
 from goldrank.io.remote import absolute
-from goldrank.io.stored_vectors import GROUP_ROWS
+from goldrank.io.vector_shards import GROUP_ROWS
 
 ITEMS = 1 << 16
 """Items in a shard: as many as the local engine hands to a model at a time, so that they meet in the same batches."""

@@ -12,16 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
-from goldrank.io import stored_vectors as stored
-from goldrank.io.stored_vectors import (
-    GROUP_ROWS,
-    PIECE_ROWS,
-    ShardFile,
-    StoredVectors,
-    VectorShard,
-    read_vectors,
-    write_vectors,
-)
+from goldrank.io import vector_shards as stored
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.io.vector_shards import GROUP_ROWS, PIECE_ROWS, ShardFile, VectorShard, read_vectors, write_vectors
 from goldrank.vectors.transforms import Pipeline
 
 SIZES = [0, 1, 2, PIECE_ROWS, PIECE_ROWS + 1, GROUP_ROWS - 1, GROUP_ROWS, 2 * GROUP_ROWS + PIECE_ROWS + 3]
