@@ -21,16 +21,18 @@ Group = TypeVar("Group")
 class RankingCost:
     """Seconds of ranking on all cores of the machine, as a sum over what there is to do."""
 
-    start: float
-    number: float
+    start: float = 0.0
+    query: float = 0.0
+    """For each query, whatever the items: preparing it, and ranking the first items to know what to look for."""
+    number: float = 0.0
     """For each number of an item: reading, checking and packing it."""
-    multiply: float
+    multiply: float = 0.0
     """For each multiplication of a number of an item with one of a query."""
-    pair: float
+    pair: float = 0.0
     """For each score that is compared with something."""
-    entry: float
+    entry: float = 0.0
     """For each judged item, or each result that is kept."""
-    entry_number: float
+    entry_number: float = 0.0
     """For each number of those items, which are scored again."""
 
     def parts(self, items: float, dimension: int, queries: float, entries: float, compared: float) -> list[float]:
@@ -41,10 +43,10 @@ class RankingCost:
 
 def ranking_features(
     items: float, dimension: int, queries: float, entries: float, compared: float
-) -> tuple[float, float, float, float, float, float]:
+) -> tuple[float, ...]:
     """What each part of a RankingCost is multiplied by."""
     numbers, judged = items * dimension, queries * entries
-    return 1.0, numbers, numbers * queries, items * queries * compared, judged, judged * dimension
+    return 1.0, queries, numbers, numbers * queries, items * queries * compared, judged, judged * dimension
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ COUNTING: tuple[Size, ...] = (
     (40_000, 256, 2_500, 1),
     (25_000, 512, 600, 4),
     (12_000, 128, 6_000, 1),
+    (250_000, 256, 1_500, 1),
+    (60_000, 1024, 1_500, 1),
 )
 SEARCH: tuple[Size, ...] = (
     (8_000, 64, 128, 10),
@@ -32,9 +34,12 @@ SEARCH: tuple[Size, ...] = (
     (12_000, 1024, 500, 400),
     (60_000, 256, 600, 1_000),
     (120_000, 128, 400, 400),
+    (250_000, 256, 500, 1_000),
+    (60_000, 1024, 1_500, 500),
 )
 ALL_PARTS = tuple(part.name for part in fields(RankingCost))
 COUNTING_PARTS = ("start", "number", "multiply", "pair", "entry")
+SEARCH_PARTS = ("start", "query", "number", "multiply", "pair", "entry")
 _REPEATS = 3
 
 

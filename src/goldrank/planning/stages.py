@@ -118,8 +118,8 @@ class Setting:
 
     def ranking_limit(self, name: str, items: float, cost: RankingCost | None = None) -> str:
         """What takes most of the time: products and their comparison, moving the items, or scoring some again."""
-        start, number, multiply, pair, *entries = self.ranking_parts(name, items, cost)
-        return slowest({"compute": multiply + pair, "memory": start + number, "re-scoring": sum(entries)})[1]
+        start, query, number, multiply, pair, *entries = self.ranking_parts(name, items, cost)
+        return slowest({"compute": query + multiply + pair, "memory": start + number, "re-scoring": sum(entries)})[1]
 
     def reading_seconds(self, items: float) -> float:
         """Core-seconds of reading so many texts."""

@@ -16,6 +16,7 @@ from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
 from goldrank.tasks.models import Model, Removable, load_model, with_reranking
 from goldrank.tasks.settings import Settings
+from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
 
 
@@ -108,7 +109,13 @@ class Evaluation:
 
 
 def evaluate(
-    model: Any, task: str | Task, *, metrics: Metrics = None, settings: Settings | None = None, **options: Any
+    model: Any,
+    task: str | Task,
+    *,
+    metrics: Metrics = None,
+    settings: Settings | None = None,
+    sharding: Sharding | None = None,
+    **options: Any,
 ) -> Evaluation:
     """Evaluate a model on a task; nothing is stored but encoded texts.
 
@@ -118,6 +125,7 @@ def evaluate(
         task: a name (``goldrank list tasks``), a path, or a Task.
         metrics: measured instead of the task's own.
         settings: how the model is asked; *options* are single ones, such as ``similarity="dot"`` or ``limit=100``.
+        sharding: the cluster that encodes and searches, with the same result; this process where it is None.
     """
     chosen = _settings(settings or Settings(), options)
     found = find_task(task)
@@ -127,7 +135,7 @@ def evaluate(
         from goldrank.metrics import parse_all
 
         found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
-    made = evaluate_on(Material.of(found, chosen), prepared_model(model, chosen))
+    made = evaluate_on(replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen))
     made.forget_the_way()
     return made
 
