@@ -13,7 +13,7 @@ from benchmarks.data import write_collection
 from benchmarks.encoder_jobs import write_glove
 from benchmarks.measure import command_cpu, command_wall, job_cpu
 
-PARTS = ("scoring", "vectors", "tasks", "evaluators", "masked", "seeing")
+PARTS = ("scoring", "vectors", "tasks", "evaluators", "masked", "seeing", "scale")
 
 
 class Table:
@@ -78,6 +78,8 @@ def main() -> int:
             _masked(table, scale)
         if args.part in (None, "seeing"):
             _seeing(table, scale)
+        if args.part in (None, "scale"):
+            _scale(table, scale)
     return 1 if table.missed else 0
 
 
@@ -265,6 +267,23 @@ def _seeing(table: Table, scale: int) -> None:
     table.within(f"{size}: first page (wall)", web["seconds"], 1)
     table.within(f"{size}: one query of two runs, median (wall)", web["result:drill_down_median"], 0.3)
     table.memory(f"{size}: peak memory, 500 MB", web["peak_mb"], 500)
+
+
+def _scale(table: Table, scale: int) -> None:
+    items = str(1_000_000 // scale)
+    ray = job_cpu("benchmarks.ray_jobs", "shards", items)
+    work = f"16 shards of {items} × 384, ranks and top 100 on two Ray workers, against a process pool (wall)"
+    table.at_most(work, ray["seconds"], ray["result:pool"], 1.15)
+    rows = str(200_000 // scale)
+    load = job_cpu("benchmarks.database_jobs", "load", rows)
+    table.faster(f"pgvector, load of {rows} × 384, against an insert for each row (wall)", load["seconds"],
+                 load["result:execute"], 5)  # fmt: skip
+    table.shown("the same, against psycopg's executemany (wall)", load["seconds"], load["result:executemany"])
+    items = str(5_000_000 // scale)
+    run = job_cpu("benchmarks.scale_jobs", "run", items)
+    table.memory(
+        f"goldrank run, {items} × 384 in a mapped file: memory beyond it, 2 GB", run["peak_anonymous_mb"], 2048
+    )
 
 
 def _shared(*names: str) -> Path | None:
