@@ -163,7 +163,7 @@ def command(folder, tmp_path, *arguments):
 
 
 def test_when_the_head_is_lost_the_command_says_so_and_a_second_start_goes_on(tmp_path):
-    folder = write_collection(tmp_path / "data", 150_000)
+    folder = write_collection(tmp_path / "data", 80_000)
     shards = ["--work-folder", str(tmp_path / "work"), "--shard-items", "4096"]
     with ray_cluster(head_cpus=0, workers=2) as nodes:
         running = command(folder, tmp_path, "--engine", nodes.address, *shards)
@@ -179,7 +179,7 @@ def test_when_the_head_is_lost_the_command_says_so_and_a_second_start_goes_on(tm
     assert "head" in said
     assert "Traceback" not in said
     kept = {path: path.stat().st_mtime_ns for path in made}
-    total = -(-150_000 // 4096)
+    total = -(-80_000 // 4096)
     assert len(list((tmp_path / "work").glob("vectors/*/*.parquet"))) < total
     again = command(folder, tmp_path, "--engine", "ray:2", *shards)
     on_ray, said = again.communicate(timeout=300)
