@@ -11,8 +11,9 @@ demo: $(VENV)/.demo
 	$(BIN)/goldrank demo
 
 test: $(VENV)/.test
-	# The kernels are written in the language of triton and cannot be imported without it.
-	$(BIN)/python -m pytest --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda_kernels.py
+	# These two cannot be imported without triton and Ray.
+	$(BIN)/python -m pytest --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda_kernels.py \
+	  --ignore=src/goldrank/engines/ray_driver.py
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/.heavy
