@@ -124,3 +124,40 @@ def test_the_default_folder_is_that_of_the_environment(capsys, cache, monkeypatc
     (tmp_path / "cache").rename(tmp_path / "embeddings")
     assert cache_command.run(cache_command.parser().parse_args(["info"])) == 0
     assert "st:old" in capsys.readouterr().out
+
+
+@pytest.fixture
+def shards(tmp_path, monkeypatch):
+    """What work on a cluster left, part of it long ago."""
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
+    for name, days in (("vectors", 0), ("jobs", 10)):
+        (tmp_path / "shards" / name / "deep").mkdir(parents=True)
+        file = tmp_path / "shards" / name / "deep" / "000000.parquet"
+        file.write_bytes(b"x" * 2000)
+        os.utime(file, (time.time() - days * 86400,) * 2)
+    return tmp_path / "shards"
+
+
+def test_other_kinds_are_told_with_their_size(capsys, shards):
+    assert main(["cache", "info"]) == 0
+    assert "Also kept (--kind): shards 4.0 kB." in capsys.readouterr().out
+    assert main(["cache", "info", "--kind", "shards", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(entry["name"], entry["bytes"]) for entry in told["entries"]] == [("vectors", 2000), ("jobs", 2000)]
+    assert main(["cache", "info", "--kind", "partial"]) == 0
+    assert capsys.readouterr().out.startswith("Nothing to show in ")
+
+
+def test_other_kinds_are_cleared_by_age_and_only_by_those_who_mean_it(capsys, shards):
+    assert main(["cache", "clear", "--kind", "shards", "--older-than", "5"]) == 2
+    assert "this would remove 2.0 kB of shards" in capsys.readouterr().err
+    assert sorted(path.name for path in shards.iterdir()) == ["jobs", "vectors"]
+    assert main(["cache", "clear", "--kind", "shards", "--older-than", "5", "--yes"]) == 0
+    assert [path.name for path in shards.iterdir()] == ["vectors"]
+    assert main(["cache", "clear", "--kind", "shards", "--yes", "--format", "csv"]) == 0
+    assert not list(shards.iterdir())
+
+
+def test_other_kinds_have_no_model(capsys, shards):
+    assert main(["cache", "info", "--kind", "shards", "--model", "st"]) == 2
+    assert "not kept by model" in capsys.readouterr().err

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from datetime import datetime
 from typing import Any
 
 from goldrank.cli import options
 from goldrank.errors import GoldrankError, InputError
+from goldrank.io.files import cache_folder
+from goldrank.io.kept import KINDS, kept, remove
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.report.results import to_csv, to_json
 from goldrank.vectors.cache import CacheEntry, EmbeddingCache
@@ -19,6 +22,7 @@ _EXAMPLES = """\
   goldrank cache info --model bge --format json
   goldrank cache clear --older-than 90
   goldrank cache clear --model st:BAAI/bge-base-en-v1.5 --yes
+  goldrank cache clear --kind shards --older-than 7
 """
 
 
@@ -26,6 +30,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("cache", "Show or clear the vectors that were kept so as not to encode twice.", _EXAMPLES)
     made.add_argument("action", choices=("info", "clear"))
+    kinds = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
+    made.add_argument("--kind", choices=("vectors", *KINDS), default="vectors", help=f"vectors (default), or {kinds}")
     made.add_argument("--model", metavar="TEXT", help="only models whose name contains this")
     made.add_argument("--older-than", type=float, metavar="DAYS", help="only what was not used for so many days")
     made.add_argument("--folder", metavar="DIR", help="the cache there (default: $GOLDRANK_CACHE or the system's)")
@@ -38,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     """Show or clear, and print what there is or was."""
     if args.older_than is not None and not (math.isfinite(args.older_than) and args.older_than >= 0):
         raise InputError(f"{args.older_than:g} is not a number of days", remedy="give one from 0 up")
+    if args.kind != "vectors":
+        return _other_kind(args)
     cache = EmbeddingCache(args.folder)
     entries = cache.matching(args.model, args.older_than)
     if args.action == "clear" and entries:
@@ -48,10 +56,38 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _other_kind(args: argparse.Namespace) -> int:
+    """Show or clear what is no encoded text."""
+    if args.model is not None or args.folder is not None:
+        raise InputError(f"{args.kind} are not kept by model", remedy="leave --model and --folder away")
+    before = time.time() - 86400 * (args.older_than or 0.0)
+    parts = [part for part in kept(args.kind) if args.older_than is None or part.last_used < before]
+    folder, size = cache_folder() / args.kind, _size(sum(part.bytes for part in parts))
+    if args.action == "clear" and parts:
+        _ask(f"{size} of {args.kind}", args)
+        remove(parts)
+    done = "removed" if args.action == "clear" else "kept"
+    rows = [{"name": part.path.name, "bytes": part.bytes, "last_used": _date(part.last_used)} for part in parts]
+    if args.format == "json":
+        options.emit(to_json({"folder": str(folder), "removed" if args.action == "clear" else "entries": rows}), args)
+    elif args.format == "csv":
+        options.emit(to_csv([["name", "bytes", "last_used"], *(list(row.values()) for row in rows)]), args)
+    elif not parts:
+        options.emit(f"Nothing to {'remove' if args.action == 'clear' else 'show'} in {folder}.", args)
+    else:
+        cells = [[Cell(part.path.name), Cell(_size(part.bytes)), Cell(_date(part.last_used))] for part in parts]
+        grid = Grid([args.kind, "size", "last written"], cells, notes=[f"{size} {done} in {folder}."])
+        options.emit(render([grid], args.format), args)
+    return 0
+
+
 def _confirm(entries: list[CacheEntry], args: argparse.Namespace) -> None:
+    _ask(f"{_total(entries)} of {', '.join(sorted({entry.identity for entry in entries}))}", args)
+
+
+def _ask(what: str, args: argparse.Namespace) -> None:
     if args.yes:
         return
-    what = f"{_total(entries)} of {', '.join(sorted({entry.identity for entry in entries}))}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
     print(f"Remove {what}? [y/N] ", end="", file=sys.stderr, flush=True)
@@ -70,6 +106,9 @@ def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Names
     note = f"{_total(entries)} {done} in {cache.folder}." if entries else f"Nothing to show in {cache.folder}."
     if not entries and args.action == "clear":
         note = f"Nothing to remove in {cache.folder}."
+    others = {kind: sum(part.bytes for part in kept(kind)) for kind in KINDS} if args.folder is None else {}
+    if sizes := [f"{kind} {_size(size)}" for kind, size in others.items() if size]:
+        note += f" Also kept (--kind): {', '.join(sizes)}."
     cells = [
         [
             Cell(entry.identity),
@@ -101,7 +140,11 @@ def _row(entry: CacheEntry) -> dict[str, Any]:
 
 
 def _when(entry: CacheEntry) -> str:
-    return datetime.fromtimestamp(entry.last_used).astimezone().isoformat(sep=" ", timespec="seconds")
+    return _date(entry.last_used)
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 def _total(entries: list[CacheEntry]) -> str:

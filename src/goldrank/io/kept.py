@@ -1,0 +1,68 @@
+"""What the cache folder holds besides encoded texts: how much of it there is, and being rid of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldrank.errors import GoldrankError
+from goldrank.io.files import cache_folder
+
+KINDS = {
+    "shards": "vectors, and what is done so far, of work on a cluster",
+    "partial": "what is done so far of evaluations that were stopped",
+    "words": "word-vector files in a form that opens at once",
+    "collections": "data sets that were downloaded",
+    "downloads": "the files they came in",
+}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One part of a kind: a file or a folder."""
+
+    path: Path
+    bytes: int
+    last_used: float
+    """Seconds since 1970, when anything in it was written last."""
+
+
+def kept(kind: str) -> list[Kept]:
+    """The parts that there are of a kind, the last used first."""
+    try:
+        parts = [Path(entry.path) for entry in os.scandir(cache_folder() / kind)]
+    except OSError:
+        return []
+    found = [_measured(part) for part in parts]
+    return sorted(found, key=lambda part: (-part.last_used, part.path.name))
+
+
+def _measured(path: Path) -> Kept:
+    sizes, times = [], [0.0]
+    for file in [path] if path.is_file() else _files(path):
+        # One that was just removed by whoever works with it takes no room.
+        with suppress(OSError):
+            status = file.stat()
+            sizes.append(status.st_size)
+            times.append(status.st_mtime)
+    return Kept(path, sum(sizes), max(times))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (Path(where, name) for where, _, names in os.walk(folder) for name in names)
+
+
+def remove(parts: list[Kept]) -> None:
+    """Remove these parts."""
+    for part in parts:
+        try:
+            if part.path.is_dir():
+                shutil.rmtree(part.path)
+            else:
+                part.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise GoldrankError(f"{part.path}: this cannot be removed ({error.strerror})") from None
