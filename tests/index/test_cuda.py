@@ -267,3 +267,26 @@ def test_tensor_cores_lose_no_more_of_a_sum_than_is_assumed_of_them(depth):
     assert lost.max() <= allowed
     # Otherwise these sums would not be hard, and the test would show nothing.
     assert lost.max() > 0.05 * depth * 2.0**-24
+
+
+@pytest.mark.parametrize("task", ["wines", "questions"])
+@pytest.mark.parametrize("most", [20_000_000, 1], ids=["ranked", "counted"])
+def test_an_evaluation_on_the_gpu_is_that_on_the_processor(task, most, monkeypatch):
+    pytest.importorskip("wordllama")
+    from goldrank.tasks import vector_ranking
+    from goldrank.tasks.evaluation import evaluate
+
+    monkeypatch.setattr(vector_ranking, "MOST_RESULTS", most)
+    expected = evaluate("wordllama", task)
+    asked = []
+
+    def build(spec, items, ids, similarity):
+        asked.append(spec)
+        return gpu_index(items, ids, similarity, plain=True)
+
+    monkeypatch.setattr(vector_ranking, "build", build)
+    found = evaluate("wordllama", task, index="cuda")
+    assert asked == ["cuda"]
+    assert found.run.to_dict() == expected.run.to_dict()
+    for name in (*COUNTS, "depth", "own"):
+        np.testing.assert_array_equal(getattr(found.hits, name), getattr(expected.hits, name))

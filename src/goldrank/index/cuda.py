@@ -119,13 +119,7 @@ class CudaIndex(ExactIndex):
             return super().top_k(queries, k, query_ids, exclude_self)
         wanted = min(int(k), len(self))
         depth = min(wanted + exclude_self, len(self))
-        rows: dict[str, dict[str, float]] = {}
-        for name, (numbers, scores) in zip(asked.ids, self.search(asked, depth), strict=True):
-            ranking = dict(zip(map(self.ids.__getitem__, numbers.tolist()), scores.tolist(), strict=True))
-            if exclude_self and ranking.pop(name, None) is None and len(ranking) > wanted:
-                ranking.popitem()
-            rows[name] = ranking
-        return Run.view(rows)
+        return self._as_run(asked, self.search(asked, depth), wanted, exclude_self)
 
     def search(self, asked: Vectors, k: int) -> Iterator[tuple[Ints, Floats]]:
         """For each query the numbers and scores of its best *k* items, as `exact_search.search` gives them."""

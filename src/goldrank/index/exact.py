@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -181,6 +181,10 @@ class ExactIndex:
         items, depth = self._items.at(asked.dtype), min(wanted + exclude_self, len(self))
         squared = self.similarity == "l2"
         found = search(asked, items, self._checked(), depth, squared=squared, threads=self._threads)
+        return self._as_run(asked, found, wanted, exclude_self)
+
+    def _as_run(self, asked: Vectors, found: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool) -> Run:
+        """The numbers and scores found for each query as rankings, of which there may be one item too many."""
         name_of = self.ids.__getitem__
         rows: dict[str, dict[str, float]] = {}
         for name, (numbers, scores) in zip(asked.ids, found, strict=True):

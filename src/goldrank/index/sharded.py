@@ -223,13 +223,7 @@ class ShardedIndex(ExactIndex):
         best = Best(len(asked), depth, self._items.name)
         if len(asked) and depth:
             self._search(asked, best)
-        rows: dict[str, dict[str, float]] = {}
-        for name, (numbers, scores) in zip(asked.ids, best, strict=True):
-            ranking = dict(zip(map(self._items.name, numbers.tolist()), scores.tolist(), strict=True))
-            if exclude_self and ranking.pop(name, None) is None and len(ranking) > wanted:
-                ranking.popitem()
-            rows[name] = ranking
-        return Run.view(rows)
+        return self._as_run(asked, best, wanted, exclude_self)
 
     def _search(self, asked: Vectors, best: Best) -> None:
         arrays = {"queries": asked.read(0, len(asked))}

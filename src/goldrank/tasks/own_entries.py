@@ -34,6 +34,9 @@ def hits_beside_own(index: ExactIndex, items: Any, queries: Any, query_ids: Sequ
     item_row = np.array([row.get(name, -1) for name in without.items], np.int64)
     own = np.where((own_row < 0) | (query_row < 0), OWN["no item"], OWN["below"]).astype(np.int8)
     told = np.flatnonzero(without.found & ~is_own & (own_row >= 0))
+    if hasattr(items, "gather"):
+        # Rows that lie in shards are better fetched all at once than a few at a time.
+        items.gather(np.concatenate((own_row[told], item_row[told])))
     dtype = np.result_type(np.float32, items.dtype, queries.dtype)
     for start in range(0, len(told), _AT_ONCE):
         at = told[start : start + _AT_ONCE]
