@@ -106,8 +106,8 @@ class Nodes:
             time.sleep(0.1)
         raise AssertionError(f"nothing serves clients at {self.client_address}")
 
-    def add_worker(self) -> None:
-        self.workers.append(Node(self.home, [f"--address={self.address}", "--num-cpus=1"]))
+    def add_worker(self, *options: str) -> None:
+        self.workers.append(Node(self.home, [f"--address={self.address}", "--num-cpus=1", *options]))
 
     def kill_a_worker(self, choice) -> None:
         """Kill one that has started, and start another in its place."""

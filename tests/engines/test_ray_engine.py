@@ -328,6 +328,27 @@ def test_workers_of_a_cluster_that_was_there_use_one_thread_each(engine):
     assert set(pools) == {1}
 
 
+def visible_gpus(_):
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "all"), os.getpid()
+
+
+def make_visible_gpus():
+    return visible_gpus
+
+
+def test_workers_that_use_a_gpu_are_given_one_each_where_there_are_some():
+    with ray_cluster(head_cpus=0, workers=1) as nodes:
+        nodes.add_worker("--num-gpus=1")
+        nodes.workers[-1].wait()
+        with open_engine(nodes.address) as engine:
+            told = {"what": "looking", "total": 6}
+            given = list(engine.map_with(make_visible_gpus, range(6), accelerated=True, **told))
+            assert {seen for seen, _ in given} == {"0"}
+            assert len({process for _, process in given}) == 1
+            usual = list(engine.map_with(make_visible_gpus, range(6), **told))
+            assert "0" not in {seen for seen, _ in usual}
+
+
 def test_auto_finds_the_cluster_of_this_machine(nodes, monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
     with open_engine("auto") as engine:

@@ -80,8 +80,8 @@ class Stopping(Here):
     def __init__(self, after):
         self._after = after
 
-    def map_with(self, make, tasks, *, what, total):
-        yield from islice(super().map_with(make, tasks, what=what, total=total), self._after)
+    def map_with(self, make, tasks, **options):
+        yield from islice(super().map_with(make, tasks, **options), self._after)
         raise KeyboardInterrupt
 
 
@@ -153,3 +153,19 @@ def test_shards_hold_every_document_once_and_are_full_but_for_the_last(counts, s
     assert listed == [(file, row) for file, count in zip(files, counts, strict=True) for row in range(count)]
     assert all(shard.count == size for shard in shards[:-1])
     assert [shard.first for shard in shards] == [number * size for number in range(len(shards))]
+
+
+@pytest.mark.parametrize(("spec", "expected"), [("random:8", True), ("random:8(device=cpu)", False)])
+def test_a_model_that_uses_a_gpu_asks_for_one_unless_told_otherwise(spec, expected, files, tmp_path, monkeypatch):
+    from goldrank.encoders.random import Random
+
+    asked = []
+
+    class Asked(Here):
+        def map_with(self, make, tasks, *, accelerated, **options):
+            asked.append(accelerated)
+            yield from super().map_with(make, tasks, **options)
+
+    monkeypatch.setattr(Random, "uses_torch", True)
+    encode_files(load(spec), files_at([str(files)]), str(tmp_path / "out"), Asked(), items=4096)
+    assert asked == [expected]

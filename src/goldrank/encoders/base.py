@@ -202,12 +202,19 @@ class BatchEncoder(ABC):
     """Whether the model's vectors have unit length, so that truncated ones are brought back to it."""
     default_query_prompt = ""
     default_item_prompt = ""
+    uses_torch = False
+    """Whether it computes by torch, on a GPU where there is one and no other device is asked for."""
     width: int | None = None
     """How many dimensions the model has, where that is known before a text is encoded."""
 
     def __init__(self, spec: Spec, options: Options) -> None:
         self.spec, self.options = spec, options
         self.texts_per_call = options.batch_size
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether a GPU would be used."""
+        return self.uses_torch and (self.options.device or "cuda").startswith("cuda")
 
     @property
     @abstractmethod

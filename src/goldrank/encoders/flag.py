@@ -20,6 +20,8 @@ class Flag(BatchEncoder):
     normalizes = True
     default_query_prompt = "Represent this sentence for searching relevant passages: "
 
+    uses_torch = True
+
     def __init__(self, spec: Spec) -> None:
         options, own = Options.take(spec, "pooling")
         super().__init__(spec, options)

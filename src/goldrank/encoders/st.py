@@ -20,6 +20,8 @@ class SentenceTransformers(BatchEncoder):
     Vectors come as the model makes them; ``normalize=true`` brings them to unit length.
     """
 
+    uses_torch = True
+
     def __init__(self, spec: Spec) -> None:
         options, own = Options.take(spec, "normalize", "trust_remote_code", "revision")
         super().__init__(spec, options)

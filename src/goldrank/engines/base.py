@@ -45,9 +45,18 @@ class Engine(Protocol):
         """
 
     def map_with(
-        self, make: Callable[[], Callable[[Task], Made]], tasks: Sequence[Task], *, what: str, total: int
+        self,
+        make: Callable[[], Callable[[Task], Made]],
+        tasks: Sequence[Task],
+        *,
+        what: str,
+        total: int,
+        accelerated: bool = False,
     ) -> Iterator[Made]:
-        """The same where every worker first makes something dear, such as a loaded model, and keeps it."""
+        """The same where every worker first makes something dear, such as a loaded model, and keeps it.
+
+        Where that is *accelerated* by a GPU and there are some, each worker is given one of them.
+        """
 
     def close(self) -> None:
         """Give back what was started; a cluster that was there before stays."""

@@ -28,7 +28,13 @@ class Here:
                 yield made
 
     def map_with(
-        self, make: Callable[[], Callable[[Task], Made]], tasks: Sequence[Task], *, what: str, total: int
+        self,
+        make: Callable[[], Callable[[Task], Made]],
+        tasks: Sequence[Task],
+        *,
+        what: str,
+        total: int,
+        accelerated: bool = False,
     ) -> Iterator[Made]:
         """The same with something that is made once; see Engine."""
         yield from self.map(make(), tasks, what=what, total=total)

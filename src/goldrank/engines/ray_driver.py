@@ -132,8 +132,9 @@ class Driver:
             work, key = [ray.put(content)], uuid.uuid4().hex
             self._jobs[job] = lambda task: self._perform.remote(key, work, task)
         elif kind == "pool":
-            make, tasks, workers = content
-            pool = ray.remote(num_cpus=0, resources=_ON_HEAD)(Pool).remote(make, tasks, workers, self._retries)
+            make, tasks, workers, accelerated = content
+            gpus = int(ray.cluster_resources().get("GPU", 0)) if accelerated else 0
+            pool = ray.remote(num_cpus=0, resources=_ON_HEAD)(Pool).remote(make, tasks, workers, gpus, self._retries)
             self._pools[job] = pool
             self._jobs[job] = lambda _: pool.next_made.remote()
         elif kind == "task":
@@ -241,7 +242,7 @@ class MadeOnce:
 class Pool:
     """Ray Data at work, on the head node: there it also serves drivers that are outside of the cluster."""
 
-    def __init__(self, make: bytes, tasks: list[bytes], workers: int, retries: int) -> None:
+    def __init__(self, make: bytes, tasks: list[bytes], workers: int, gpus: int, retries: int) -> None:
         from ray.data import ActorPoolStrategy, DataContext, from_items
 
         context = DataContext.get_current()
@@ -250,7 +251,7 @@ class Pool:
         # A part may take long, and a node that starts again after a loss too.
         context.execution_no_progress_timeout_s = -1
         context.max_consecutive_actor_init_deaths = retries
-        size = max(1, min(workers, len(tasks)))
+        size = max(1, min(gpus or workers, len(tasks)))
         dataset = from_items([{"task": task} for task in tasks], override_num_blocks=len(tasks)).map_batches(
             MadeOnce,
             fn_constructor_args=(make,),
@@ -258,6 +259,8 @@ class Pool:
             batch_format="pyarrow",
             compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size),
             num_cpus=1,
+            # Without one, Ray hides the GPUs of a node.
+            num_gpus=1 if gpus else 0,
             runtime_env=_OURS,
             max_restarts=-1,
             max_task_retries=retries,

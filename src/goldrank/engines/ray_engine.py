@@ -40,10 +40,16 @@ class RayEngine:
         return cast(Iterator[Made], self._results("work", _packed(work), map(_packed, tasks), what, total))
 
     def map_with(
-        self, make: Callable[[], Callable[[Task], Made]], tasks: Sequence[Task], *, what: str, total: int
+        self,
+        make: Callable[[], Callable[[Task], Made]],
+        tasks: Sequence[Task],
+        *,
+        what: str,
+        total: int,
+        accelerated: bool = False,
     ) -> Iterator[Made]:
         """The same where every worker first makes something and keeps it; see Engine."""
-        content = (_packed(make), [_packed(task) for task in tasks], self.workers)
+        content = (_packed(make), [_packed(task) for task in tasks], self.workers, accelerated)
         # All tasks are with the pool from the start; what is drawn here is leave to hand over one more result.
         return cast(Iterator[Made], self._results("pool", content, [None] * len(tasks), what, total))
 

@@ -75,7 +75,8 @@ def encode_shards(
     if missing:
         make = partial(ShardEncoder, _portable(encoder), encoder.identity, side, str(Path.cwd()))
         what = f"encoding with {encoder.identity}"
-        for _ in engine.map_with(make, missing, what=what, total=len(missing)):
+        accelerated = getattr(encoder, "accelerated", False)
+        for _ in engine.map_with(make, missing, what=what, total=len(missing), accelerated=accelerated):
             pass
     return [VectorShard(order.path, order.shard.first, order.shard.count) for order in orders]
 
