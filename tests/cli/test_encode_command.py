@@ -59,7 +59,7 @@ def test_the_vectors_are_a_model_that_gives_the_same_scores(texts, tmp_path, cap
         (["-m", "bm25"], "ranks without vectors"),
         (["-m", "lsa:8"], "first has to see the whole corpus"),
         (["-m", MODEL, "--shard-items", "1000"], "a multiple of 4096"),
-        (["-m", MODEL, "--work-folder", "x"], "keeps everything in its output"),
+        (["-m", MODEL, "--work-folder", "x"], "unrecognized arguments"),
         (["-m", MODEL, "--engine", "spark"], "no engine 'spark'"),
         (["-m", MODEL, "--engine", "ray:0"], "no engine 'ray:0'"),
         (["-m", MODEL, "--text", "abstract"], "no part of a document 'abstract'"),

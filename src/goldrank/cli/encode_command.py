@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--side", choices=("item", "query"), default="item", help="as what texts are encoded")
     made.add_argument("--text", metavar="PARTS", default="title+heading+text", help=f"joined by +: {', '.join(PARTS)}")
     made.add_argument("--format", choices=("table", "json"), default="table", help="output format (default table)")
-    add_engine(made)
+    add_engine(made, folder=False)
     made.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
 
@@ -44,8 +44,6 @@ def run(args: argparse.Namespace) -> int:
     from goldrank import encoders
     from goldrank.tasks.shard_encoding import encode_files, files_at
 
-    if args.work_folder is not None:
-        raise InputError("encode keeps everything in its output", remedy="leave --work-folder away")
     encoder = encoders.load(args.model)
     if not isinstance(encoder, encoders.Encoder):
         raise InputError(f"{args.model} ranks without vectors", remedy="choose a model of vectors")

@@ -10,8 +10,8 @@ from goldrank.engines import open_engine
 from goldrank.tasks.sharding import ITEMS, Sharding
 
 
-def add_engine(parser: argparse.ArgumentParser, *, shards: bool = True) -> None:
-    """Who does the work, where workers meet, and with *shards* how many items each is given at a time."""
+def add_engine(parser: argparse.ArgumentParser, *, folder: bool = True, shards: bool = True) -> None:
+    """Who does the work; with *folder* where workers meet, with *shards* how many items each is given at a time."""
     group = parser.add_argument_group("cluster (extra ray)")
     group.add_argument(
         "--engine",
@@ -19,16 +19,16 @@ def add_engine(parser: argparse.ArgumentParser, *, shards: bool = True) -> None:
         help="local (default); ray or ray:N, a cluster of N workers on this machine; HOST:PORT, auto or "
         "ray://HOST:PORT, one that is there",
     )
-    group.add_argument(
-        "--work-folder",
-        metavar="F",
-        help="path or URL that all nodes reach, for shards and what is done so far (default: in the cache)",
-    )
-    if not shards:
-        return
-    group.add_argument(
-        "--shard-items", type=int, metavar="N", help=f"items in a shard, a multiple of 4096 (default {ITEMS})"
-    )
+    if folder:
+        group.add_argument(
+            "--work-folder",
+            metavar="F",
+            help="path or URL that all nodes reach, for shards and what is done so far (default: in the cache)",
+        )
+    if shards:
+        group.add_argument(
+            "--shard-items", type=int, metavar="N", help=f"items in a shard, a multiple of 4096 (default {ITEMS})"
+        )
 
 
 @contextmanager

@@ -86,8 +86,14 @@ class _Search:
 
     def _settle(self, places: Ints, kept: int, found: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Add the queries whose best are sure; gives for each query the score that its k-th has at least."""
+        bars = self._bars[places]
         numbers, fast, floors = select(
-            self._rows[places], self._items, kept, squared=self._squared, threads=self._threads
+            self._rows[places],
+            self._items,
+            kept,
+            squared=self._squared,
+            threads=self._threads,
+            bars=bars if np.isfinite(bars).all() else None,
         )
 
         def look(at: int) -> float:

@@ -27,13 +27,16 @@ MOST_QUERIES = 2**16
 Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 
 
-def select(queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads: int) -> tuple[Ints, Floats, Floats]:
+def select(
+    queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads: int, bars: Floats | None = None
+) -> tuple[Ints, Floats, Floats]:
     """For each query the *kept* best items by fast scores, in no order, their scores, and what no other item exceeds.
 
     There are up to ``MOST_QUERIES`` queries. The score is the dot product, or minus the squared distance. The result
-    may differ among equal scores at the floor, never above it.
+    may differ among equal scores at the floor, never above it. With *bars*, a finite score for each query, only items
+    that reach it are looked for: where there are fewer than are kept, the rest has the score -inf.
     """
-    selection = _Selection(queries, items, kept, squared)
+    selection = _Selection(queries, items, kept, squared, bars)
     with single_threaded_blas(threads) as workers:
         selection.run(workers)
     scores = selection.scores.astype(np.float64) - selection.own_squares[:, None]
@@ -43,23 +46,34 @@ def select(queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads
 class _Selection:
     """The best so far of every query, and the bar that a score has to reach to be among them."""
 
-    def __init__(self, queries: Matrix, items: Vectors, kept: int, squared: bool) -> None:
+    def __init__(self, queries: Matrix, items: Vectors, kept: int, squared: bool, bars: Floats | None) -> None:
         self._queries, self._items, self._kept, self._squared = queries, items, kept, squared
         wide = np.square(queries, dtype=np.float64)
         self.own_squares = np.add.reduce(wide, axis=1) if squared else np.zeros(len(queries))
         self._lock, self._local = threading.Lock(), threading.local()
         self._pending: list[Found] = []
         self._pending_count = 0
+        self._bars = bars
 
     def run(self, workers: int) -> None:
-        """Set the bar by the first items, then go through the rest."""
-        first = min(max(_FIRST, _FIRST_TIMES * self._kept), len(self._items))
+        """Set the bar by the first items, unless it is given, then go through the rest."""
+        first = min(max(_FIRST, _FIRST_TIMES * self._kept), len(self._items)) if self._bars is None else 0
         size = max(64, _BLOCK_ELEMENTS // max(1, len(self._queries), self._items.dimension))
-        self._start(first, workers)
+        if self._bars is None:
+            self._start(first, workers)
+        else:
+            self._start_from(self._bars)
         for _ in spread(partial(self._look, size), range(first, len(self._items), size), workers):
             if self._pending_count > len(self._queries) * self._kept // _PENDING_SHARE:
                 self._merge(workers)
         self._merge(workers)
+
+    def _start_from(self, bars: Floats) -> None:
+        self.numbers = np.full((len(bars), self._kept), -1, np.int64)
+        self.scores = np.full((len(bars), self._kept), -np.inf, self._queries.dtype)
+        # Downwards, whatever the rounding.
+        bar = (bars + self.own_squares).astype(self._queries.dtype)
+        self._bar = np.nextafter(bar, self._queries.dtype.type(-np.inf))
 
     def _start(self, first: int, workers: int) -> None:
         # Queries by items, because the best of each query are chosen from one row.
@@ -131,4 +145,4 @@ class _Selection:
 
         self._for_all_queries(best, workers)
         # A new array: blocks that are being looked at go on with the bar they have, which only lets more in.
-        self._bar = self.scores.min(axis=1)
+        self._bar = np.maximum(self._bar, self.scores.min(axis=1))
