@@ -115,7 +115,7 @@ def _fused(fusion: Fusion) -> Model:
         return Ranked(
             run,
             None,
-            tuple(remark for each in ranked for remark in each.remarks),
+            tuple(f"{part.spec}: {remark}" for part, each in zip(parts, ranked, strict=True) for remark in each.remarks),
             tuple(checkpoint for each in ranked for checkpoint in each.checkpoints),
         )
 
