@@ -112,10 +112,11 @@ def _fused(fusion: Fusion) -> Model:
     def rank(material: Material) -> Ranked:
         ranked = [part.rank(material) for part in parts]
         run = replace(fusion, depth=fusion.depth or material.depth).fuse([each.run for each in ranked])
+        named = zip((part.spec for part in parts), ranked, strict=True)
         return Ranked(
             run,
             None,
-            tuple(f"{part.spec}: {remark}" for part, each in zip(parts, ranked, strict=True) for remark in each.remarks),
+            tuple(f"{name}: {remark}" for name, each in named for remark in each.remarks),
             tuple(checkpoint for each in ranked for checkpoint in each.checkpoints),
         )
 
