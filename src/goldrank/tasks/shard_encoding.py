@@ -61,7 +61,7 @@ class ShardEncoder:
         ids, texts = order.shard.read()
         vectors = self._cache.encode(self._encoder, texts, self._side)
         if hasattr(vectors, "tocsr"):
-            raise InputError(f"{self._encoder.identity} gives sparse vectors", remedy="encode them with --engine local")
+            raise InputError(f"{self._encoder.identity} gives sparse vectors", remedy="evaluate it with --engine local")
         write_vectors(order.path, ids, vectors)
         return VectorShard(order.path, order.shard.first, len(ids))
 
