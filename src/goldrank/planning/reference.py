@@ -36,12 +36,12 @@ REFERENCE = Constants(
         name="NVIDIA H200",
         memory=141e9,  # its data sheet
         # Fitted to jobs of up to a million items, 2026-11-15; 4 million items × 768 and 8,192 queries, which took
-        # 0.128 s (benchmarks/results/cuda-h200.json), come out as 0.131 s.
+        # 0.128 s (benchmarks/results/cuda-h200-1.json), come out as 0.131 s.
         counting=RankingCost(start=0.0061, multiply=3.77e-15, entry=3.67e-6),
         # Fitted by hand to five jobs of 0.2 to 3 million items and the top 100 or 1,000, 2026-11-15; their own times
         # differed by up to half from one run to another.
         top_k=RankingCost(start=0.002, multiply=1.9e-14, entry=4.7e-7),
-        # 12.288 GB loaded in 2.09 s, and streamed at 50.4 GB/s (benchmarks/results/cuda-h200.json).
+        # 12.288 GB loaded in 2.09 s, and streamed at 50.4 GB/s (benchmarks/results/cuda-h200-1.json).
         load=12.288e9 / 2.09,
         stream=50.4e9,
     ),
