@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
 
 from goldrank.hits import Ints
 from goldrank.index.cuda_store import ROUNDED, Chunk, Store, Tensor, growth, length_of, times_power
@@ -34,8 +37,8 @@ class Asked:
         unit = store.tile.rows if store.tile else 1
         self.places = -(-max(self.count, 1) // unit) * unit
         self.raw = torch.from_numpy(queries if queries.flags.writeable else queries.copy()).to(device)
-        own = torch.zeros((self.places, queries.shape[1]), dtype=torch.float64, device=device)
-        own[: self.count] = self.raw[torch.from_numpy(columns).to(device)].double()
+        self._columns = columns
+        own = self._own()
         peaks = own.abs().amax(dim=1) if queries.shape[1] else own.sum(dim=1)
         exponents = torch.frexp(peaks)[1].long()
         if store.squared:
@@ -52,11 +55,26 @@ class Asked:
         rough = torch.stack([lost + 1.01 * gamma * length, length, self.share, self.share * 2.0**-21])
         self.terms = (ROUNDED * rough).float()
         self.terms[2] = self.share.float()
-        kind = torch.finfo(store.dtype)
-        gamma = growth(queries.shape[1] + 16, kind.eps)
-        full = length_of(scaled)
-        self._plain_terms = torch.stack([gamma * full, torch.zeros_like(full), self.share, self.share * 8 * kind.eps])
-        self._plain = times_power(own, -exponents[:, None] - store.exponent).to(store.dtype)
+
+    def _own(self) -> Tensor:
+        """The query of each place, in float64."""
+        if self.count == len(self.raw) == self.places and (self._columns == np.arange(self.count)).all():
+            return self.raw.double()
+        own = torch.zeros((self.places, self.raw.shape[1]), dtype=torch.float64, device=self.raw.device)
+        own[: self.count] = self.raw[torch.from_numpy(self._columns).to(self.raw.device)].double()
+        return own
+
+    # For the few items beside whole tiles, and where there are no tiles: seldom all of the work.
+    @cached_property
+    def _plain(self) -> Tensor:
+        return times_power(self._own(), -self.exponents[:, None] - self.store.exponent).to(self.store.dtype)
+
+    @cached_property
+    def _plain_terms(self) -> Tensor:
+        kind = torch.finfo(self.store.dtype)
+        full = length_of(times_power(self._own(), -self.exponents[:, None]))
+        gamma = growth(self.raw.shape[1] + 16, kind.eps)
+        return torch.stack([gamma * full, torch.zeros_like(full), self.share, self.share * 8 * kind.eps])
 
     def margins(self, spans: Tensor, *, plain: bool) -> Tensor:
         """How far the scores of each query may be off for items with these spans (‖x‖, ‖x - x'‖, ‖x‖²/2)."""

@@ -215,6 +215,8 @@ class CountedRows:
 def _places(column: Ints, columns: int) -> tuple[Ints, Ints]:
     """For each judged item a place, which stands for its query, and a slot there; queries with the most come first."""
     counts = np.bincount(column, minlength=columns)
+    if counts.max(initial=0) == 1:
+        return column, np.zeros(len(column), np.int64)
     first = np.argsort(-counts, kind="stable")
     needed = -(-counts // _MOST_SLOTS)
     starts = np.empty(columns, np.int64)
