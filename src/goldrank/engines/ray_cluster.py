@@ -37,7 +37,7 @@ _QUIET = {
 }
 # With clusters of many machines off, Ray listens on the loopback interface only.
 _ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
-_GLANCE = 1.0
+_GLANCE, _GLANCES = 1.0, 3
 _PATIENCE = 5.0
 _CONNECTING = 3.0
 _JOINING, _STARTING, _ENDING = 45.0, 120.0, 15.0
@@ -161,7 +161,7 @@ class Cluster:
             except queue.Empty:
                 self._look_after_head()
                 continue
-            if kind == "over":
+            if kind == "over" or (kind == "lost" and self._is_headless()):
                 self._give_up()
             self._silent_since = None
             return kind, content
@@ -180,6 +180,14 @@ class Cluster:
             self._over = True
             for box in list(self._boxes.values()):
                 box.put(_OVER)
+
+    def _is_headless(self) -> bool:
+        """Whether the head is gone too: what ran there may be told of as lost just before."""
+        for _ in range(_GLANCES):
+            if not answers(self._watched):
+                return True
+            time.sleep(_GLANCE)
+        return False
 
     def _look_after_head(self) -> None:
         if answers(self._watched):
