@@ -193,18 +193,14 @@ def test_cosine_and_dot_of_normalised_rows_give_the_same_hits_and_scores(tmp_pat
     shards = stored(tmp_path, ids, items, [100, 101, 333])
     folder, units = str(tmp_path / "jobs"), normalised(queries)
     by_cosine = ShardedIndex(shards, ids, "cosine", engine=InProcess(), folder=folder)
-    by_dot = ShardedIndex(shards, ids, "dot", engine=InProcess(), folder=folder, normalise=True)
     of_units = ExactIndex(normalised(items), ids, "dot")
-    for found in (by_cosine.exact_hits(queries, gold), by_dot.exact_hits(units, gold)):
-        assert_same_hits(found, of_units.exact_hits(units, gold))
-    for ranked in (by_cosine.top_k(queries, 20), by_dot.top_k(units, 20)):
-        assert_same_run(ranked, of_units.top_k(units, 20))
+    assert_same_hits(by_cosine.exact_hits(queries, gold), of_units.exact_hits(units, gold))
+    assert_same_run(by_cosine.top_k(queries, 20), of_units.top_k(units, 20))
     rows = np.array([333, 0, 499, 0, 100])
-    assert np.array_equal(by_dot.items[rows], normalised(items)[rows])
     # As for ExactIndex, what is compared by cosine is normalised by the index and not before.
     assert np.array_equal(by_cosine.items[rows], items[rows])
-    assert by_dot.items.shape == items.shape
-    assert by_dot.items.dtype == items.dtype
+    assert by_cosine.items.shape == items.shape
+    assert by_cosine.items.dtype == items.dtype
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
@@ -363,17 +359,16 @@ def test_everything_that_decides_the_counts_makes_another_job(tmp_path):
 
     assert [jobs_after(), jobs_after(), jobs_after(own=True)] == [1, 1, 1]
     assert jobs_after(similarity="dot") == 2
-    assert jobs_after(similarity="dot", normalise=True) == 3
-    assert jobs_after(np.nextafter(queries, np.float32(9))) == 4
-    assert jobs_after(change_gold={**gold, "0": {"i7": 1}}) == 5
+    assert jobs_after(np.nextafter(queries, np.float32(9))) == 3
+    assert jobs_after(change_gold={**gold, "0": {"i7": 1}}) == 4
     Pipeline.parse("normalize").save(tmp_path / "transform.npz")
     shards = shards[:1]
     ids = ids[:100]
-    assert jobs_after(change_gold={"0": {"i7": 1}}, transform=str(tmp_path / "transform.npz")) == 6
-    assert jobs_after(change_gold={"0": {"i7": 1}}) == 7
+    assert jobs_after(change_gold={"0": {"i7": 1}}, transform=str(tmp_path / "transform.npz")) == 5
+    assert jobs_after(change_gold={"0": {"i7": 1}}) == 6
     items[3] *= -1
     stored(tmp_path, ids, items[:100], [])
-    assert jobs_after(change_gold={"0": {"i7": 1}}) == 8
+    assert jobs_after(change_gold={"0": {"i7": 1}}) == 7
 
 
 def test_forgetting_removes_the_jobs_of_this_index_alone(tmp_path):
@@ -444,14 +439,13 @@ def test_empty_shards_empty_gold_and_gold_outside_cost_no_task(tmp_path):
         ({"ids": [f"i{n}" for n in range(9)]}, r"the items: there are 10 vectors and 9 ids"),
         ({"ids": [f"i{n}" for n in range(9, -1, -1)]}, r"0\.parquet: row 2 .*id 'i2', where 'i7' is expected; give"),
         ({"similarity": "cosin"}, r"no similarity to rank by 'cosin'"),
-        ({"normalise": True}, r"cosine brings the items to length 1 by itself; leave out normalise"),
         ({"certify": False}, r"always counted exactly"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused_with_place_and_remedy(change, message, tmp_path):
     queries, items, ids, _ = problem_of(n=10)
     shards = stored(tmp_path, ids, items, [5])
-    options = {name: change[name] for name in ("normalise", "similarity") if name in change}
+    options = {name: change[name] for name in ("similarity",) if name in change}
 
     def ask():
         index = ShardedIndex(shards, change.get("ids", ids), engine=InProcess(), folder=str(tmp_path), **options)

@@ -110,6 +110,6 @@ def test_a_model_that_was_not_measured_is_refused_with_the_command_that_measures
 
 
 def test_the_parts_of_a_cost_are_multiplied_by_what_they_are_named_after():
-    assert ranking_features(100, 8, 10, 3, 2) == (1, 10, 800, 8000, 2000, 30, 240)
-    cost = RankingCost(start=1, query=1, number=1, multiply=1, pair=1, entry=1, entry_number=1)
-    assert cost.parts(100, 8, 10, 3, 2) == [1, 10, 800, 8000, 2000, 30, 240]
+    assert ranking_features(100, 8, 10, 3, 2) == (1, 10, 800, 8000, 2000, 30)
+    cost = RankingCost(start=1, query=1, number=1, multiply=1, pair=1, entry=1)
+    assert cost.parts(100, 8, 10, 3, 2) == [1, 10, 800, 8000, 2000, 30]

@@ -51,8 +51,7 @@ Made = TypeVar("Made")
 class ShardedItems(Vectors):
     """The items of all shards as one matrix, whose rows are fetched by their numbers.
 
-    A row comes transformed as it is compared; at length 1 where the index was told to bring it there. The rows of the
-    last `gather` stay in memory.
+    A row comes transformed, and not yet at length 1. The rows of the last `gather` stay in memory.
     """
 
     def __init__(
@@ -131,7 +130,6 @@ class ShardedIndex(ExactIndex):
         engine: who does the work.
         folder: where jobs and results are kept, a path or URL that all nodes reach.
         transform: where a fitted Pipeline was saved, which is applied to the items; queries come transformed.
-        normalise: bring items to length 1 after that, for ``dot`` with queries that are at length 1 already.
     """
 
     _items: ShardedItems
@@ -145,13 +143,9 @@ class ShardedIndex(ExactIndex):
         engine: Engine,
         folder: str,
         transform: str | None = None,
-        normalise: bool = False,
     ) -> None:
-        if normalise and similarity == "cosine":
-            remedy = "leave out normalise, or rank normalised queries by dot"
-            raise InputError("cosine brings the items to length 1 by itself", remedy=remedy)
         digest = "" if transform is None else digest_of(read_bytes(transform))
-        self._preparation = Preparation(transform, digest, normalise)
+        self._preparation = Preparation(transform, digest)
         self._engine, self._folder, self._jobs = engine, folder, set[str]()
         super().__init__(shards, ids, similarity, threads=1)
 

@@ -26,7 +26,6 @@ from goldrank.index.exact_search import search
 from goldrank.index.exact_vectors import Matrix, Vectors, single_threaded_blas
 from goldrank.io.remote import join, read_bytes, shown, write_whole
 from goldrank.io.vector_shards import VectorShard, by_group, open_shard
-from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import Pipeline
 
 JOB, RESULT = "job.npz", ".result"
@@ -42,8 +41,6 @@ class Preparation:
     """Where the transform was saved."""
     digest: str
     """The digest of that file, so that another one of the same name is not mistaken for it."""
-    normalise: bool
-    """Whether rows are brought to length 1 after that."""
 
     def transformed(self, rows: Matrix) -> Matrix:
         """Whole row groups, transformed."""
@@ -53,10 +50,6 @@ class Preparation:
         with single_threaded_blas(1):
             made: Matrix = pipeline_at(self.transform, self.digest).apply(rows)
         return made
-
-    def finished(self, rows: Matrix) -> Matrix:
-        """Rows that were transformed, at length 1 where that is asked for."""
-        return normalised(rows) if self.normalise else rows
 
 
 @dataclass(frozen=True)
@@ -103,14 +96,14 @@ def gather(task: GatherTask) -> tuple[VectorShard, Matrix]:
     """
     with open_shard(task.shard) as file:
         if task.preparation.transform is None:
-            return task.shard, task.preparation.finished(file.take(task.rows))
+            return task.shard, file.take(task.rows)
         parts, places = [], []
         for group, some, within in by_group(task.rows):
             parts.append(task.preparation.transformed(file.group(group))[within])
             places.append(some)
     rows = np.concatenate(parts)
     rows[np.concatenate(places)] = rows.copy()
-    return task.shard, task.preparation.finished(rows)
+    return task.shard, rows
 
 
 def count(task: CountTask) -> Counts:
@@ -198,7 +191,7 @@ class Job:
     @property
     def normalise(self) -> bool:
         """Whether items are compared at length 1."""
-        return self.similarity == "cosine" or self.preparation.normalise
+        return self.similarity == "cosine"
 
     def content(self) -> bytes:
         """The file that holds it."""

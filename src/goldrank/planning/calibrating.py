@@ -27,7 +27,7 @@ from goldrank.planning.constants import (
 )
 from goldrank.planning.made import made_hits
 from goldrank.planning.measured_devices import gpu_cost, ray_cost
-from goldrank.planning.measured_ranking import COUNTING, COUNTING_PARTS, SEARCH, SEARCH_PARTS, ranking_cost
+from goldrank.planning.measured_ranking import COUNTING, COUNTING_PARTS, SEARCH, ranking_cost
 from goldrank.planning.measured_texts import encoding_cost, reading_cost
 from goldrank.planning.reference import REFERENCE
 from goldrank.planning.stopwatch import best
@@ -68,7 +68,7 @@ def calibrate(
         bar.advance()
         counting = ranking_cost(COUNTING, "exact ranks", parts=COUNTING_PARTS)
         bar.advance()
-        search = ranking_cost(SEARCH, "top k", parts=SEARCH_PARTS)
+        search = ranking_cost(SEARCH, "top k")
         bar.advance()
         disk_rate = disk_cost(place)
         bar.advance()

@@ -32,8 +32,6 @@ class RankingCost:
     """For each score that is compared with something."""
     entry: float = 0.0
     """For each judged item, or each result that is kept."""
-    entry_number: float = 0.0
-    """For each number of those items, which are scored again."""
 
     def parts(self, items: float, dimension: int, queries: float, entries: float, compared: float) -> list[float]:
         """The seconds of each part for *entries* a query, where each score is compared with *compared* others."""
@@ -46,7 +44,7 @@ def ranking_features(
 ) -> tuple[float, ...]:
     """What each part of a RankingCost is multiplied by."""
     numbers, judged = items * dimension, queries * entries
-    return 1.0, queries, numbers, numbers * queries, items * queries * compared, judged, judged * dimension
+    return 1.0, queries, numbers, numbers * queries, items * queries * compared, judged
 
 
 @dataclass(frozen=True)

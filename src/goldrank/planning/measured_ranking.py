@@ -39,7 +39,6 @@ SEARCH: tuple[Size, ...] = (
 )
 ALL_PARTS = tuple(part.name for part in fields(RankingCost))
 COUNTING_PARTS = ("start", "number", "multiply", "pair", "entry")
-SEARCH_PARTS = ("start", "query", "number", "multiply", "pair", "entry")
 _REPEATS = 3
 
 
