@@ -373,6 +373,17 @@ def test_an_address_where_nothing_is_or_something_else_is_refused(scheme, monkey
             open_engine(f"{scheme}127.0.0.1:{port}")
 
 
+def test_a_client_that_the_head_fails_to_serve_asks_again_and_says_why_it_gave_up(monkeypatch):
+    # How long the head waits for the process that it starts for a client.
+    monkeypatch.setenv("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "0")
+    monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "1")
+    with ray_cluster(head_cpus=1, workers=0) as lone:
+        with pytest.raises(InputError, match=r"could not be joined .*RuntimeError: Proxy failed to Connect"):
+            open_engine(lone.client_address)
+        (log,) = lone.home.glob("*/session_latest/logs/ray_client_server.err")
+        assert log.read_text().count("New data connection from client") == 3
+
+
 @pytest.mark.parametrize(
     "spec",
     ["", "spark", "ray:", "ray:0", "ray:-1", "ray://", "ray://host", "host", "host:0", "host:70000", "me@host:1"],

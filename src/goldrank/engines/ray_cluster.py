@@ -101,8 +101,10 @@ class Cluster:
     def _begin(self) -> None:
         box = self._boxes[0] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
+        kind, content = "again", None
         try:
-            kind, _, content = box.get(timeout=_STARTING if self._folder else _JOINING)
+            while kind == "again":
+                kind, _, content = box.get(timeout=_STARTING if self._folder else _JOINING)
         except queue.Empty:
             kind, content = "refused", "it does not answer as Ray does"
         finally:

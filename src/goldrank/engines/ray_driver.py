@@ -27,6 +27,7 @@ from goldrank.engines.ray_cluster import ONE_THREAD, Message, Settings
 _STORE_BYTES = 200_000_000
 _GLANCE = 0.05
 _COUNTING = 2.0
+_ASKING = 3
 # A share of what only the head node has: whoever wants it runs there.
 _ON_HEAD = {"node:__internal_head__": 0.001}
 # The environment of the nodes of a cluster is not ours to set, that of our own workers is. It goes with the work, not
@@ -42,10 +43,10 @@ def main() -> None:
     settings: Settings = connection.recv()
     try:
         try:
-            _join(settings)
+            _join(settings, lambda: connection.send(("again", 0, None)))
             connection.send(("ready", 0, (_watched(settings), cpus())))
         except Exception as error:
-            connection.send(("refused", 0, _first_line(error)))
+            connection.send(("refused", 0, _in_a_line(error)))
             return
         Driver(connection, settings.retries).serve()
     except (EOFError, OSError):
@@ -56,9 +57,9 @@ def main() -> None:
             shutil.rmtree(settings.folder, ignore_errors=True)
 
 
-def _join(settings: Settings) -> None:
+def _join(settings: Settings, tell_again: Callable[[], None]) -> None:
     if settings.address.startswith("ray://"):
-        ray.init(settings.address)
+        _join_as_client(settings.address, tell_again)
         return
     ours: dict[str, Any] = {
         "num_cpus": settings.workers,
@@ -68,6 +69,18 @@ def _join(settings: Settings) -> None:
     }
     options = ours if settings.folder else {}
     ray.init(settings.address, log_to_driver=False, configure_logging=False, **options)
+
+
+def _join_as_client(address: str, tell_again: Callable[[], None]) -> None:
+    # The head forks a process for every client, and now and then that dies at once or is waited for in vain.
+    for _ in range(_ASKING - 1):
+        try:
+            ray.init(address)
+        except ConnectionAbortedError:
+            tell_again()
+        else:
+            return
+    ray.init(address)
 
 
 def _watched(settings: Settings) -> str:
@@ -82,8 +95,10 @@ def cpus() -> int:
     return int(ray.cluster_resources().get("CPU", 0))
 
 
-def _first_line(error: BaseException) -> str:
-    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+def _in_a_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    # A colon announces the traceback of the head, which says in its last line what happened.
+    said = lines[-1] if lines[0].endswith(":") else lines[0]
     return f"{type(error).__name__}: {said}".removesuffix(": ").rstrip(".")[:300]
 
 
@@ -172,7 +187,7 @@ class Driver:
             return f"the worker died, and so did those that tried it again, {self._retries} times"
         if isinstance(error, ray.exceptions.OutOfMemoryError):
             return "the memory of the node was too small for it"
-        return _first_line(cause)
+        return _in_a_line(cause)
 
     def _count_cpus(self) -> None:
         if time.monotonic() - self._counted < _COUNTING:
