@@ -36,18 +36,6 @@ def _functions_travel_by_value():
 
 
 @pytest.fixture(scope="module")
-def nodes():
-    with ray_cluster(head_cpus=0, workers=2) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def joined(nodes):
-    with open_engine(nodes.address) as engine:
-        yield engine
-
-
-@pytest.fixture(scope="module")
 def client(nodes):
     with open_engine(nodes.client_address) as engine:
         yield engine

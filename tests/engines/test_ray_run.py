@@ -31,6 +31,7 @@ from goldrank.tasks.sharding import Sharding
 pytestmark = pytest.mark.heavy
 pytest.importorskip("ray", reason="the Ray engine needs the package ray")
 
+WORDS = "red white dry sweet wine game card dice old new stone river oak sea"
 MODEL = "wordllama(dim=64)"
 GOLDRANK = [Path(sys.executable).parent / "goldrank"]
 
@@ -38,23 +39,7 @@ GOLDRANK = [Path(sys.executable).parent / "goldrank"]
 def write_collection(folder, documents):
     """Short texts of few words, so that many of them are equal and tie."""
     rng = random.Random(documents)
-    words = [
-        "red",
-        "white",
-        "dry",
-        "sweet",
-        "wine",
-        "game",
-        "card",
-        "dice",
-        "old",
-        "new",
-        "stone",
-        "river",
-        "oak",
-        "sea",
-    ]
-    texts = [" ".join(rng.choices(words, k=rng.randint(3, 30))) for _ in range(documents)]
+    texts = [" ".join(rng.choices(WORDS.split(), k=rng.randint(3, 30))) for _ in range(documents)]
     (folder / "qrels").mkdir(parents=True)
     corpus = (json.dumps({"_id": f"d{number}", "text": text}) for number, text in enumerate(texts))
     (folder / "corpus.jsonl").write_text("\n".join(corpus) + "\n")
@@ -69,18 +54,6 @@ def write_collection(folder, documents):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_collection(tmp_path_factory.mktemp("data") / "many", 9000)
-
-
-@pytest.fixture(scope="module")
-def nodes():
-    with ray_cluster(head_cpus=0, workers=2) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def engine(nodes):
-    with open_engine(nodes.address) as joined:
-        yield joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,15 +83,15 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("most", [20_000_000, 1], ids=["ranked", "counted"])
 @pytest.mark.parametrize("items", [250, 1000, 20_000])
-def test_hits_and_scores_are_those_of_one_machine(folder, engine, items, most, tmp_path, monkeypatch):
+def test_hits_and_scores_are_those_of_one_machine(folder, joined, items, most, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_ranking, "MOST_RESULTS", most)
-    found = evaluated(folder, SmallShards(engine, str(tmp_path), items))
+    found = evaluated(folder, SmallShards(joined, str(tmp_path), items))
     assert_same(evaluated(folder), found)
 
 
-def test_a_transform_on_the_cluster_gives_the_same_bits(folder, engine, tmp_path):
+def test_a_transform_on_the_cluster_gives_the_same_bits(folder, joined, tmp_path):
     settings = {"transform": "center|whiten:8|normalize", "similarity": "dot"}
-    found = evaluated(folder, Sharding(engine, str(tmp_path), 4096), **settings)
+    found = evaluated(folder, Sharding(joined, str(tmp_path), 4096), **settings)
     assert_same(evaluated(folder, **settings), found)
 
 
@@ -127,27 +100,27 @@ def test_the_ray_client_gives_the_same(folder, nodes, tmp_path):
         assert_same(evaluated(folder), evaluated(folder, SmallShards(client, str(tmp_path), 1000)))
 
 
-def test_nodes_killed_at_random_moments_change_nothing(folder, nodes, engine, tmp_path, monkeypatch):
+def test_nodes_killed_at_random_moments_change_nothing(folder, nodes, joined, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_ranking, "MOST_RESULTS", 1)
     expected = evaluated(folder)
     rng = random.Random(8)
     begun = time.monotonic()
-    evaluated(folder, SmallShards(engine, str(tmp_path / "whole"), 250))
+    evaluated(folder, SmallShards(joined, str(tmp_path / "whole"), 250))
     usual = time.monotonic() - begun
     for turn in range(5):
         killer = threading.Timer(rng.uniform(0.02, 0.9) * usual, nodes.kill_a_worker, [rng.choice])
         killer.start()
         try:
-            found = evaluated(folder, SmallShards(engine, str(tmp_path / str(turn)), 250))
+            found = evaluated(folder, SmallShards(joined, str(tmp_path / str(turn)), 250))
         finally:
             killer.join()
         assert_same(expected, found)
 
 
-def test_masked_predictions_scored_by_page_shards_are_the_same(engine, tmp_path):
+def test_masked_predictions_scored_by_page_shards_are_the_same(joined, tmp_path):
     chunks = list(examples_at("persons"))
     table, _ = join(chunks, predict_all(chunks, load_predictor("names:majority"), k=3))
-    one, other = score_predictions(table), score_predictions(table, sharding=Sharding(engine, str(tmp_path)))
+    one, other = score_predictions(table), score_predictions(table, sharding=Sharding(joined, str(tmp_path)))
     for level in LEVELS:
         for field in dataclasses.fields(one.levels[level].hits):
             left, right = (getattr(scores.levels[level].hits, field.name) for scores in (one, other))

@@ -101,14 +101,15 @@ class Cluster:
     def _begin(self) -> None:
         box = self._boxes[0] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
-        kind, content = "again", None
+        message: Message = ("again", 0, None)
         try:
-            while kind == "again":
-                kind, _, content = box.get(timeout=_STARTING if self._folder else _JOINING)
+            while message[0] == "again":
+                message = box.get(timeout=_STARTING if self._folder else _JOINING)
         except queue.Empty:
-            kind, content = "refused", "it does not answer as Ray does"
+            message = ("refused", 0, "it does not answer as Ray does")
         finally:
             del self._boxes[0]
+        kind, _, content = message
         if kind == "over":
             kind, content = "refused", self._last_words()
         if kind == "refused" and self._folder:

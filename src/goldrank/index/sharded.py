@@ -28,8 +28,8 @@ from goldrank.index.sharded_work import (
     Job,
     Preparation,
     SearchTask,
+    content_digest,
     count,
-    digest_of,
     find,
     gather,
     kept,
@@ -144,7 +144,7 @@ class ShardedIndex(ExactIndex):
         folder: str,
         transform: str | None = None,
     ) -> None:
-        digest = "" if transform is None else digest_of(read_bytes(transform))
+        digest = "" if transform is None else content_digest(read_bytes(transform))
         self._preparation = Preparation(transform, digest)
         self._engine, self._folder, self._jobs = engine, folder, set[str]()
         super().__init__(shards, ids, similarity, threads=1)
@@ -234,7 +234,7 @@ class ShardedIndex(ExactIndex):
         """Write the job where all nodes find it; gives its folder, named by all that decides the results."""
         content = job.content()
         shards = [(shard.path, shard.first, shard.count, stamp(shard.path)) for shard in self._items.shards]
-        name = digest_of(f"{digest_of(content)} {shards}".encode())
+        name = content_digest(f"{content_digest(content)} {shards}".encode())
         folder = join(self._folder, name)
         self._jobs.add(folder)
         write_whole(join(folder, JOB), lambda stream: stream.write(content))

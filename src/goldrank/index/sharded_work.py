@@ -221,7 +221,7 @@ def opened_job(folder: str) -> Job:
 def pipeline_at(path: str, digest: str) -> Pipeline:
     """The transform saved at a path, which must be the very one that the digest names."""
     content = read_bytes(path)
-    if digest_of(content) != digest:
+    if content_digest(content) != digest:
         raise InputError("the transform was changed meanwhile", where=shown(path), remedy="start again")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "transform.npz")
@@ -232,7 +232,7 @@ def pipeline_at(path: str, digest: str) -> Pipeline:
             raise InputError(error.what, where=shown(path), remedy=error.remedy) from None
 
 
-def digest_of(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
     """What names content among any other."""
     return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
 

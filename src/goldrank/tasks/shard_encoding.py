@@ -90,7 +90,7 @@ def _portable(encoder: Encoder) -> Any:
     return encoder if "<" in spec.argument or "__main__" in spec.argument else str(spec)
 
 
-def digest_of(*parts: Any) -> str:
+def work_digest(*parts: Any) -> str:
     """A name for the work that is decided by these parts."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 

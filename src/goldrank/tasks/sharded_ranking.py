@@ -24,7 +24,7 @@ from goldrank.io.stored_vectors import StoredVectors
 from goldrank.io.vector_shards import GROUP_ROWS, VectorShard, write_vectors
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
-from goldrank.tasks.shard_encoding import digest_of, encode_shards
+from goldrank.tasks.shard_encoding import encode_shards, work_digest
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.text_shards import TextShard, are_quick_to_cut, cut, staged
 from goldrank.tasks.vector_ranking import Sides, encoded_queries, fitting_rows, rank_by_vectors, ranked, rows_of
@@ -100,7 +100,7 @@ def _vector_shards(encode: Encoding, material: Material, sharding: Sharding) -> 
     """The vectors of all items in shards: those that are there from before, and the others made now."""
     encoder = encode.encoder
     prompt = getattr(encoder, "prompt", None)
-    digest = digest_of(
+    digest = work_digest(
         encoder.identity,
         prompt("item") if callable(prompt) else "",
         material.collection.items.checksum,
@@ -148,7 +148,7 @@ def _looked_up(encode: Encoding, material: Material, sharding: Sharding, folder:
 
 def _saved(pipeline: Pipeline, folder: str) -> str:
     """Where the workers find the transform."""
-    path = join(folder, "transforms", f"{digest_of(pipeline.identity)}.npz")
+    path = join(folder, "transforms", f"{work_digest(pipeline.identity)}.npz")
     if not exists(path):
         with TemporaryDirectory() as name:
             local = Path(name, "transform.npz")
