@@ -91,7 +91,7 @@ def test_what_is_missing_is_named_with_the_machine_and_the_remedy(look, folder):
         look(join(folder, "missing"))
     assert raised.value.where == shown(join(folder, "missing"))
     assert socket.gethostname() in raised.value.what
-    assert raised.value.remedy == "give a folder that all nodes reach"
+    assert raised.value.remedy == "check its name, and on a cluster that all nodes reach it"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

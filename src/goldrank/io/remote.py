@@ -23,7 +23,6 @@ from goldrank.io.parquet import load_pyarrow
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The file system, and behind user and password the place in it, without parameters.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/@?#]*@)?([^?#]*)")
-_EVERYWHERE = "give a folder that all nodes reach"
 
 
 def shown(url: str) -> str:
@@ -174,13 +173,13 @@ def _faults(url: str, done: str) -> Iterator[None]:
         raise InputError(
             f"this cannot be {done} on {socket.gethostname()} ({_first_line(error)})",
             where=shown(url),
-            remedy=f"check its permissions and the disk, or {_EVERYWHERE}",
+            remedy="check its permissions and the disk, or give a folder that all nodes reach",
         ) from None
 
 
 def _missing(url: str) -> InputError:
     what = f"this cannot be read on {socket.gethostname()}: there is no such file or folder"
-    return InputError(what, where=shown(url), remedy=_EVERYWHERE)
+    return InputError(what, where=shown(url), remedy="check its name, and on a cluster that all nodes reach it")
 
 
 def _information(url: str) -> Any:
