@@ -8,7 +8,7 @@ import pytest
 from goldrank import stats
 from goldrank.errors import InputError
 from goldrank.meta import Row, Table, evaluate_meta, read_table, rows_from_store
-from goldrank.meta.figures import plot_heat_map, plot_pivot
+from goldrank.meta.pivot import plot_pivot
 
 QUICK = {"resamples": 400}
 PAPER = ["SCICITE", "MR", "CR", "MPQA", "SUBJ", "SST2", "SST5", "TREC"]
@@ -184,30 +184,26 @@ def test_what_is_not_named_is_the_other_kind_where_the_table_does_not_say():
     assert evaluate_meta(plain, downstream=["t1"], **QUICK).intrinsic == ["e0", "e1", "t0", "t2"]
 
 
-def test_both_figures_are_images_of_the_kind_their_names_say(tmp_path):
+def test_the_pivot_is_an_image_of_the_kind_its_name_says(tmp_path):
     pytest.importorskip("matplotlib")
     made = evaluate_meta(table(scores(), drop={(2, "e0")}), **QUICK)
     for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")):
-        plot_heat_map(made, tmp_path / name)
-        assert (tmp_path / name).read_bytes().startswith(start)
         plot_pivot(made, "t1", tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
     with pytest.raises(InputError, match="the suffix names no image format"):
-        plot_heat_map(made, tmp_path / "a.gif")
+        plot_pivot(made, "t1", tmp_path / "a.gif")
     with pytest.raises(InputError, match="'e0' is not one of the downstream scores; pivot on one of t0, t1, t2"):
         plot_pivot(made, "e0", tmp_path / "a.png")
 
 
-def test_the_heat_map_holds_every_value_and_the_pivot_every_model(tmp_path):
+def test_the_pivot_holds_every_model(tmp_path):
     pytest.importorskip("matplotlib")
     import matplotlib as mpl
 
     made = evaluate_meta(table(scores()), **QUICK)
     with mpl.rc_context({"svg.fonttype": "none"}):
-        plot_heat_map(made, tmp_path / "map.svg")
         plot_pivot(made, "t0", tmp_path / "pivot.svg")
-    drawn, pivot = (tmp_path / "map.svg").read_text(), (tmp_path / "pivot.svg").read_text()
-    assert all(f"{cell.value:.2f}".replace("-", "−") in drawn for cell in made.cells.values())
+    pivot = (tmp_path / "pivot.svg").read_text()
     assert all(name in pivot for name in NAMES)
     assert "e0" in pivot
 

@@ -8,10 +8,14 @@ from typing import Any
 
 from goldrank.cli import options, stored
 from goldrank.errors import InputError
+from goldrank.io.files import image_format
 from goldrank.io.text import counts
 from goldrank.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
+from goldrank.meta.pivot import plot_pivot
 from goldrank.meta.result import Extreme, bounds, or_lowest, signed
 from goldrank.report import numbers, results
+from goldrank.report.drawing import draw, require_matplotlib
+from goldrank.report.evaluator_figures import meta_heat_map
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.report.meta_results import as_json
 from goldrank.stats import KINDS
@@ -65,9 +69,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--pivot draws a figure", remedy="name its file with --plot")
     options.refuse_unwritable(args)
     if args.plot is not None:
-        from goldrank.meta.figures import check_image
-
-        check_image(args.plot)
+        image_format(args.plot)
+        require_matplotlib()
     made = evaluate_meta(
         _table(args),
         args.intrinsic,
@@ -82,10 +85,8 @@ def run(args: argparse.Namespace) -> int:
         alpha=args.alpha,
     )
     if args.plot is not None:
-        from goldrank.meta.figures import plot_heat_map, plot_pivot
-
         if args.pivot is None:
-            plot_heat_map(made, args.plot)
+            draw(meta_heat_map(made), args.plot)
         else:
             plot_pivot(made, args.pivot, args.plot)
     if args.format != "json":

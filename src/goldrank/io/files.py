@@ -356,9 +356,15 @@ def reason_of(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
-def write_image(path: PathLike, figure: Any) -> None:
-    """Write a matplotlib figure in one piece, in the format that the suffix names."""
+def image_format(path: PathLike) -> str:
+    """The image format that the suffix of *path* names."""
     suffix = Path(path).suffix.lower().lstrip(".")
     if suffix not in ("png", "pdf", "svg"):
         raise InputError("the suffix names no image format", where=str(path), remedy="end it in .png, .pdf or .svg")
-    write_atomically(path, lambda out: figure.savefig(out, dpi=150, format=suffix))
+    return suffix
+
+
+def write_image(path: PathLike, figure: Any) -> None:
+    """Write a matplotlib figure in one piece, in the format that the suffix names."""
+    format = image_format(path)
+    write_atomically(path, lambda out: figure.savefig(out, dpi=150, format=format))

@@ -33,8 +33,7 @@ def draw(figure: Figure | HeatMap, path: PathLike, theme: Theme = "light", size:
         theme: ``light`` for paper, ``dark`` for dark slides and pages.
         size: as wide as one column of a paper (``single``, 3.5 inches) or as two (``double``, 7.2 inches).
     """
-    from goldrank.io.files import write_atomically
-    from goldrank.meta.figures import check_image
+    from goldrank.io.files import image_format, write_atomically
     from goldrank.report.figure_sheet import FigureSheet
     from goldrank.report.heat_map_sheet import HeatMapSheet
     from goldrank.report.sheet import DPI
@@ -43,7 +42,7 @@ def draw(figure: Figure | HeatMap, path: PathLike, theme: Theme = "light", size:
         raise unknown_name("theme", theme, THEMES, ", ".join(THEMES))
     if size not in SIZES:
         raise unknown_name("size", size, SIZES, ", ".join(SIZES))
-    format = check_image(path)
+    format = image_format(path)
     require_matplotlib()
     # A date would make every file another one.
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
