@@ -27,7 +27,11 @@ def read(path, content, **options):
     return gr.Run.read(path, **options)
 
 
-@pytest.mark.parametrize("content", [RUN, b"\xef\xbb\xbf" + RUN, gzip.compress(RUN), RUN.replace(b"\n", b"\r\n")])
+@pytest.mark.parametrize(
+    "content",
+    [RUN, b"\xef\xbb\xbf" + RUN, gzip.compress(RUN), RUN.replace(b"\n", b"\r\n")],
+    ids=["plain", "with a mark", "compressed", "of windows"],
+)
 def test_mapped_and_read_files_score_the_same(path, content):
     run = read(path, content)
     assert gr.score(GOLD, run, "mrr")["mrr"].per_query == {"q1": 0.5, "q2": 1.0}
