@@ -1,6 +1,6 @@
-"""Exact top-100 through goldrank against plain faiss Flat, tuned alike.
+"""Exact top-100 through goldrank, by its faiss index and by its exact index, against plain faiss Flat, tuned alike.
 
-Both search the same memory in turns in one process, so that a busy machine slows both; the best time of each counts.
+All search the same memory in turns in one process, so that a busy machine slows all; the best time of each counts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import peak_memory
+from goldrank.index.exact import ExactIndex
 from goldrank.index.faiss_index import FaissIndex, load_faiss
 
 K = 100
@@ -38,7 +39,8 @@ def best_of_turns(works: dict[str, Callable[[], object]], turns: int) -> dict[st
     return best
 
 
-def measure(index: FaissIndex, queries: Vectors, batch: int, turns: int) -> dict[str, float]:
+def measure(items: Vectors, queries: Vectors, batch: int, turns: int) -> dict[str, float]:
+    index, exact = FaissIndex.build("Flat", items, similarity="cosine"), ExactIndex(items)
     faiss, flat = load_faiss(), index.faiss_index
     parts = [queries[start : start + batch] for start in range(0, len(queries), batch)]
 
@@ -52,15 +54,18 @@ def measure(index: FaissIndex, queries: Vectors, batch: int, turns: int) -> dict
         for part in parts:
             index.top_k(part, K)
 
-    return best_of_turns({"goldrank": ours, "faiss": plain}, turns)
+    def by_exact_index() -> None:
+        for part in parts:
+            exact.top_k(part, K)
+
+    return best_of_turns({"goldrank": ours, "exact": by_exact_index, "faiss": plain}, turns)
 
 
 def top_k(items: str, batch: str) -> tuple[float, dict[str, float]]:
-    """Both in turns on the same vectors; the first number is goldrank's, faiss's stands beside it."""
+    """In turns on the same vectors; the first number is that of goldrank's faiss index, the others stand beside it."""
     count = int(items)
-    index = FaissIndex.build("Flat", unit_vectors(count, 384, 0), similarity="cosine")
-    seconds = measure(index, unit_vectors(count // 100, 384, 1), int(batch), TURNS)
-    return seconds["goldrank"], {"faiss": seconds["faiss"]}
+    seconds = measure(unit_vectors(count, 384, 0), unit_vectors(count // 100, 384, 1), int(batch), TURNS)
+    return seconds.pop("goldrank"), seconds
 
 
 JOBS = {"top_k": top_k}
