@@ -1,11 +1,8 @@
 """Ranks over shards are those over memory, bit for bit, however the items are cut and whoever is done first."""
 
 import os
-import pickle
 import tempfile
 import tracemalloc
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,77 +15,16 @@ from goldrank.index import sharded_work
 from goldrank.index.exact import ExactIndex
 from goldrank.index.sharded import ShardedIndex
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.io.vector_shards import VectorShard, write_vectors
+from goldrank.io.vector_shards import VectorShard
 from goldrank.tasks.own_entries import hits_beside_own
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import Pipeline
+from index.shards_in_process import InProcess, assert_same_hits, assert_same_run, problem_of, stored
 
 ONE = np.float32(1)
 UP, DOWN = np.nextafter(ONE, np.float32(2)), np.nextafter(ONE, np.float32(0))
 VALUES = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, float(UP), float(DOWN), -float(UP), 1 / 3]
-COLUMNS = ("starts", "grade", "above", "tied", "tied_docid", "tied_input", "depth", "outside")
 SIMILARITIES = ["cosine", "dot", "l2"]
-
-
-class KilledError(Exception):
-    """The engine was killed."""
-
-
-class InProcess:
-    """Holds a few tasks at a time and does them in any order; everything travels as it would between processes."""
-
-    name = "in this process"
-
-    def __init__(self, workers=2, seed=0, dies_after=None):
-        self.workers, self.dies_after = workers, dies_after
-        self.rng = np.random.default_rng(seed)
-        self.done = []
-
-    def map(self, work, tasks, *, what, total):
-        waiting, held, drawn = iter(tasks), [], 0
-        while True:
-            while len(held) < self.workers and (task := next(waiting, None)) is not None:
-                held.append(pickle.dumps(task))
-                drawn += 1
-            if not held:
-                assert drawn == total
-                return
-            task = held.pop(self.rng.integers(len(held)))
-            if self.dies_after == (work.__name__, len(self.of(work.__name__))):
-                raise KilledError
-            self.done.append((work.__name__, pickle.loads(task)))
-            yield pickle.loads(pickle.dumps(work(pickle.loads(task))))
-
-    def of(self, name):
-        return [task for work, task in self.done if work == name]
-
-
-def stored(folder, ids, items, cuts):
-    """The items in shards that end at the cuts."""
-    bounds = [0, *sorted(cuts), len(items)]
-    shards = []
-    for number, (start, stop) in enumerate(pairwise(bounds)):
-        path = str(Path(folder, f"{number}.parquet"))
-        write_vectors(path, ids[start:stop], items[start:stop])
-        shards.append(VectorShard(path, start, stop - start))
-    return shards
-
-
-def assert_same_hits(found, wanted):
-    assert (found.queries, found.items) == (wanted.queries, wanted.items)
-    for name in COLUMNS:
-        assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
-    for name in ("precision", "corpus", "ignored_queries", "dropped_self", "exhaustive"):
-        assert getattr(found, name) == getattr(wanted, name), name
-
-
-def assert_same_run(found, wanted):
-    found, wanted = found.to_dict(), wanted.to_dict()
-    assert list(found) == list(wanted)
-    for query, ranking in wanted.items():
-        assert list(found[query]) == list(ranking)
-        bits = [np.array(list(each.values())).view(np.int64).tolist() for each in (found[query], ranking)]
-        assert bits[0] == bits[1]
 
 
 @st.composite
@@ -177,15 +113,6 @@ def test_gold_far_longer_or_shorter_than_the_items_of_a_shard_is_ranked_exactly(
     for similarity in SIMILARITIES:
         index = ShardedIndex(shards, ids, similarity, engine=InProcess(), folder=str(tmp_path / "jobs"))
         assert_same_hits(index.exact_hits(queries, gold), ExactIndex(items, ids, similarity).exact_hits(queries, gold))
-
-
-def problem_of(n=500, dimension=12, n_queries=8, seed=4):
-    rng = np.random.default_rng(seed)
-    items = rng.standard_normal((n, dimension)).astype(np.float32)
-    queries = rng.standard_normal((n_queries, dimension)).astype(np.float32)
-    ids = [f"i{number}" for number in range(n)]
-    gold = {str(q): {ids[int(number)]: 1 for number in rng.integers(0, n, 3)} for q in range(n_queries)}
-    return queries, items, ids, gold
 
 
 def test_cosine_and_dot_of_normalised_rows_give_the_same_hits_and_scores(tmp_path):
@@ -286,106 +213,6 @@ def test_with_a_transform_shards_that_split_its_blocks_are_refused(tmp_path):
         ShardedIndex(shards, ids, engine=InProcess(), folder=str(tmp_path), transform=str(tmp_path / "transform.npz"))
 
 
-@pytest.mark.parametrize("work", ["count", "find"])
-def test_a_second_start_does_only_the_shards_that_are_missing(work, tmp_path):
-    queries, items, ids, gold = problem_of()
-    shards = stored(tmp_path, ids, items, [100, 200, 300, 400])
-
-    def ask(engine):
-        index = ShardedIndex(shards, ids, engine=engine, folder=str(tmp_path / "jobs"))
-        return index.exact_hits(queries, gold) if work == "count" else index.top_k(queries, 50)
-
-    def agrees(made):
-        whole = ExactIndex(items, ids)
-        if work == "count":
-            assert_same_hits(made, whole.exact_hits(queries, gold))
-        else:
-            assert_same_run(made, whole.top_k(queries, 50))
-
-    first, second, third = InProcess(seed=1, dies_after=(work, 3)), InProcess(), InProcess()
-    with pytest.raises(KilledError):
-        ask(first)
-    agrees(ask(second))
-    done = [{task.number for task in engine.of(work)} for engine in (first, second)]
-    assert (len(done[0]), len(done[1]), done[0] | done[1]) == (3, 2, {0, 1, 2, 3, 4})
-    agrees(ask(third))
-    assert not third.of(work)
-
-
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty"])
-def test_a_damaged_result_is_noticed_and_made_again(damage, tmp_path):
-    queries, items, ids, gold = problem_of()
-    shards = stored(tmp_path, ids, items, [100, 200])
-    folder = tmp_path / "jobs"
-    ShardedIndex(shards, ids, engine=InProcess(), folder=str(folder)).exact_hits(queries, gold)
-    path = sorted(folder.glob("*/*.result"))[1]
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 4
-    path.write_bytes({"flip": content, "cut": content[:100], "empty": b""}[damage])
-    engine = InProcess()
-    hits = ShardedIndex(shards, ids, engine=engine, folder=str(folder)).exact_hits(queries, gold)
-    assert_same_hits(hits, ExactIndex(items, ids).exact_hits(queries, gold))
-    assert [task.number for task in engine.of("count")] == [1]
-
-
-def test_a_damaged_shard_or_job_is_refused_by_its_name(tmp_path):
-    queries, items, ids, gold = problem_of()
-    shards = stored(tmp_path, ids, items, [100, 200])
-    content = bytearray((tmp_path / "1.parquet").read_bytes())
-    at = content.index(items[150].tobytes())
-    content[at] ^= 1
-    (tmp_path / "1.parquet").write_bytes(content)
-    index = ShardedIndex(shards, ids, engine=InProcess(), folder=str(tmp_path / "jobs"))
-    with pytest.raises(InputError, match=r"1\.parquet: this shard is damaged: its checksum is wrong; write"):
-        index.exact_hits(queries, gold)
-    with pytest.raises(InputError, match=r"1\.parquet: this shard is damaged"):
-        index.top_k(queries, 3)
-    job = next(tmp_path.glob("jobs/*/job.npz"))
-    job.write_bytes(job.read_bytes()[:-1])
-    sharded_work.opened_job.cache_clear()
-    with pytest.raises(InputError, match=r"the file of this job is damaged; remove this folder"):
-        sharded_work.opened_job(str(job.parent))
-
-
-def test_everything_that_decides_the_counts_makes_another_job(tmp_path):
-    queries, items, ids, gold = problem_of()
-    shards = stored(tmp_path, ids, items, [100])
-    folder = tmp_path / "jobs"
-
-    def jobs_after(change_queries=queries, change_gold=gold, own=False, **options):
-        index = ShardedIndex(shards, ids, engine=InProcess(), folder=str(folder), **options)
-        index.exact_hits(change_queries, change_gold, exclude_self=own)
-        return len(list(folder.iterdir()))
-
-    assert [jobs_after(), jobs_after(), jobs_after(own=True)] == [1, 1, 1]
-    assert jobs_after(similarity="dot") == 2
-    assert jobs_after(np.nextafter(queries, np.float32(9))) == 3
-    assert jobs_after(change_gold={**gold, "0": {"i7": 1}}) == 4
-    Pipeline.parse("normalize").save(tmp_path / "transform.npz")
-    shards = shards[:1]
-    ids = ids[:100]
-    assert jobs_after(change_gold={"0": {"i7": 1}}, transform=str(tmp_path / "transform.npz")) == 5
-    assert jobs_after(change_gold={"0": {"i7": 1}}) == 6
-    items[3] *= -1
-    stored(tmp_path, ids, items[:100], [])
-    assert jobs_after(change_gold={"0": {"i7": 1}}) == 7
-
-
-def test_forgetting_removes_the_jobs_of_this_index_alone(tmp_path):
-    queries, items, ids, gold = problem_of()
-    shards = stored(tmp_path, ids, items, [100])
-    one, other = (
-        ShardedIndex(shards, ids, similarity, engine=InProcess(), folder=str(tmp_path / "jobs"))
-        for similarity in ("dot", "l2")
-    )
-    one.exact_hits(queries, gold)
-    one.top_k(queries, 3)
-    other.exact_hits(queries, gold)
-    one.forget()
-    assert len(list((tmp_path / "jobs").iterdir())) == 1
-    assert_same_hits(one.exact_hits(queries, gold), ExactIndex(items, ids, "dot").exact_hits(queries, gold))
-
-
 def test_later_searches_hand_over_only_what_can_still_enter(tmp_path):
     queries, items, ids, _ = problem_of(n=4000)
     items = items[np.argsort(-(items @ queries[0]))]
@@ -445,10 +272,10 @@ def test_empty_shards_empty_gold_and_gold_outside_cost_no_task(tmp_path):
 def test_what_cannot_be_ranked_is_refused_with_place_and_remedy(change, message, tmp_path):
     queries, items, ids, _ = problem_of(n=10)
     shards = stored(tmp_path, ids, items, [5])
-    options = {name: change[name] for name in ("similarity",) if name in change}
+    ids, similarity = change.get("ids", ids), change.get("similarity", "cosine")
 
     def ask():
-        index = ShardedIndex(shards, change.get("ids", ids), engine=InProcess(), folder=str(tmp_path), **options)
+        index = ShardedIndex(shards, ids, similarity, engine=InProcess(), folder=str(tmp_path))
         return index.exact_hits(change.get("queries", queries), {"0": ["i7"]}, certify=change.get("certify", True))
 
     with pytest.raises(InputError, match=message):

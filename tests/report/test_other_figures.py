@@ -13,6 +13,7 @@ from goldrank.hits import Run
 from goldrank.meta import Table, evaluate_meta
 from goldrank.report.corpus_figures import corpus_map
 from goldrank.report.cost_figures import index_trade_off
+from goldrank.report.drawing import draw
 from goldrank.report.evaluator_figures import meta_heat_map, meta_pivot, sensitivity_maps
 from goldrank.report.heat_map import DIVERGING, HeatMap, between
 from goldrank.sensitivity import Reading, Sensitivity, Variant
@@ -83,6 +84,14 @@ def test_the_meta_heat_map_has_every_correlation_with_the_best_evaluator_on_top(
     assert made.values[0][1] == evaluated.cells["sts", "down"].value
     assert (made.low, made.high, made.diverging) == (-1.0, 1.0, True)
     assert "12 models" in made.caption
+
+
+def test_the_drawn_meta_heat_map_holds_every_value(evaluated, tmp_path):
+    mpl = pytest.importorskip("matplotlib")
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        draw(meta_heat_map(evaluated), tmp_path / "map.svg")
+    drawn = (tmp_path / "map.svg").read_text()
+    assert all(f"{cell.value:.2f}".replace("-", "−") in drawn for cell in evaluated.cells.values())
 
 
 def test_the_pivot_gives_every_model_its_two_places(evaluated):

@@ -13,7 +13,6 @@ from goldrank.meta.result import MetaResult, bounds, or_lowest, signed
 
 if TYPE_CHECKING:
     from goldrank.io.files import PathLike
-    from goldrank.stats.resampling import Floats
 
 _PANELS = 12
 _NAMES = 40
@@ -38,7 +37,7 @@ def plot_pivot(made: MetaResult, task: str, path: PathLike) -> None:
             remedy=f"pivot on one of {', '.join(made.downstream)}",
         )
     rows = sorted(made.intrinsic, key=lambda name: -or_lowest(made.cells[name, column].value))[:_PANELS]
-    gold = _oriented(made, column)
+    gold = made.oriented(column)
     models = [at for at in np.argsort(-gold, kind="stable") if not math.isnan(gold[at])]
     named = len(models) <= _NAMES
     across = min(len(rows), 4)
@@ -66,7 +65,7 @@ def plot_pivot(made: MetaResult, task: str, path: PathLike) -> None:
 def _panel(axis: Any, made: MetaResult, row: str, column: str, models: list[Any]) -> None:
     from scipy.stats import rankdata
 
-    values = _oriented(made, row)
+    values = made.oriented(row)
     present = [(place, at) for place, at in enumerate(models, 1) if not math.isnan(values[at])]
     lines = np.array([place for place, _ in present])
     places = rankdata([-values[at] for _, at in present])
@@ -83,13 +82,6 @@ def _panel(axis: Any, made: MetaResult, row: str, column: str, models: list[Any]
     axis.tick_params(labelsize=7)
     axis.grid(axis="y", alpha=0.2)
     axis.spines[["top", "right"]].set_visible(False)
-
-
-def _oriented(made: MetaResult, evaluator: str) -> Floats:
-    """The values of the models, higher being better."""
-    column = made.table.column(evaluator)
-    values = np.array([column[made.table.models.index(model)] for model in made.models])
-    return -values if evaluator in made.lower else values
 
 
 def _short(name: str, limit: int = 34) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from goldrank.meta.table import Table
 from goldrank.stats import Interval
+from goldrank.stats.resampling import Floats
 
 Extreme = tuple[float, str]
 """A value, and the model that was left out for it."""
@@ -94,6 +97,12 @@ class MetaResult:
     def ranked(self) -> list[str]:
         """The intrinsic evaluators, the one with the highest mean correlation first."""
         return sorted(self.intrinsic, key=lambda name: -or_lowest(self.overall[name].mean))
+
+    def oriented(self, evaluator: str) -> Floats:
+        """What an evaluator or downstream score gives the models, higher being better."""
+        column = self.table.column(evaluator)
+        values = np.array([column[self.table.models.index(model)] for model in self.models])
+        return -values if evaluator in self.lower else values
 
     def against(self, name: str) -> list[Difference]:
         """One evaluator compared with each of the others, in the order of their means."""

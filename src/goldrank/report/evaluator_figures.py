@@ -11,7 +11,6 @@ from goldrank.meta.result import MetaResult, bounds, or_lowest, signed
 from goldrank.report.figure import Axis, Figure, LeftOut, Series
 from goldrank.report.heat_map import HeatMap
 from goldrank.sensitivity import Reading, Sensitivity
-from goldrank.stats.resampling import Floats
 
 _MOST_LINES = 6
 
@@ -53,11 +52,11 @@ def meta_pivot(made: MetaResult, downstream: str) -> Figure | LeftOut:
     """The place that each evaluator gives a model against its place by one downstream score, a line an evaluator."""
     from scipy.stats import rankdata
 
-    name, gold = "meta-pivot", _oriented(made, downstream)
+    name, gold = "meta-pivot", made.oriented(downstream)
     rows = sorted(made.intrinsic, key=lambda row: -or_lowest(made.cells[row, downstream].value))
     series = []
     for row in rows[:_MOST_LINES]:
-        values = _oriented(made, row)
+        values = made.oriented(row)
         both = np.flatnonzero(~(np.isnan(values) | np.isnan(gold)))
         if len(both) < 2:
             continue
@@ -85,13 +84,6 @@ def meta_pivot(made: MetaResult, downstream: str) -> Figure | LeftOut:
         diagonal=True,
         note=f"The {_MOST_LINES} closest evaluators are shown, {left} left out." if left > 0 else "",
     )
-
-
-def _oriented(made: MetaResult, evaluator: str) -> Floats:
-    """The values of the models, higher being better."""
-    column = made.table.column(evaluator)
-    values = np.array([column[made.table.models.index(model)] for model in made.models])
-    return -values if evaluator in made.lower else values
 
 
 def sensitivity_maps(made: Sensitivity) -> list[HeatMap]:
