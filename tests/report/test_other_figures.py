@@ -104,6 +104,14 @@ def test_the_pivot_gives_every_model_its_two_places(evaluated):
         assert sorted(series.labels) == sorted(evaluated.models)
 
 
+def test_the_pivot_of_a_loss_puts_the_lowest_first():
+    truth = np.random.default_rng(1).normal(size=12)
+    columns = {"loss": -truth, "down": truth}
+    table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
+    (series,) = meta_pivot(evaluate_meta(table, ["loss"], ["down"], lower=["loss"], resamples=50), "down").series
+    assert series.y == series.x == tuple(range(1, 13))
+
+
 def test_an_audit_is_drawn_against_exact_search():
     from goldrank.audit import Audit, Audited, Cost
 
