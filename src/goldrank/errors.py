@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 
 
 class GoldrankError(Exception):
@@ -32,6 +33,31 @@ class MissingExtraError(GoldrankError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(f"{feature} needs {package}, which is not installed; run: pip install 'goldrank[{extra}]'")
+
+
+@dataclass(frozen=True)
+class DataWarning:
+    """A property of the data that makes a score misleading; shown before the scores, and first in JSON output.
+
+    >>> str(DataWarning("all-tied", "All scores are equal.", subject="bm25.run", remedy="Write scores that differ."))
+    'bm25.run: All scores are equal. Write scores that differ.'
+    """
+
+    code: str
+    """A stable identifier in kebab case, for programs."""
+    message: str
+    """One full sentence."""
+    subject: str = ""
+    """The run, file or collection concerned."""
+    remedy: str = ""
+    """What to do, as a full sentence."""
+
+    def __str__(self) -> str:
+        return (f"{self.subject}: " if self.subject else "") + self.message + (f" {self.remedy}" if self.remedy else "")
+
+    def to_dict(self) -> dict[str, str]:
+        """The fields, for JSON."""
+        return asdict(self)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> InputError:
