@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
     chosen = profile(args.profile) if args.profile else None
-    metrics = [Metric.parse(text) for text in args.metric]
+    metrics = [Metric.parse(text, needs_cutoff=False) for text in args.metric]
     if args.format == "json":
         from goldrank.report.results import to_json
 

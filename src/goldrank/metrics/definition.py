@@ -10,6 +10,7 @@ from typing import Literal
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats
+from goldrank.metrics.names import split, translate
 from goldrank.metrics.placement import Placement
 
 Setting = str | int | float | None
@@ -62,8 +63,39 @@ class Parameter:
         return " | ".join(words)
 
 
+@dataclass(frozen=True)
+class GainsParameter(Parameter):
+    """A gain for each of some grades, written ``1:3.5/2:9`` or ``{1:3.5,2:9}``."""
+
+    def parse(self, text: str, metric: str) -> Setting:
+        """The gains in the one form that all writings of them share: by grade, ``1:3.5/2:9``."""
+        gains: dict[float, float] = {}
+        for entry in re.split(r"[/,]", text.strip().removeprefix("{").removesuffix("}")):
+            try:
+                grade, gain = (float(part) for part in entry.split(":"))
+            except ValueError:
+                grade = gain = math.nan
+            if not (math.isfinite(grade) and math.isfinite(gain) and gain >= 0) or grade in gains:
+                raise InputError(f"{metric} has no {self.name}={shorten(text)}", remedy=f"use {self.allowed}")
+            gains[grade] = gain
+        return "/".join(f"{_plain(grade)}:{_plain(gain)}" for grade, gain in sorted(gains.items()))
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, for people."""
+        return "grade:gain/grade:gain, each grade once and gains from 0 up"
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
 RELEVANT = Parameter(
-    "rel", "smallest grade that counts as relevant; by default every grade above 0 does", None, number="float"
+    "rel",
+    "smallest grade that counts as relevant; by default the relevance level of all metrics (-l), or every grade above "
+    "0",
+    None,
+    number="float",
 )
 AVERAGE = Parameter(
     "average",
@@ -129,21 +161,42 @@ class Metric:
     settings: Mapping[str, Setting] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str) -> Metric:
-        """Read ``name``, ``name@k`` or ``name(parameter=value, …)@k``; names as in other tools work too."""
-        match = re.fullmatch(_WRITTEN, text.strip())
-        if match is None:
-            raise InputError(
-                f"{shorten(text)} does not read as a metric",
-                remedy="write name, name@k or name(parameter=value)@k",
-            )
-        name, inside, cut = match["name"].lower(), match["inside"], match["cut"]
-        if name not in _ALIASES and cut is None and (trec := re.fullmatch(_TREC_STYLE, name)):
-            name, cut = trec["name"], trec["cut"]
-        if name not in _ALIASES:
-            raise unknown_name("metric", match["name"], _ALIASES, "goldrank list metrics")
-        definition = REGISTRY[_ALIASES[name]]
-        return cls(definition, _parse_cutoff(definition, cut, text), _parse_settings(definition, inside))
+    def parse(cls, text: str, *, needs_cutoff: bool = True) -> Metric:
+        """Read ``name``, ``name@k`` or ``name(parameter=value, …)@k``.
+
+        Names as other tools write them are read as the tool means them.
+
+        Args:
+            text: the written metric.
+            needs_cutoff: whether a metric that is only computed with a cutoff must have one.
+        """
+        written = translate(split(text), _ALIASES)
+        if written.name.lower() not in _ALIASES:
+            raise unknown_name("metric", written.name, _ALIASES, "goldrank list metrics")
+        definition = REGISTRY[_ALIASES[written.name.lower()]]
+        options = {**_level_options(definition, written.level), **written.options}
+        cutoff = _parse_cutoff(definition, written.cut, text, needs_cutoff)
+        return cls(definition, cutoff, _parse_settings(definition, options))
+
+    @classmethod
+    def make(cls, name: str, cutoff: float | None = None, **settings: Setting | Mapping[float, float]) -> Metric:
+        """Make a metric of its parts.
+
+        Args:
+            name: as in ``parse``.
+            cutoff: the rank, or the recall level, at which it is cut.
+            settings: its parameters; gains may be a dict.
+
+        >>> str(Metric.make("ndcg", 10, gains={0: 0, 1: 1, 2: 3}))
+        'ndcg(gains=0:0/1:1/2:3)@10'
+        """
+        options = ",".join(
+            f"{key}={'/'.join(f'{grade}:{gain}' for grade, gain in value.items())}"
+            if isinstance(value, Mapping)
+            else f"{key}={value}"
+            for key, value in settings.items()
+        )
+        return cls.parse(f"{name}({options})" + ("" if cutoff is None else f"@{cutoff}"))
 
     @property
     def name(self) -> str:
@@ -169,13 +222,21 @@ class Metric:
         return self.name + (f"({written})" if written else "") + cut
 
 
-_WRITTEN = r"(?P<name>[A-Za-z0-9][\w.\-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*))?"
-_TREC_STYLE = r"(?P<name>.*[a-z])[_.](?P<cut>\d+(?:\.\d+)?)"
+def _level_options(definition: Definition, level: int | None) -> dict[str, str]:
+    """The options that ranx's relevance level stands for: lower grades are not relevant, and gain nothing."""
+    if level is None or level == 1:
+        return {}
+    names = [parameter.name for parameter in definition.parameters]
+    if "rel" in names:
+        return {"rel": str(level)}
+    if "gains" in names:
+        return {"gains": "/".join(f"{grade}:0" for grade in range(1, level))}
+    raise InputError(f"{definition.name} has no relevance level", remedy=f"write {definition.name} without -l{level}")
 
 
-def _parse_cutoff(definition: Definition, cut: str | None, text: str) -> int | float | None:
+def _parse_cutoff(definition: Definition, cut: str | None, text: str, needed: bool) -> int | float | None:
     if cut is None:
-        if definition.cutoff in ("required", "recall"):
+        if needed and definition.cutoff in ("required", "recall"):
             example = "0.1" if definition.cutoff == "recall" else "10"
             raise InputError(f"{definition.name} needs a cutoff", remedy=f"write {definition.name}@{example}")
         return None
@@ -199,23 +260,13 @@ def _parse_cutoff(definition: Definition, cut: str | None, text: str) -> int | f
     return value
 
 
-def _parse_settings(definition: Definition, inside: str | None) -> dict[str, Setting]:
-    settings: dict[str, Setting] = {}
+def _parse_settings(definition: Definition, options: Mapping[str, str]) -> dict[str, Setting]:
     known = {parameter.name: parameter for parameter in definition.parameters}
-    for part in (inside or "").split(","):
-        if not part.strip():
-            continue
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            raise InputError(
-                f"{shorten(part.strip())} in {definition.name}(…) does not set a parameter",
-                remedy="write parameter=value",
-            )
+    for name in options:
         if name not in known:
             allowed = ", ".join(known) or "none"
             raise unknown_name(f"parameter of {definition.name}", name, known, f"it has: {allowed}")
-        settings[name] = known[name].parse(value, definition.name)
-    return settings
+    return {name: known[name].parse(value, definition.name) for name, value in options.items()}
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
@@ -231,5 +282,10 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
 
 
 def _expand(text: str) -> list[str]:
+    """Several cutoffs after one name: ``ndcg@1,5,10``, and ``P.5,10`` as trec_eval takes them."""
     head, at, cuts = text.rpartition("@")
-    return [f"{head}@{cut.strip()}" for cut in cuts.split(",")] if at and "," in cuts and ")" not in cuts else [text]
+    if at and "," in cuts and ")" not in cuts:
+        return [f"{head}@{cut.strip()}" for cut in cuts.split(",")]
+    if dotted := re.fullmatch(r"(?P<name>\w+)\.(?P<cuts>\d[\d.]*(?:,\d[\d.]*)+)", text.strip()):
+        return [f"{dotted['name']}.{cut}" for cut in dotted["cuts"].split(",")]
+    return [text]

@@ -117,7 +117,8 @@ register(
         tools=(
             ("trec_eval", "recall_k: cap=none"),
             ("ranx, ir_measures, sentence-transformers", "recall@k: cap=none"),
-            ("BEIR, mteb", "Recall@k: cap=none; R_cap@k: cap=k"),
+            ("BEIR", "Recall@k: cap=none; R_cap@k: cap=k"),
+            ("mteb", "recall_at_k: cap=none; R_cap_at_k: cap=k; accuracy is recall@1"),
             ("BGE tutorial", "recall@k: cap=k"),
             ("SDR", "HR@k is this recall, gold outside the corpus counted as missed"),
             ("transformer_document_embedding", "HR@k is this recall, gold outside the corpus taken out"),
@@ -134,13 +135,15 @@ register(
         _hit_rate,
         parameters=(RELEVANT,),
         proportion=True,
-        aliases=("success", "hit", "accuracy"),
+        aliases=("success", "hit"),
         cite="Deshpande & Karypis, 2004",
         tools=(
             ("trec_eval", "success_k"),
             ("ir_measures", "Success@k"),
             ("ranx", "hit_rate@k"),
             ("sentence-transformers", "accuracy@k"),
+            ("mteb", "hit_rate_at_k; its accuracy is recall@1"),
+            ("BEIR", "Accuracy@k; ir_measures' Accuracy@k is another metric, so that the capital name is refused"),
         ),
     )
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
+from goldrank.metrics.bpref import NEGATIVE
 from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.expectation import mean_over_span
 from goldrank.metrics.placement import Mask, Placement
@@ -13,9 +14,22 @@ from goldrank.metrics.placement import Mask, Placement
 PERSISTENCE = Parameter(
     "p", "persistence: the chance that the user goes on to the next item", 0.8, number="float", low=0.0, high=0.999999
 )  # fmt: skip
+WEIGHT = Parameter(
+    "gain",
+    "what a relevant item weighs: binary = 1; linear = its grade; relative = its grade over the query's highest, where "
+    "that is above 1",
+    "binary",
+    ("binary", "linear", "relative"),
+)
+TAIL = Parameter(
+    "tail",
+    "what stands below the ranking counts as unjudged: always, or only if_unjudged = where an unjudged item was ranked",
+    "always",
+    ("always", "if_unjudged"),
+)
 
 
-def _rbp_weight(p: Placement, k: int | None, persistence: float, rows: Mask) -> Floats:
+def _rbp_weight(p: Placement, k: int | None, persistence: float, rows: Mask, gain: Floats | None = None) -> Floats:
     def weight(rank: Ints) -> Floats:
         weights: Floats = (1.0 - persistence) * np.power(persistence, rank - 1.0)
         return weights
@@ -23,16 +37,28 @@ def _rbp_weight(p: Placement, k: int | None, persistence: float, rows: Mask) -> 
     def cumulative(rank: Ints) -> Floats:
         return 1.0 - np.power(persistence, rank.astype(np.float64))
 
-    return p.total(p.query[rows], mean_over_span(p.start[rows], p.size[rows], k, weight, cumulative))
+    weights = mean_over_span(p.start[rows], p.size[rows], k, weight, cumulative)
+    return p.total(p.query[rows], weights if gain is None else weights * gain[rows])
 
 
-def _rbp(placement: Placement, k: int | None, p: float, rel: float | None) -> Values:
-    return Values(_rbp_weight(placement, k, p, placement.is_relevant(placement.grade, rel)))
+def _rbp(placement: Placement, k: int | None, p: float, gain: str, rel: float | None) -> Values:
+    grade = placement.grade
+    relevant = placement.is_relevant(grade, rel)
+    if gain == "binary":
+        return Values(_rbp_weight(placement, k, p, relevant))
+    if gain == "relative":
+        highest = np.ones(placement.count)
+        np.maximum.at(highest, placement.gold_query, placement.gold_grade)
+        grade = grade / highest[placement.query]
+    return Values(_rbp_weight(placement, k, p, relevant, grade))
 
 
-def _rbp_residual(placement: Placement, k: int | None, p: float) -> Values:
-    judged = _rbp_weight(placement, k, p, np.ones(len(placement.grade), bool))
-    return Values(np.maximum(1.0 - judged, 0.0))
+def _rbp_residual(placement: Placement, k: int | None, p: float, negative: str, tail: str) -> Values:
+    judged = placement.grade >= 0 if negative == "unjudged" else np.ones(len(placement.grade), bool)
+    residual = np.maximum(1.0 - _rbp_weight(placement, k, p, judged), 0.0)
+    if tail == "if_unjudged":
+        residual[placement.total(placement.query, judged) >= placement.depth] = 0.0
+    return Values(residual)
 
 
 def _err(placement: Placement, k: int | None, max: float | None) -> Values:
@@ -95,14 +121,12 @@ register(
         "Rank-biased precision",
         "(1 − p) Σ over relevant results of p^(rank − 1)",
         _rbp,
-        parameters=(PERSISTENCE, RELEVANT),
+        parameters=(PERSISTENCE, WEIGHT, RELEVANT),
         cite="Moffat & Zobel, 2008",
         tools=(
-            ("ir_measures", "RBP(p=…)@k"),
-            (
-                "ranx",
-                "rbp.80 weighs each item by its grade, so graded gold scores higher there, above 1 even",
-            ),
+            ("trec_eval 10", "rbp: rbp(p=0.9,gain=relative); rbp.p=0.8 sets p"),
+            ("ir_measures", "RBP(p=…)@k: gain=linear; RBP(p=…,rel=1)@k: gain=binary"),
+            ("ranx", "rbp.80: rbp(p=0.80,gain=linear), so that graded gold scores higher there, above 1 even"),
         ),
         notes="A lower bound: `rbp_residual` with the same p says how much higher it could be if every unjudged "
         "item and everything below the ranking were relevant.",
@@ -115,8 +139,10 @@ register(
         "1 − (1 − p) Σ over judged results of p^(rank − 1)",
         _rbp_residual,
         direction="lower",
-        parameters=(PERSISTENCE,),
+        parameters=(PERSISTENCE, NEGATIVE, TAIL),
+        aliases=("rbp_resid",),
         cite="Moffat & Zobel, 2008",
+        tools=(("trec_eval 10", "rbp_resid: rbp_residual(p=0.9,negative=unjudged,tail=if_unjudged)"),),
         notes="The uncertainty of `rbp` that comes from missing judgments: rbp lies in [rbp, rbp + residual].",
     )
 )
@@ -136,6 +162,6 @@ register(
             ),
         ),
         cite="Chapelle et al., 2009",
-        tools=(("ir_measures, gdeval", "ERR@k: err(max=4)@k"),),
+        tools=(("ir_measures, gdeval", "ERR@k, in capitals: err(max=4)@k"),),
     )
 )

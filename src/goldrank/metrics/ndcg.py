@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goldrank.hits import Floats, Ints
-from goldrank.metrics.definition import Definition, Parameter, Values, register
+from goldrank.metrics.definition import Definition, GainsParameter, Parameter, Values, register
 from goldrank.metrics.expectation import mean_over_span
 from goldrank.metrics.found import ratio
 from goldrank.metrics.placement import Placement
@@ -16,12 +16,19 @@ GAIN = Parameter(
 )  # fmt: skip
 
 
-def _gain(grade: Floats, gain: str) -> Floats:
-    positive: Floats = np.maximum(grade, 0.0)
-    if gain == "linear":
-        return positive
-    exponential: Floats = np.exp2(positive) - 1.0
-    return exponential if gain == "exp" else (grade > 0).astype(np.float64)
+GAINS = GainsParameter("gains", "the gain of single grades, as in 1:1/2:3; all other grades gain as gain says", None)
+
+
+def _gain(grade: Floats, gain: str, gains: str | None) -> Floats:
+    values: Floats = np.maximum(grade, 0.0)
+    if gain == "exp":
+        values = np.exp2(values) - 1.0
+    elif gain == "binary":
+        values = (grade > 0).astype(np.float64)
+    for entry in [] if gains is None else gains.split("/"):
+        chosen, value = map(float, entry.split(":"))
+        values = np.where(grade == chosen, value, values)
+    return values
 
 
 def _discount(rank: Ints) -> Floats:
@@ -29,28 +36,28 @@ def _discount(rank: Ints) -> Floats:
     return discount
 
 
-def _dcg_by_query(p: Placement, k: int | None, gain: str) -> Floats:
-    return p.total(p.query, _gain(p.grade, gain) * mean_over_span(p.start, p.size, k, _discount))
+def _dcg_by_query(p: Placement, k: int | None, gain: str, gains: str | None) -> Floats:
+    return p.total(p.query, _gain(p.grade, gain, gains) * mean_over_span(p.start, p.size, k, _discount))
 
 
-def _ideal(p: Placement, k: int | None, gain: str, ideal: str) -> Floats:
+def _ideal(p: Placement, k: int | None, gain: str, gains: str | None, ideal: str) -> Floats:
     query, grade = (p.query, p.grade) if ideal == "retrieved" else (p.gold_query, p.gold_grade)
-    gains = _gain(grade, gain)
-    order = np.lexsort((-gains, query))
-    query, gains = query[order], gains[order]
+    values = _gain(grade, gain, gains)
+    order = np.lexsort((-values, query))
+    query, values = query[order], values[order]
     first = np.searchsorted(query, np.arange(p.count))
     position = np.arange(len(query)) - first[query]
     if ideal != "full" and k is not None:
-        gains = np.where(position < k, gains, 0.0)
-    return p.total(query, gains * _discount(position + 1))
+        values = np.where(position < k, values, 0.0)
+    return p.total(query, values * _discount(position + 1))
 
 
-def _ndcg(p: Placement, k: int | None, gain: str, ideal: str) -> Values:
-    return Values(ratio(_dcg_by_query(p, k, gain), _ideal(p, k, gain, ideal)))
+def _ndcg(p: Placement, k: int | None, gain: str, gains: str | None, ideal: str) -> Values:
+    return Values(ratio(_dcg_by_query(p, k, gain, gains), _ideal(p, k, gain, gains, ideal)))
 
 
-def _dcg(p: Placement, k: int | None, gain: str) -> Values:
-    return Values(_dcg_by_query(p, k, gain))
+def _dcg(p: Placement, k: int | None, gain: str, gains: str | None) -> Values:
+    return Values(_dcg_by_query(p, k, gain, gains))
 
 
 register(
@@ -61,6 +68,7 @@ register(
         _ndcg,
         parameters=(
             GAIN,
+            GAINS,
             Parameter(
                 "ideal",
                 "cut = the ideal top k; full = the whole ideal ranking even when k cuts the run; "
@@ -72,8 +80,11 @@ register(
         aliases=("ndcg_cut",),
         cite="Järvelin & Kekäläinen, 2002; exp gain: Burges et al., 2005",
         tools=(
-            ("trec_eval", "ndcg (no cutoff) and ndcg_cut_k: gain=linear, ideal=cut"),
-            ("ir_measures", "nDCG@k: gain=linear; nDCG(dcg='exp-log2')@k: gain=exp"),
+            ("trec_eval", "ndcg (no cutoff) and ndcg_cut_k: gain=linear, ideal=cut; ndcg.1=3.5,2=9: gains=1:3.5/2:9"),
+            (
+                "ir_measures",
+                "nDCG@k: gain=linear; nDCG(dcg='exp-log2')@k: gain=exp; nDCG(gains={0:0,1:1})@k: gains=0:0/1:1",
+            ),
             ("ranx", "ndcg@k: gain=linear; ndcg_burges@k: gain=exp"),
             ("sentence-transformers", "ndcg@k: gain=binary"),
             (
@@ -95,8 +106,11 @@ register(
         "Σ over the top k of gain(grade) / log2(rank + 1)",
         _dcg,
         range="[0, ∞)",
-        parameters=(GAIN,),
+        parameters=(GAIN, GAINS),
         cite="Järvelin & Kekäläinen, 2002",
-        tools=(("sklearn", "dcg_score: gain=linear, ties averaged"), ("ranx", "dcg@k: gain=linear")),
+        tools=(
+            ("sklearn", "dcg_score: gain=linear, ties averaged"),
+            ("ranx", "dcg@k: gain=linear; dcg_burges@k: gain=exp"),
+        ),
     )
 )

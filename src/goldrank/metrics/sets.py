@@ -57,25 +57,54 @@ def _num_rel_ret(p: Placement, k: int | None, rel: float | None) -> Values:
 
 _BETA = Parameter("beta", "how much more recall weighs than precision", 1.0, number="float", low=0.0)
 
-for _name, _title, _formula, _compute, _more, _alias in (
+for _name, _title, _formula, _compute, _more, _aliases, _tools in (
     (
         "set_precision",
         "Precision of the retrieved set",
         "relevant retrieved / retrieved",
         _set_precision,
         (),
-        "set_p",
+        ("set_p",),
+        {"trec_eval": "set_P", "ir_measures": "SetP"},
     ),
-    ("set_recall", "Recall of the retrieved set", "relevant retrieved / relevant", _set_recall, (), ""),
-    ("set_f", "F of the retrieved set", "(1 + β²) PR / (β² P + R)", _set_f, (_BETA,), "set_f1"),
-    ("set_map", "Precision × recall of the retrieved set", "P · R", _set_map, (), ""),
+    (
+        "set_recall",
+        "Recall of the retrieved set",
+        "relevant retrieved / relevant",
+        _set_recall,
+        (),
+        ("setr",),
+        {"trec_eval": "set_recall", "ir_measures": "SetR"},
+    ),
+    (
+        "set_f",
+        "F of the retrieved set",
+        "(1 + β²) PR / (β² P + R)",
+        _set_f,
+        (_BETA,),
+        ("set_f1",),
+        {
+            "trec_eval": "set_F; its parameter is beta squared: set_F.4 is set_f(beta=2)",
+            "ir_measures": "SetF; it hands its beta on to trec_eval, so that SetF(beta=4) is set_f(beta=2)",
+        },
+    ),
+    (
+        "set_map",
+        "Precision × recall of the retrieved set",
+        "P · R",
+        _set_map,
+        (),
+        ("setap",),
+        {"trec_eval": "set_map", "ir_measures": "SetAP"},
+    ),
     (
         "set_relative_precision",
         "Relative precision of the retrieved set",
         "relevant retrieved / min(retrieved, relevant)",
         _set_relative_precision,
         (),
-        "set_relative_p",
+        ("set_relative_p", "setrelp"),
+        {"trec_eval": "set_relative_P", "ir_measures": "SetRelP, SetP(relative=True)"},
     ),
 ):
     register(
@@ -86,12 +115,18 @@ for _name, _title, _formula, _compute, _more, _alias in (
             _compute,
             cutoff="none",
             parameters=(*_more, RELEVANT),
-            aliases=(_alias,) if _alias else (),
+            aliases=_aliases,
             cite="trec_eval",
-            tools=(("trec_eval", _name.replace("precision", "P").replace("set_f", "set_F")),),
+            tools=tuple(_tools.items()),
         )
     )
 
+_IR_MEASURES = {
+    "num_q": "NumQ",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet, NumRet(rel=1)",
+}
 for _name, _title, _formula, _count, _parameters in (
     ("num_q", "Number of queries", "queries averaged over", _num_q, ()),
     ("num_ret", "Number of results", "Σ results", _num_ret, ()),
@@ -109,7 +144,8 @@ for _name, _title, _formula, _count, _parameters in (
             cutoff="optional" if _name == "num_rel_ret" else "none",
             parameters=_parameters,
             aggregate="sum",
+            aliases=() if _name == "num_ret" else (_name.replace("_", ""),),
             cite="trec_eval",
-            tools=(("trec_eval", _name),),
+            tools=(("trec_eval", _name), ("ir_measures", _IR_MEASURES[_name])),
         )
     )

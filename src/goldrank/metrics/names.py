@@ -1,0 +1,307 @@
+"""Names of metrics as other tools write them: read as the tool means them, or refused with the reason.
+
+A name that two tools give to different metrics is told apart by its exact spelling, or refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field, replace
+
+from goldrank.errors import InputError, shorten
+from goldrank.metrics.refusals import REFUSED
+
+_MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class Written:
+    """A metric as it was written: the name, the options in parentheses and the cutoff, not yet checked."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    cut: str | None = None
+    level: int | None = None
+    """The relevance level of ranx's notation ``map@10-l2``."""
+
+    def renamed(self, name: str, **options: str) -> Written:
+        """The same with another name, and *options* where no other value was written."""
+        return replace(self, name=name, options={**options, **self.options})
+
+    def without(self, *options: str) -> Written:
+        """The same without some options."""
+        return replace(self, options={name: value for name, value in self.options.items() if name not in options})
+
+    def cut_at(self, cut: str) -> Written:
+        """The same with a cutoff; an error if it already has one."""
+        if self.cut is not None:
+            raise InputError(f"{self.name} has two cutoffs, {cut} and {self.cut}", remedy=f"write {self.name}@{cut}")
+        return replace(self, cut=cut)
+
+
+_FORM = (
+    r"(?P<name>\w[\w.\-]*?)(?P<dotted>\.(?:[\w.]+=|[-+\d.]*,)[^()@]*)?\s*"
+    r"(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*?))?"
+)
+_LEVEL = r"(?P<rest>.+[^\W_])-l(?P<level>\d+)"
+
+
+def split(text: str) -> Written:
+    """Take a written metric apart: ``name``, ``name@k``, ``name(option=value, …)@k``.
+
+    >>> split("nDCG(dcg='exp-log2', gains={0:0,1:1})@10").options
+    {'dcg': 'exp-log2', 'gains': '{0:0,1:1}'}
+    """
+    rest, level = text.strip(), None
+    if ranx := re.fullmatch(_LEVEL, rest):
+        rest, level = ranx["rest"], min(int(ranx["level"]), _MOST_LEVELS + 1)
+    match = re.fullmatch(_FORM, rest)
+    if match is None:
+        raise InputError(
+            f"{shorten(text)} does not read as a metric", remedy="write name, name@k or name(parameter=value)@k"
+        )
+    if level is not None and not 1 <= level <= _MOST_LEVELS:
+        raise InputError(
+            f"the relevance level of {shorten(text)} is not a grade",
+            remedy=f"write a whole number from 1 to {_MOST_LEVELS}, as in map@10-l2",
+        )
+    options = _options(match["name"], match["inside"] or "")
+    if match["dotted"]:
+        options = {**_trec_parameters(match["name"], match["dotted"][1:]), **options}
+    return Written(match["name"], options, match["cut"], level)
+
+
+def _options(name: str, inside: str) -> dict[str, str]:
+    options = {}
+    # A comma inside braces separates the entries of a mapping, not options.
+    for part in re.findall(r"(?:\{[^{}]*\}|[^,{}])+", inside):
+        if not part.strip():
+            continue
+        option, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise InputError(
+                f"{shorten(part.strip())} in {name}(…) does not set a parameter", remedy="write parameter=value"
+            )
+        options[option] = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+    return options
+
+
+def _trec_parameters(name: str, written: str) -> dict[str, str]:
+    """The parameters of trec_eval's ``ndcg.1=3.5,2=9`` and ``rbp.p=0.9``: gains of grades, and named ones."""
+    if "=" not in written:
+        _refuse(Written(name), name.lower())
+        raise InputError(f"{name} has no parameters {shorten(written)}", remedy=f"write {name}(parameter=value)")
+    pairs = [pair.partition("=")[::2] for pair in written.split(",")]
+    gains = ",".join(f"{key}:{value}" for key, value in pairs if re.fullmatch(r"[+-]?\d+", key))
+    named = {key: value for key, value in pairs if not re.fullmatch(r"[+-]?\d+", key)}
+    return {**named, **({"gains": gains} if gains else {})}
+
+
+def translate(written: Written, known: Container[str]) -> Written:
+    """Read a name as the tool that writes it so means it.
+
+    Args:
+        written: the metric as written.
+        known: goldrank's own names and aliases, in lower case.
+
+    Returns:
+        The metric under one of the *known* names, or under a name that no tool is known to use.
+
+    Raises:
+        InputError: a known tool has this metric and goldrank does not compute it, or two tools mean different metrics.
+    """
+    if written.name in _EXACT:
+        return _EXACT[written.name](_shared_options(written))
+    written = _read_cutoff(written, known)
+    name = written.name.lower()
+    _refuse(written, name)
+    if name in _FOREIGN:
+        return _FOREIGN[name](_shared_options(written))
+    return _shared_options(replace(written, name=name))
+
+
+def _read_cutoff(written: Written, known: Container[str]) -> Written:
+    """Read a cutoff or parameter that is part of the name, as in ``P_10``, ``ndcg_at_10``, ``P.10`` and ``rbp.80``."""
+    lower = written.name.lower()
+    if lower in known or lower in _FOREIGN or lower in REFUSED:
+        return written
+    if mteb := re.fullmatch(r"(?P<name>.+)_at_(?P<cut>\d+)", written.name):
+        return replace(written, name=mteb["name"]).cut_at(mteb["cut"])
+    match = re.fullmatch(r"(?P<name>.*?[A-Za-z])(?P<mark>[_.])(?P<number>\d+(?:\.\d+)?)", written.name)
+    if match is None:
+        return written
+    base, mark, number = match["name"].lower(), match["mark"], match["number"]
+    if base in ("rbp", "rbp_resid", "rbp_residual"):
+        return _read_persistence(written, base, mark, number)
+    if base == "set_f":
+        return _set_f(replace(written, options={"beta": number}))
+    if mark == "." and base not in _TREC_CUTOFFS and base not in REFUSED:
+        raise InputError(
+            f"the number in {shorten(written.name)} can be no cutoff: after a dot, trec_eval writes one only for "
+            f"{', '.join(_TREC_CUTOFFS)}",
+            remedy=f"write {match['name']}@{number} if {number} is the cutoff",
+        )
+    return replace(written, name=match["name"]).cut_at(number)
+
+
+def _read_persistence(written: Written, name: str, mark: str, number: str) -> Written:
+    """In ranx's ``rbp.80`` the digits are the decimals of p, and every item weighs its grade."""
+    if name == "rbp" and mark == "." and number.isdecimal():
+        return written.renamed("rbp", p=f"0.{number}", gain="linear")
+    raise InputError(
+        f"{shorten(written.name)} does not say whether {number} is a cutoff or the persistence",
+        remedy=f"write {name}@{number} or {name}(p=…)",
+    )
+
+
+_TREC_CUTOFFS = ("p", "recall", "map_cut", "ndcg_cut", "success", "iprec_at_recall", "relative_p", "rprec_mult", "unj")
+
+
+def _shared_options(written: Written) -> Written:
+    """Options that many measures of ir_measures share: cutoff, recall, judged_only and dcg."""
+    for option in ("cutoff", "recall"):
+        if option in written.options:
+            written = written.without(option).cut_at(written.options[option])
+    if "judged_only" in written.options:
+        if written.options["judged_only"] != "False":
+            raise InputError(
+                f"judged_only={written.options['judged_only']} of {written.name} is a convention here, for all metrics",
+                remedy="leave it out and choose unjudged=drop (--unjudged drop)",
+            )
+        written = written.without("judged_only")
+    if "dcg" in written.options:
+        formulas = {"log2": "linear", "exp-log2": "exp"}
+        formula = written.options["dcg"]
+        if formula not in formulas:
+            raise InputError(f"{written.name} has no dcg={shorten(formula)}", remedy="use log2 or exp-log2")
+        written = written.without("dcg").renamed(written.name, gain=formulas[formula])
+    return written
+
+
+def _as(name: str, cutoff_option: str | None = None, **settings: str) -> Callable[[Written], Written]:
+    """A reading as another name with settings; *cutoff_option* is the tool's name of the cutoff."""
+
+    def read(written: Written) -> Written:
+        if cutoff_option is not None and cutoff_option in written.options:
+            value = written.options[cutoff_option]
+            written = written.without(cutoff_option)
+            written = written if value == "None" else written.cut_at(value)
+        return written.renamed(name, **settings)
+
+    return read
+
+
+def _accuracy(written: Written) -> Written:
+    """mteb's retrieval score ``accuracy`` is recall@1; ``accuracy@k`` of sentence-transformers is the hit rate."""
+    return written.renamed("recall").cut_at("1") if written.cut is None else written.renamed("hit_rate")
+
+
+def _ir_measures_accuracy(written: Written) -> Written:
+    if written.cut is not None:
+        k = written.cut
+        raise InputError(
+            f"Accuracy@{k} is the hit rate in BEIR and another metric in ir_measures, the chance that a relevant "
+            f"result stands above one that is not among the top {k}",
+            remedy=f"write hit_rate@{k}, or auc(unfound=skip) with depth={k}",
+        )
+    return written.renamed("auc", unfound="skip")
+
+
+def _rank_biased_precision(written: Written) -> Written:
+    """ir_measures weighs by the grade unless a relevance level makes it binary."""
+    return written.renamed("rbp") if "rel" in written.options else written.renamed("rbp", gain="linear")
+
+
+def _set_f(written: Written) -> Written:
+    """The parameter of trec_eval, which ir_measures hands on under the name beta, is beta squared."""
+    squared = written.options.get("beta")
+    written = written.without("beta").renamed("set_f")
+    if squared is None:
+        return written
+    try:
+        beta = math.sqrt(float(squared))
+    except ValueError:
+        raise InputError(f"set_F has no parameter {shorten(squared)}", remedy="write a number from 0 up") from None
+    return written.renamed("set_f", beta=repr(beta))
+
+
+def _set_precision(written: Written) -> Written:
+    relative = written.options.get("relative", "False") != "False"
+    return written.without("relative").renamed("set_relative_precision" if relative else "set_precision")
+
+
+def _number_retrieved(written: Written) -> Written:
+    return written.renamed("num_rel_ret" if "rel" in written.options else "num_ret")
+
+
+_EXACT: dict[str, Callable[[Written], Written]] = {
+    "ERR": _as("err", max="4"),
+    "RBP": _rank_biased_precision,
+    "Accuracy": _ir_measures_accuracy,
+    "Bpref": _as("bpref", negative="unjudged"),
+    "BPref": _as("bpref", negative="unjudged"),
+    "SetF": _set_f,
+}
+"""Names of which only this spelling means this metric."""
+
+_FOREIGN: dict[str, Callable[[Written], Written]] = {
+    "accuracy": _accuracy,
+    "top_k_accuracy": _as("hit_rate"),
+    "hitrate": _as("hit_rate"),
+    "r_cap": _as("recall", cap="k"),
+    "recall_cap": _as("recall", cap="k"),
+    "ndcg_burges": _as("ndcg", gain="exp"),
+    "dcg_burges": _as("dcg", gain="exp"),
+    "setp": _set_precision,
+    "numret": _number_retrieved,
+    # scikit-learn sees only the items that were scored.
+    "ndcg_score": _as("ndcg", "k", ideal="retrieved"),
+    "dcg_score": _as("dcg", "k"),
+    "roc_auc_score": _as("auc", unfound="skip"),
+}
+for _names, _reading in (
+    (("RetrievalMAP", "retrieval_average_precision"), _as("map", "top_k", denominator="hits")),
+    (("RetrievalMRR", "retrieval_reciprocal_rank"), _as("mrr", "top_k")),
+    (("RetrievalPrecision", "retrieval_precision"), _as("precision", "top_k")),
+    (("RetrievalHitRate", "retrieval_hit_rate"), _as("hit_rate", "top_k")),
+    (("RetrievalNormalizedDCG", "retrieval_normalized_dcg"), _as("ndcg", "top_k", ideal="retrieved")),
+    (("RetrievalAUROC", "retrieval_auroc"), _as("auc", unfound="skip")),
+):
+    _FOREIGN.update(dict.fromkeys((name.lower() for name in _names), _reading))
+
+
+def foreign_names() -> dict[str, str]:
+    """Every foreign name that is read under another, with what it is read as; for listings."""
+    read = {**_FOREIGN, **_EXACT}
+    return {name: _shown(read[name], name) for name in read}
+
+
+def _shown(reading: Callable[[Written], Written], name: str) -> str:
+    result = reading(Written(name))
+    options = ",".join(f"{option}={value}" for option, value in result.options.items())
+    return result.name + (f"({options})" if options else "") + (f"@{result.cut}" if result.cut else "")
+
+
+def _refuse(written: Written, name: str) -> None:
+    """Raise if *name* is a metric that a known tool has and goldrank does not compute."""
+    if name in REFUSED:
+        what, remedy = REFUSED[name]
+        raise InputError(
+            f"{shorten(written.name)} is {what}",
+            remedy=remedy.replace("@k", f"@{written.cut}") if (written.cut or "").isdecimal() else remedy,
+        )
+    if name.startswith("prefs_"):
+        raise InputError(
+            f"{shorten(written.name)} is trec_eval's, and goldrank does not compute it because it needs judgments "
+            "that prefer one item to another",
+            remedy="with graded gold, ask for bpref or ndcg",
+        )
+    if similarity := re.match(r"(cosine|cos_sim|dot|dot_score|euclidean|manhattan)[_-](?P<metric>\w+)$", written.name):
+        metric = similarity["metric"] + (f"@{written.cut}" if written.cut else "")
+        raise InputError(
+            f"{shorten(written.name)} is sentence-transformers' name for {metric} under one similarity, which is no "
+            "part of a metric here",
+            remedy=f"write {metric} (profile sentence-transformers); the similarity is an option of goldrank run",
+        )

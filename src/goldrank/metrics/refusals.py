@@ -1,0 +1,97 @@
+"""Metrics that known tools have and goldrank does not compute, each with the reason and what to ask for instead."""
+
+from __future__ import annotations
+
+
+def _because(what: str, reason: str) -> str:
+    return f"{what}; goldrank does not compute it because {reason}"
+
+
+_NO_USE = "hardly any publication reports it"
+_EXPERIMENT = "trec_eval itself calls it experimental"
+_GROUPS = "the gold holds one set of judgments, not those of several groups"
+_NAME_METRICS = "name the metrics you need, or score with --profile trec_eval"
+_CLASSIFIER = "it scores the labels of a classifier, not a ranking"
+_MODEL = "its model of the user needs the largest grade of the scale and has no closed form for ties"
+REFUSED: dict[str, tuple[str, str]] = {
+    name.lower(): (f"{tool} {what}", remedy)
+    for tool, rows in {
+        "trec_eval's": (
+            ("runid", "name of the run, which is no metric", "see the names of the runs in the output"),
+            ("relstring", "string of grades, which is no number", "goldrank score --per-query shows every query"),
+            ("Rprec_mult", _because("precision at multiples of R", _NO_USE), "ask for r_precision or precision@k"),
+            (
+                "relative_P",
+                _because("precision over the highest precision possible", "recall(cap=k) is the same number"),
+                "write recall(cap=k)@k",
+            ),
+            ("utility", _because("weighted sum over a set", "its weights differ by track"), "ask for num_rel_ret"),
+            ("G", _because("normalised gain", _EXPERIMENT), "ask for ndcg"),
+            ("binG", _because("normalised gain of binary grades", _EXPERIMENT), "ask for ndcg(gain=binary)"),
+            ("Rndcg", _because("nDCG averaged over the sizes of the grades", _EXPERIMENT), "ask for ndcg"),
+            ("ndcg_rel", _because("nDCG averaged over the relevant items", _EXPERIMENT), "ask for ndcg"),
+            ("ndcg_p", _because("nDCG with another discount", _NO_USE), "ask for ndcg"),
+            ("ideal_dcg", _because("DCG of the ideal ranking", "no run changes it"), "ask for ndcg or dcg"),
+            ("yaap", _because("logit of average precision", _NO_USE), "ask for map"),
+            ("gm_bpref", _because("geometric mean of bpref", _NO_USE), "ask for bpref or gmap"),
+            ("num_nonrel_judged_ret", _because("count", "judged@k tells the same"), "ask for judged@k"),
+            ("num_nonjudged_ret", _because("count", "judged@k tells the same"), "ask for judged@k"),
+            ("Runj", _because("share of unjudged results among R", "1 − judged@k tells it"), "ask for judged@k"),
+            ("unj", _because("share of unjudged results", "1 − judged@k is that share"), "ask for judged@k"),
+            ("map_avgjg", _because("map over judgment groups", _GROUPS), "ask for map"),
+            ("P_avgjg", _because("precision over judgment groups", _GROUPS), "ask for precision@k"),
+            ("Rprec_mult_avgjg", _because("Rprec_mult over judgment groups", _GROUPS), "ask for r_precision"),
+            ("official", "group of measures, which is no metric", _NAME_METRICS),
+            ("set", "group of measures, which is no metric", _NAME_METRICS),
+            ("all_trec", "group of measures, which is no metric", _NAME_METRICS),
+            ("all_prefs", "group of measures, which is no metric", _NAME_METRICS),
+            ("prefs", "group of measures, which is no metric", _NAME_METRICS),
+            ("qrels_jg", "group of measures, which is no metric", _NAME_METRICS),
+        ),
+        "ir_measures'": (
+            ("BPM", _because("Bejeweled Player Model", _MODEL), "ask for rbp or err"),
+            ("INST", _because("INST", _MODEL), "ask for rbp or err"),
+            ("INSQ", _because("INSQ", _MODEL), "ask for rbp or err"),
+            ("NERR8", _because("approximation of ERR", "err is computed exactly"), "ask for err@k"),
+            ("NERR9", _because("approximation of ERR", "err is computed exactly"), "ask for err@k"),
+            ("NERR10", _because("approximation of ERR", "err is computed exactly"), "ask for err@k"),
+            ("NERR11", _because("approximation of ERR", "err is computed exactly"), "ask for err@k"),
+            ("SDCG", _because("scaled DCG", "it divides by gold that was never judged"), "ask for ndcg@k or dcg@k"),
+        ),
+        "BEIR's": (
+            ("hole", _because("share of results judged for no query", "hits know only the judgments of their own "
+             "query"), "ask for judged@k"),
+        ),
+        "mteb's": (
+            ("main_score", "main score, a different metric for each task", "name the metric, such as ndcg@10"),
+            ("p-mrr", _because("p-MRR", "it compares two runs under changed instructions"), "ask for mrr@k"),
+        ),
+        "torchmetrics'": (
+            *((name, _because("fall-out", "a run does not tell how many items are irrelevant"), "ask for precision@k")
+              for name in ("RetrievalFallOut", "retrieval_fall_out")),
+            *((name, _because("recall", "it divides by the relevant among the scored items"), "write recall@k")
+              for name in ("RetrievalRecall", "retrieval_recall")),
+            *((name, _because("R-precision", "its R counts the relevant among the scored items"),
+               "write r_precision") for name in ("RetrievalRPrecision", "retrieval_r_precision")),
+            *((name, _because("curve", "a metric is one number"), "ask for iprec at several levels, or 11pt")
+              for name in ("RetrievalPrecisionRecallCurve", "retrieval_precision_recall_curve")),
+            ("RetrievalRecallAtFixedPrecision", _because("recall at a fixed precision", _NO_USE), "ask for recall@k"),
+        ),
+        "scikit-learn's": (
+            ("average_precision_score", _because("average precision", "it takes tied scores as one threshold"),
+             "write map(denominator=hits), the same where no scores are tied"),
+            ("label_ranking_average_precision_score", _because("average precision", "it ranks tied items at their last "
+             "place"), "write map(denominator=hits), the same where no scores are tied"),
+            ("label_ranking_loss", _because("share of wrongly ordered pairs", "auc is its complement"),
+             "write auc(unfound=skip)"),
+            ("coverage_error", _because("depth that holds all relevant items", _NO_USE), "ask for mean_rank"),
+            ("top_k_accuracy_score", _because("top-k accuracy", _CLASSIFIER), "for rankings write hit_rate@k"),
+            ("accuracy_score", _because("accuracy", _CLASSIFIER), "for rankings write hit_rate@1"),
+            ("precision_score", _because("precision", _CLASSIFIER), "for rankings write precision@k"),
+            ("recall_score", _because("recall", _CLASSIFIER), "for rankings write recall@k"),
+            ("f1_score", _because("F1", _CLASSIFIER), "for rankings write f1@k"),
+        ),
+    }.items()
+    for name, what, remedy in rows
+}  # fmt: skip
+"""By name in lower case: whose metric it is with the reason, and the remedy, in which @k stands for the cutoff."""
