@@ -36,6 +36,8 @@ def profiles_page() -> str:
         + "\n\n".join(map(_profile, PROFILES.values()))
         + f"\n\n## What the conventions mean\n\n{meanings}"
         + "\n\n### depth\n\n- a number: read no ranking further than this\n"
+        "\n### relevance_level\n\n- a number: the smallest grade that counts as relevant, for every metric with binary "
+        "relevance that sets no `rel` of its own\n"
     )
 
 

@@ -162,7 +162,8 @@ def score(
         corpus: how many items could have been ranked, or their ids.
         name: what to call the run in the results.
         bootstrap: how the intervals are made; they are computed when first asked for.
-        conventions: single conventions that differ from the profile's, such as ``ties="expected"``.
+        conventions: single conventions that differ from the profile's, such as ``ties="expected"``, or
+            ``relevance_level=2`` for the smallest grade that counts as relevant.
 
     >>> score({"q1": {"d3": 1}}, {"q1": {"d3": 0.4, "d1": 0.4}}, "mrr", ties="expected")["mrr"].mean
     0.75
@@ -238,7 +239,7 @@ def _score(
     name: str,
     bootstrap: Bootstrap,
 ) -> Scores:
-    applied = [profile.apply(metric) for metric in asked]
+    applied = [profile.apply(metric, conventions.relevance_level) for metric in asked]
     if conventions.ties == "expected":
         for metric in applied:
             if not metric.definition.expected:
@@ -252,17 +253,18 @@ def _score(
             "no query is left to average over",
             remedy="check the gold, and the conventions missing and outside",
         )
-    scores = Scores(name, profile, conventions, asked, applied, placement, _count(hits, placement), bootstrap)
+    counts = _count(hits, placement, conventions.relevance_level)
+    scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap)
     scores._scores  # noqa: B018 - computed now, so that a metric the data cannot give is refused here
     return scores
 
 
-def _count(hits: Hits, placement: Placement) -> Counts:
+def _count(hits: Hits, placement: Placement, relevance_level: float | None) -> Counts:
     return Counts(
         queries=placement.count,
         missing=int((hits.depth == 0).sum()),
         ignored=hits.ignored_queries,
-        no_relevant=int((placement.relevant_count(None) == 0).sum()),
+        no_relevant=int((placement.relevant_count(relevance_level) == 0).sum()),
         self_dropped=hits.dropped_self,
         outside=int(hits.outside.sum()),
     )

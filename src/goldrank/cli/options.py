@@ -74,6 +74,18 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     for name, choices in CHOICES.items():
         group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(choices), default=None)
     group.add_argument("--depth", type=int, default=None, metavar="N", help="read no ranking further than this")
+    add_relevance_level(group)
+
+
+def add_relevance_level(group: argparse._ArgumentGroup) -> None:
+    """The smallest grade that counts as relevant."""
+    group.add_argument(
+        "-l",
+        "--relevance-level",
+        type=float,
+        metavar="N",
+        help="smallest grade that counts as relevant, for all metrics with binary relevance (default: any above 0)",
+    )
 
 
 def add_statistics(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +106,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def conventions(args: argparse.Namespace) -> dict[str, Any]:
     """The single conventions that were given."""
-    names = [*CHOICES, "depth"]
+    names = [*CHOICES, "depth", "relevance_level"]
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 

@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     group = made.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
     for name, values in CHOICES.items():
         group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
+    options.add_relevance_level(group)
     statistics = made.add_argument_group("intervals and tests")
     statistics.add_argument("--level", type=float, help="confidence level (default 0.95)")
     statistics.add_argument("--interval", choices=("bca", "percentile"), help="kind of bootstrap")

@@ -71,11 +71,12 @@ def configured(args: argparse.Namespace) -> RunConfig:
     given = _Given()
     if args.config is not None:
         given.values, given.where = _read(args.config), str(args.config)
-    flags = {name: getattr(args, name, None) for name in (*known_names(), *CHOICES)}
+    conventions = (*CHOICES, "relevance_level")
+    flags = {name: getattr(args, name, None) for name in (*known_names(), *conventions)}
     for name, value in flags.items():
         if value is None:
             continue
-        if name in CHOICES:
+        if name in conventions:
             given.values["conventions"] = {**_table(given, "conventions"), name: value}
         elif name in ("text", "query_text"):
             given.values[name] = {**_table(given, name), "parts": value}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, shorten, unknown_name
 
 CHOICES: dict[str, dict[str, str]] = {
     "ties": {
@@ -39,7 +40,8 @@ CHOICES: dict[str, dict[str, str]] = {
     },
     "unjudged": {
         "nonrelevant": "items without a judgment count as not relevant",
-        "drop": "items without a judgment are taken out of the ranking (condensed list)",
+        "drop": "items without a judgment, and those with a grade below 0, are taken out of the ranking (condensed "
+        "list), as trec_eval -J does",
     },
     "outside": {
         "keep": "gold that is not in the corpus stays in the denominators: a sure miss",
@@ -62,6 +64,9 @@ class Conventions:
     outside: str = "keep"
     depth: int | None = None
     """Read no ranking further than this, after self-matches are gone; None reads all."""
+    relevance_level: float | None = None
+    """The smallest grade that counts as relevant, for every metric with binary relevance that was not told otherwise;
+    None counts every grade above 0."""
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -69,6 +74,8 @@ class Conventions:
                 raise unknown_name(f"value of {name}", str(value), choices, f"one of {', '.join(choices)}")
         if self.depth is not None and self.depth < 1:
             raise InputError(f"the depth {self.depth} is not a rank", remedy="give a whole number from 1 up")
+        if self.relevance_level is not None:
+            self._check_relevance_level()
         if self.ties == "expected":
             self._refuse_with_expected("self_matches", "first")
             if self.depth is not None:
@@ -76,6 +83,14 @@ class Conventions:
                     "a depth cuts through tied items, which have no order under ties=expected",
                     remedy="choose another tie policy, or a cutoff on the metric (@k)",
                 )
+
+    def _check_relevance_level(self) -> None:
+        level: object = self.relevance_level
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < math.inf:
+            raise InputError(
+                f"the relevance level {shorten(level)} is not a grade above 0",
+                remedy="give the smallest grade that counts as relevant, such as 2",
+            )
 
     def _refuse_with_expected(self, name: str, value: str) -> None:
         if getattr(self, name) == value:

@@ -75,7 +75,7 @@ class Placement:
 
     def is_relevant(self, grade: Floats, rel: float | None) -> Mask:
         """Which grades count as relevant: at least *rel*, or above 0 when it is None."""
-        return grade > 0 if rel is None else grade >= rel
+        return _is_relevant(grade, rel)
 
     def relevant_count(self, rel: float | None) -> Floats:
         """The number of relevant gold items of each query."""
@@ -92,6 +92,10 @@ class Placement:
         return {}
 
 
+def _is_relevant(grade: Floats, rel: float | None) -> Mask:
+    return grade > 0 if rel is None else grade >= rel
+
+
 def place(hits: Hits, conventions: Conventions) -> Placement:
     """Apply *conventions* to *hits*."""
     hits = _select(hits, conventions)
@@ -100,7 +104,9 @@ def place(hits: Hits, conventions: Conventions) -> Placement:
     query, found = hits.query_index, hits.found
     shared = _with_own_gold(hits) if conventions.self_matches == "aside" else hits
     start, _, size = _spans(shared, conventions.ties)
-    judged_alone = _without_other_positives(hits) if conventions.positives == "filtered" else hits
+    judged_alone = hits
+    if conventions.positives == "filtered":
+        judged_alone = _without_other_positives(hits, conventions.relevance_level)
     _, alone, alone_size = _spans(judged_alone, conventions.ties)
     depth = shared.depth
     if conventions.self_matches == "implied":
@@ -187,7 +193,7 @@ def _with_own_gold(hits: Hits) -> Hits:
     return replace(hits, depth=np.where(chosen, kept.depth, hits.depth), **columns)
 
 
-def _without_other_positives(hits: Hits) -> Hits:
+def _without_other_positives(hits: Hits, relevance_level: float | None) -> Hits:
     """Each gold item's counts less the query's other gold items above it and tied with it.
 
     Hits tell that by themselves: of two items of a query, the one with fewer items above it stands above the other,
@@ -195,7 +201,7 @@ def _without_other_positives(hits: Hits) -> Hits:
     """
     # Counts that leave the query's own entry out do not compare with those of the entry itself.
     told, left_out = hits.with_own(), hits.is_own if len(hits.own) else np.zeros(len(hits), bool)
-    query, positive = hits.query_index, hits.found & (hits.grade > 0)
+    query, positive = hits.query_index, hits.found & _is_relevant(hits.grade, relevance_level)
     rival = positive & ~left_out
     columns: dict[str, Any] = {}
     for name in ("tied_docid", "tied_input"):
@@ -223,9 +229,10 @@ def _tally(query: Ints, above: Ints, among: Ints, counted: Mask) -> tuple[Ints, 
 
 
 def _condense(hits: Hits) -> Hits:
-    """Ranks among the judged items only."""
-    query, found = hits.query_index, hits.found
-    rows = np.flatnonzero(found)
+    """Ranks among the judged items only; a grade below 0 marks an item of the pool that was not judged."""
+    hits = replace(hits, above=np.where(hits.grade < 0, -1, hits.above))
+    query = hits.query_index
+    rows = np.flatnonzero(hits.found)
     rows = rows[np.lexsort((hits.tied_docid[rows], hits.above[rows], query[rows]))]
     new_query = np.diff(query[rows], prepend=-1) != 0
     new_group = new_query | (np.diff(hits.above[rows], prepend=-1) != 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from goldrank.errors import unknown_name
+from goldrank.errors import InputError, unknown_name
 from goldrank.metrics.conventions import Conventions
 from goldrank.metrics.definition import Metric, Setting
 
@@ -22,14 +22,38 @@ class Profile:
     """What the system prints by default, and what is scored when nothing else is asked for."""
     notes: str = ""
 
-    def apply(self, metric: Metric) -> Metric:
-        """The metric as this system computes it, where the user did not say otherwise."""
-        return metric.with_defaults(self.settings.get(metric.name, {}))
+    other_meanings: Mapping[str, str] = field(default_factory=dict)
+    """Metrics of goldrank whose name means something else in this system, each with what to write instead."""
+
+    def apply(self, metric: Metric, relevance_level: float | None = None) -> Metric:
+        """The metric as this system computes it, where the user did not say otherwise.
+
+        Args:
+            metric: the metric as asked for.
+            relevance_level: the smallest grade that is relevant, for metrics with binary relevance.
+
+        Raises:
+            InputError: the system uses the name for another metric.
+        """
+        if metric.name in self.other_meanings:
+            raise InputError(
+                f"{metric.name} means another metric in {self.name}", remedy=self.other_meanings[metric.name]
+            )
+        applied = metric.with_defaults(self.settings.get(metric.name, {}))
+        binary = "rel" in applied.parameters and applied.parameters.get("gain", "binary") == "binary"
+        return applied.with_defaults({"rel": relevance_level}) if binary and relevance_level is not None else applied
 
 
-_TREC_SETTINGS: dict[str, dict[str, Setting]] = {
+_TREC9_SETTINGS: dict[str, dict[str, Setting]] = {
     "bpref": {"negative": "unjudged"},
     "infap": {"negative": "unjudged"},
+}
+_TREC_SETTINGS: dict[str, dict[str, Setting]] = {
+    **_TREC9_SETTINGS,
+    "iprec": {"rounding": "nearest"},
+    "11pt": {"rounding": "nearest"},
+    "rbp": {"p": 0.9, "gain": "relative"},
+    "rbp_residual": {"p": 0.9, "negative": "unjudged", "tail": "if_unjudged"},
 }
 _TREC_METRICS = ("map", "gmap", "r_precision", "bpref", "mrr", "ndcg@10", "precision@10", "recall@100")
 
@@ -40,18 +64,21 @@ _ALL = (
     ),
     Profile(
         "trec_eval",
-        "trec_eval 10: double-precision scores; queries without results are dropped from the mean.",
+        "trec_eval 10: double-precision scores, recall levels rounded to the nearest item; queries without results are "
+        "dropped from the mean.",
         Conventions(missing="skip"),
         _TREC_SETTINGS,
         _TREC_METRICS,
-        "`trec_eval -c` counts queries without results as 0: add missing=zero. Grades below 0 count as unjudged "
-        "members of the pool.",
+        "`trec_eval -c` counts queries without results as 0: missing=zero; `-J` drops unjudged results: unjudged=drop; "
+        "`-l N` is relevance_level=N; `-M N` is depth=N. Grades below 0 count as unjudged members of the pool. Its rbp "
+        "scales grades above 1 by a highest gain that it does not initialise, so that its value for graded gold may "
+        "depend on the build; goldrank takes the highest grade of the query.",
     ),
     Profile(
         "trec_eval9",
         "trec_eval up to 9.0.8 and pytrec_eval: scores rounded to float32, which makes further ties.",
         Conventions(missing="skip", precision="float32"),
-        _TREC_SETTINGS,
+        _TREC9_SETTINGS,
         _TREC_METRICS,
         "Two scores that differ only beyond float32 are tied here and ordered by id.",
     ),
@@ -96,12 +123,22 @@ _ALL = (
     ),
     Profile(
         "beir",
-        "BEIR and mteb through pytrec_eval: float32 scores, results with the query's id dropped.",
+        "BEIR through pytrec_eval: float32 scores, results with the query's id dropped.",
         Conventions(missing="skip", precision="float32", self_matches="drop_results"),
         {},
         ("ndcg@10", "map@100", "recall@100", "precision@10"),
         "The query's id is dropped from the results but not from the gold, so a perfect run can score below 1. "
-        "Its own MRR@k keeps the input order of ties; R_cap@k is recall(cap=k)@k.",
+        "Its MRR@k, R_cap@k = recall(cap=k)@k and Accuracy@k = hit_rate@k keep the input order of ties, compare the "
+        "scores as they are, and divide by all queries of the gold.",
+    ),
+    Profile(
+        "mteb",
+        "mteb 2 through pytrec_eval: float32 scores, results with the query's id kept.",
+        Conventions(missing="skip", precision="float32"),
+        {},
+        ("ndcg@10", "map@10", "recall@10", "precision@10", "mrr@10", "hit_rate@10"),
+        "Tasks that set ignore_identical_ids, such as ArguAna, Quora and FEVER, drop the query's id from the results: "
+        "add self_matches=drop_results for them. Its MRR@k compares the scores as they are. It rounds to five digits.",
     ),
     Profile(
         "sentence-transformers",
@@ -116,9 +153,14 @@ _ALL = (
         "ranx",
         "ranx: linear nDCG, MAP over R; queries without results are refused.",
         Conventions(ties="input", missing="error"),
-        {},
+        {"rbp": {"gain": "linear"}},
         ("ndcg@10", "map@100", "mrr@10", "recall@100", "precision@10"),
-        "Its sort is unstable, so tied scores come in any order there; goldrank keeps the input order.",
+        "Its rbp weighs each item by its grade. Its sort is unstable, so tied scores come in any order there; goldrank "
+        "keeps the input order.",
+        {
+            "hits": "for ranx's hits@k, the mean number of relevant items in the top k, write num_rel_ret@k and "
+            "divide by the number of queries"
+        },
     ),
     Profile(
         "sklearn",

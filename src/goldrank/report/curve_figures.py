@@ -69,7 +69,7 @@ def precision_recall(
     series = []
     for run, one in scores.items():
         ties = "docid" if one.conventions.ties == "expected" else one.conventions.ties
-        rel = one.profile.apply(Metric.parse("iprec@0")).parameters["rel"]
+        rel = one.profile.apply(Metric.parse("iprec@0"), one.conventions.relevance_level).parameters["rel"]
         placement = place(hits[run], replace(one.conventions, ties=ties))
         columns = interpolated_precision(placement, rel if isinstance(rel, (int, float)) else None).T
         limits = intervals(

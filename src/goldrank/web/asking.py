@@ -114,6 +114,9 @@ def _conditions(
     unjudged: Annotated[str | None, Query(description=" | ".join(CHOICES["unjudged"]))] = None,
     outside: Annotated[str | None, Query(description=" | ".join(CHOICES["outside"]))] = None,
     depth: Annotated[int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Read no ranking further.")] = None,
+    relevance_level: Annotated[
+        float | None, Query(gt=0, le=1_000_000, description="Smallest grade that counts as relevant.")
+    ] = None,
     resamples: Annotated[int | None, Query(ge=100, le=100_000, description="Of the bootstrap.")] = None,
     level: Annotated[float, Query(gt=0, lt=1, description="Of confidence.")] = 0.95,
     interval: Annotated[Literal["bca", "percentile"], Query(description="Kind of bootstrap.")] = "bca",
@@ -128,6 +131,7 @@ def _conditions(
         "unjudged": unjudged,
         "outside": outside,
         "depth": depth,
+        "relevance_level": relevance_level,
     }
     changes = {name: value for name, value in given.items() if value is not None and value != ""}
     metrics = tuple(one for one in metric or () if one) or None

@@ -67,6 +67,12 @@ def profiles() -> Json:
     return Json({"profiles": [_profile(profile) for profile in PROFILES.values()]})
 
 
+_NUMBERS = {
+    "depth": ({"low": 1}, "read no ranking further than this; nothing reads all"),
+    "relevance_level": ({"low": 0}, "smallest grade that counts as relevant; nothing counts every grade above 0"),
+}
+
+
 @routes.get("/conventions", summary="All conventions")
 def conventions() -> Json:
     """Every convention with its choices and what they mean; the standard ones are the defaults."""
@@ -78,8 +84,8 @@ def conventions() -> Json:
             "choices": [{"value": value, "meaning": meaning} for value, meaning in CHOICES[field.name].items()]
             if field.name in CHOICES
             else None,
-            "number": None if field.name in CHOICES else {"low": 1},
-            "meaning": "" if field.name in CHOICES else "read no ranking further than this; nothing reads all",
+            "number": _NUMBERS[field.name][0] if field.name in _NUMBERS else None,
+            "meaning": _NUMBERS[field.name][1] if field.name in _NUMBERS else "",
         }
         for field in fields(Conventions)
     ]
