@@ -8,6 +8,7 @@ import textwrap
 from goldrank.cli import options
 from goldrank.metrics import CHOICES, Metric, Profile, profile
 from goldrank.metrics.definition import Definition
+from goldrank.metrics.names import foreign_names
 from goldrank.report.numbers import ARROWS
 
 _EXAMPLES = """\
@@ -72,6 +73,8 @@ def explain(metric: Metric, chosen: Profile | None) -> str:
         lines += _wrapped("Under ties=expected it is refused: the mean over all orders has no closed form.")
     if definition.aliases:
         lines.append(f"  also written: {', '.join(definition.aliases)}")
+    if foreign := foreign_names(definition.name):
+        lines += _wrapped("names of other tools: " + "; ".join(f"{name} is {read}" for name, read in foreign.items()))
     if definition.parameters:
         lines += ["", "  variants:"]
         for parameter in definition.parameters:
@@ -110,6 +113,7 @@ def as_dict(metric: Metric, chosen: Profile | None) -> dict[str, object]:
         "cite": definition.cite,
         "notes": definition.notes,
         "aliases": list(definition.aliases),
+        "foreign_names": foreign_names(definition.name),
         "parameters": {
             parameter.name: {
                 "value": applied.parameters[parameter.name],

@@ -63,7 +63,7 @@ register(
         aliases=("iprec_at_recall",),
         cite="Salton & McGill, 1983",
         tools=(
-            ("trec_eval", "iprec_at_recall_0.10: rounding=up to version 9, rounding=nearest from 10"),
+            ("trec_eval", "iprec_at_recall_0.10: rounding=nearest in version 10, rounding=up before"),
             ("ir_measures", "IPrec@0.1: rounding=up"),
         ),
     )
@@ -79,6 +79,6 @@ register(
         expected=False,
         aliases=("11pt_avg",),
         cite="Salton & McGill, 1983",
-        tools=(("trec_eval", "11pt_avg: rounding=up to version 9, rounding=nearest from 10"),),
+        tools=(("trec_eval", "11pt_avg: rounding=nearest in version 10, rounding=up before"),),
     )
 )

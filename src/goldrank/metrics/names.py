@@ -246,42 +246,45 @@ _EXACT: dict[str, Callable[[Written], Written]] = {
 }
 """Names of which only this spelling means this metric."""
 
-_FOREIGN: dict[str, Callable[[Written], Written]] = {
+_ANY_CASE: dict[str, Callable[[Written], Written]] = {
     "accuracy": _accuracy,
     "top_k_accuracy": _as("hit_rate"),
-    "hitrate": _as("hit_rate"),
-    "r_cap": _as("recall", cap="k"),
+    "HitRate": _as("hit_rate"),
+    "R_cap": _as("recall", cap="k"),
     "recall_cap": _as("recall", cap="k"),
     "ndcg_burges": _as("ndcg", gain="exp"),
     "dcg_burges": _as("dcg", gain="exp"),
-    "setp": _set_precision,
-    "numret": _number_retrieved,
+    "SetP": _set_precision,
+    "NumRet": _number_retrieved,
     # scikit-learn sees only the items that were scored.
     "ndcg_score": _as("ndcg", "k", ideal="retrieved"),
     "dcg_score": _as("dcg", "k"),
     "roc_auc_score": _as("auc", unfound="skip"),
+    "RetrievalMAP": _as("map", "top_k", denominator="hits"),
+    "RetrievalMRR": _as("mrr", "top_k"),
+    "RetrievalPrecision": _as("precision", "top_k"),
+    "RetrievalHitRate": _as("hit_rate", "top_k"),
+    "RetrievalNormalizedDCG": _as("ndcg", "top_k", ideal="retrieved"),
+    "RetrievalAUROC": _as("auc", unfound="skip"),
+    "retrieval_average_precision": _as("map", "top_k", denominator="hits"),
+    "retrieval_reciprocal_rank": _as("mrr", "top_k"),
+    "retrieval_precision": _as("precision", "top_k"),
+    "retrieval_hit_rate": _as("hit_rate", "top_k"),
+    "retrieval_normalized_dcg": _as("ndcg", "top_k", ideal="retrieved"),
+    "retrieval_auroc": _as("auc", unfound="skip"),
 }
-for _names, _reading in (
-    (("RetrievalMAP", "retrieval_average_precision"), _as("map", "top_k", denominator="hits")),
-    (("RetrievalMRR", "retrieval_reciprocal_rank"), _as("mrr", "top_k")),
-    (("RetrievalPrecision", "retrieval_precision"), _as("precision", "top_k")),
-    (("RetrievalHitRate", "retrieval_hit_rate"), _as("hit_rate", "top_k")),
-    (("RetrievalNormalizedDCG", "retrieval_normalized_dcg"), _as("ndcg", "top_k", ideal="retrieved")),
-    (("RetrievalAUROC", "retrieval_auroc"), _as("auc", unfound="skip")),
-):
-    _FOREIGN.update(dict.fromkeys((name.lower() for name in _names), _reading))
+_FOREIGN = {name.lower(): reading for name, reading in _ANY_CASE.items()}
 
 
-def foreign_names() -> dict[str, str]:
-    """Every foreign name that is read under another, with what it is read as; for listings."""
-    read = {**_FOREIGN, **_EXACT}
-    return {name: _shown(read[name], name) for name in read}
+def foreign_names(metric: str) -> dict[str, str]:
+    """The foreign names that are read as a variant of *metric*, each with the variant."""
+    readings = {name: reading(Written(name)) for name, reading in {**_ANY_CASE, **_EXACT}.items()}
+    return {name: _shown(reading) for name, reading in readings.items() if reading.name == metric}
 
 
-def _shown(reading: Callable[[Written], Written], name: str) -> str:
-    result = reading(Written(name))
-    options = ",".join(f"{option}={value}" for option, value in result.options.items())
-    return result.name + (f"({options})" if options else "") + (f"@{result.cut}" if result.cut else "")
+def _shown(reading: Written) -> str:
+    options = ",".join(f"{option}={value}" for option, value in reading.options.items())
+    return reading.name + (f"({options})" if options else "") + (f"@{reading.cut}" if reading.cut else "")
 
 
 def _refuse(written: Written, name: str) -> None:
