@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ SCORES = st.sampled_from([-3.0, -1.0, -0.5, 0.0, 0.1, 0.2, 0.3, 1.0, 2.5, 7.0])
 RANKINGS = st.dictionaries(st.sampled_from("abcdefgé東"), SCORES, max_size=7)
 RUNS = st.lists(st.dictionaries(st.sampled_from(["q1", "q2"]), RANKINGS, min_size=1), min_size=1, max_size=4)
 WEIGHTS = st.lists(st.sampled_from([0.1, 0.2, 0.3, 1.0, 2.0]), min_size=4, max_size=4)
-SETTINGS = [(name, None) for name in ("rrf", "borda", "condorcet")] + [
-    (name, scale) for name in ("sum", "combsum", "combmnz") for scale in (None, *NORMALISATIONS)
+OF_SCORES = ("sum", "combsum", "combmnz", "gmnz", "min", "max", "med", "anz")
+SETTINGS = [(name, None) for name in ("rrf", "borda", "condorcet", "isr", "rbc")] + [
+    (name, scale) for name in OF_SCORES for scale in (None, *NORMALISATIONS)
 ]
 EVERY = pytest.mark.parametrize(("method", "normalise"), SETTINGS)
 
@@ -55,14 +57,30 @@ def reference(rankings, weights, method, normalise, k=60):
             item: math.fsum(w / (k + o.index(item) + 1) for o, w in zip(orders, weights, strict=True) if item in o)
             for item in union
         }
-    if method in ("sum", "combsum", "combmnz"):
+    if method in ("isr", "rbc"):
+        worth = {"isr": lambda at: 1 / (at + 1) ** 2, "rbc": lambda at: 0.1 * 0.9**at}[method]
+        return {
+            item: math.fsum(w * worth(o.index(item)) for o, w in zip(orders, weights, strict=True) if item in o)
+            * (sum(item in o for o in orders) if method == "isr" else 1)
+            for item in union
+        }
+    if method in ("min", "max", "med", "anz"):
+        reduce = {"min": min, "max": max, "med": statistics.median, "anz": statistics.fmean}[method]
+        scales = [normalised(ranking, normalise or "minmax")[0] for ranking in rankings]
+        return {
+            item: reduce([w * made[item] for made, w in zip(scales, weights, strict=True) if item in made])
+            for item in union
+        }
+    if method in OF_SCORES:
         scales = [normalised(ranking, normalise or "minmax") for ranking in rankings]
         fused = {
             item: math.fsum(w * made.get(item, lacking) for (made, lacking), w in zip(scales, weights, strict=True))
             for item in union
         }
-        if method == "combmnz":
-            fused = {item: score * sum(item in ranking for ranking in rankings) for item, score in fused.items()}
+        if method in ("combmnz", "gmnz"):
+            power = 2 if method == "gmnz" else 1
+            runs = {item: sum(item in ranking for ranking in rankings) for item in union}
+            fused = {item: score * runs[item] ** power for item, score in fused.items()}
         return fused
     n = len(union)
     borda = dict.fromkeys(union, 0.0)
@@ -115,7 +133,7 @@ def test_one_run_alone_keeps_its_order(method, normalise, run):
     fused = fuse([Run(run)], method, normalise=normalise).to_dict()
     for query, ranking in run.items():
         order = in_order(ranking)
-        tied = normalise == "zscore" or method in ("sum", "combsum", "combmnz")
+        tied = normalise == "zscore" or method in OF_SCORES
         if tied:  # equal scores stay equal
             assert list(fused[query]) == order
         else:
@@ -164,7 +182,7 @@ def test_the_depth_keeps_the_best_and_breaks_the_tie_at_the_cut_by_descending_id
 )
 def test_single_constant_huge_and_tiny_scores_give_finite_numbers_in_the_same_order(method, normalise, scores):
     run = {"q": {f"d{at}": score for at, score in enumerate(scores)}}
-    if normalise == "none" and scores == [1e308, 1e308]:
+    if normalise == "none" and scores == [1e308, 1e308] and method not in ("min", "max", "med"):  # these add nothing
         with pytest.raises(InputError, match="query 'q' are too large to be added; choose a normalisation"):
             fuse([Run(run)] * 2, method, normalise=normalise)
         return

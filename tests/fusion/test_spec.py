@@ -52,8 +52,9 @@ PARTS = st.one_of(
     st.sampled_from([None, *NORMALISATIONS]),
     st.none() | st.integers(0, 10**6),
     st.none() | st.integers(1, 10**6),
+    st.none() | st.floats(0.01, 0.99),
 )
-def test_any_fusion_reads_back_as_it_was_written(models, weighted, method, normalise, k, depth):
+def test_any_fusion_reads_back_as_it_was_written(models, weighted, method, normalise, k, depth, number):
     allowed = METHODS[method].options
     fusion = Fusion(
         method,
@@ -62,6 +63,8 @@ def test_any_fusion_reads_back_as_it_was_written(models, weighted, method, norma
         normalise if "normalise" in allowed else None,
         k if "k" in allowed else None,
         depth,
+        number if "gamma" in allowed else None,
+        number if "phi" in allowed else None,
     )
     assert Fusion.parse(str(fusion)) == fusion
     nested = Fusion("borda", (str(fusion), "bm25"))
@@ -83,6 +86,12 @@ def test_any_fusion_reads_back_as_it_was_written(models, weighted, method, norma
         ("fuse:sum(bm25,normalize=minmax)", "did you mean 'normalise'"),
         ("fuse:sum(bm25,normalise=max)", "no normalisation 'max'"),
         ("fuse:sum(bm25,k=60)", "sum has no k"),
+        ("fuse:mnz(bm25,gamma=2)", "mnz has no gamma; leave gamma out, or choose gmnz"),
+        ("fuse:rrf(bm25,phi=0.5)", "rrf has no phi; leave phi out, or choose rbc"),
+        ("fuse:rbc(bm25,phi=1)", "phi=1.0 is not a number between 0 and 1"),
+        ("fuse:gmnz(bm25,gamma=x)", "gamma='x' is not a number"),
+        ("fuse:gmnz(bm25,gamma=-1)", "gamma=-1.0 is not a number between 0 and 100"),
+        ("fuse:isr(bm25,normalise=minmax)", "no scores to normalise"),
         ("fuse:rrf(bm25,k=a)", "k='a' is not a whole number"),
         ("fuse:rrf(bm25,depth=0)", "depth=0"),
         ("fuse:sum(bm25*-1,tfidf)", "the weight -1.0"),
@@ -110,5 +119,7 @@ def test_a_fusion_fuses_as_it_says():
     told = Fusion.parse("fuse:sum(one*0.2,other*0.8,normalise=rank,depth=2)").fuse(runs)
     assert told == fuse(runs, "sum", weights=[0.2, 0.8], normalise="rank", depth=2)
     assert Fusion.parse("fuse:rrf(one,other,k=0)").fuse(runs) == fuse(runs, k=0)
+    assert Fusion.parse("fuse:rbc(one,other,phi=0.5)").fuse(runs) == fuse(runs, "rbc", phi=0.5)
+    assert Fusion.parse("fuse:gmnz(one,other,gamma=3)").fuse(runs) == fuse(runs, "gmnz", gamma=3)
     with pytest.raises(InputError, match="1 runs for 2 models"):
         Fusion.parse("fuse:rrf(one,other)").fuse(runs[:1])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.fusion.methods import METHODS, Ballots, Method, Settings
+from goldrank.fusion.methods import GAMMA, METHODS, PHI, Ballots, Method, Settings
 from goldrank.fusion.normalising import NORMALISATIONS, Floats
 from goldrank.hits import Run
 
@@ -19,6 +19,8 @@ def fuse(
     weights: Sequence[float] | None = None,
     normalise: str | None = None,
     k: int = 60,
+    gamma: float = GAMMA,
+    phi: float = PHI,
     depth: int | None = None,
 ) -> Run:
     """One run out of several.
@@ -33,6 +35,8 @@ def fuse(
         weights: how much each run counts, 0 or more; 1 each if not given.
         normalise: one of `NORMALISATIONS`, for the methods that add scores; ``minmax`` if not given.
         k: for ``rrf``: the higher, the less the first ranks stand out.
+        gamma: for ``gmnz``: how much the number of runs that rank an item counts, above 0; 1 is ``mnz``.
+        phi: for ``rbc``: the persistence of the user, between 0 and 1; the higher, the more the lower ranks count.
         depth: how many items of each fused ranking to keep; all if not given.
 
     >>> one, other = Run({"q": {"a": 9.0, "b": 8.0}}), Run({"q": {"b": 0.5, "c": 0.4}})
@@ -41,12 +45,12 @@ def fuse(
     >>> fuse([one, other], "borda", depth=2)["q"]
     {'b': 5.0, 'a': 4.0}
     """
-    chosen = checked_method(method, normalise=normalise, k=k, depth=depth)
+    chosen = checked_method(method, normalise=normalise, k=k, gamma=gamma, phi=phi, depth=depth)
     if not runs:
         raise InputError("there is no run to fuse", remedy="give at least one")
     counts = checked_weights(weights, len(runs))
     used = [(rankings_of(run), weight) for run, weight in zip(runs, counts.tolist(), strict=True) if weight > 0]
-    settings = Settings(k, normalise or "minmax")
+    settings = Settings(k, normalise or "minmax", gamma, phi)
     fused: dict[str, dict[str, float]] = {}
     for query in dict.fromkeys(query for rankings, _ in used for query in rankings):
         given = [(ranking, weight) for rankings, weight in used if (ranking := rankings.get(query))]
@@ -82,7 +86,15 @@ def _ballots(given: Sequence[tuple[Mapping[str, float], float]]) -> tuple[list[s
     return items, Ballots(scores, ranks, np.array([weight for _, weight in given]))
 
 
-def checked_method(name: str, *, normalise: str | None = None, k: int = 60, depth: int | None = None) -> Method:
+def checked_method(
+    name: str,
+    *,
+    normalise: str | None = None,
+    k: int = 60,
+    gamma: float = GAMMA,
+    phi: float = PHI,
+    depth: int | None = None,
+) -> Method:
     """The method called *name*, once it is known that it can be used with these settings."""
     method = METHODS.get(name)
     if method is None:
@@ -95,6 +107,8 @@ def checked_method(name: str, *, normalise: str | None = None, k: int = 60, dept
                 f"{name} fuses ranks, so there are no scores to normalise", remedy="leave normalise out, or choose sum"
             )
     _refuse_below("k", k, 0)
+    _refuse_outside("gamma", gamma, 0.0, 100.0)
+    _refuse_outside("phi", phi, 0.0, 1.0)
     if depth is not None:
         _refuse_below("depth", depth, 1)
     return method
@@ -103,6 +117,14 @@ def checked_method(name: str, *, normalise: str | None = None, k: int = 60, dept
 def _refuse_below(name: str, value: object, low: int) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
         raise InputError(f"{name}={value!r} is not a whole number from {low} up", remedy=f"write {name}=60 or the like")
+
+
+def _refuse_outside(name: str, value: object, low: float, high: float) -> None:
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not low < value < high:
+        raise InputError(
+            f"{name}={value!r} is not a number between {low:g} and {high:g}",
+            remedy=f"write {name}={'0.9' if high == 1 else '2'} or the like",
+        )
 
 
 def checked_weights(weights: Sequence[float] | None, runs: int) -> Floats:

@@ -14,6 +14,11 @@ _BLOCK = 1 << 18
 # What weights add up to is rounded: 0.1 + 0.2 against 0.3 is no majority.
 _EVEN = 1e-12
 
+GAMMA = 2.0
+"""The default exponent of gmnz; 1 would be mnz."""
+PHI = 0.9
+"""The default persistence of rbc."""
+
 
 @dataclass(frozen=True)
 class Ballots:
@@ -28,6 +33,11 @@ class Ballots:
     """From 1; 0 where a run does not rank an item."""
     weights: Floats
     """One per row, above 0."""
+
+    @property
+    def runs(self) -> Ints:
+        """How many runs rank each item."""
+        return (self.ranks > 0).sum(axis=0, dtype=np.int64)
 
     @property
     def weight(self) -> float:
@@ -46,6 +56,8 @@ class Settings:
 
     k: int
     normalise: str
+    gamma: float
+    phi: float
 
 
 @dataclass(frozen=True)
@@ -63,17 +75,57 @@ def _reciprocal_ranks(ballots: Ballots, settings: Settings) -> Floats:
     return ballots.total(ranked / (settings.k + np.where(ranked, ballots.ranks, 1)))
 
 
-def _weighted_sum(ballots: Ballots, settings: Settings) -> Floats:
+def _normalised(ballots: Ballots, settings: Settings) -> Floats:
     parts = np.empty_like(ballots.scores)
     for part, scores, ranks in zip(parts, ballots.scores, ballots.ranks, strict=True):
         ranked = ranks > 0
         part[ranked], part[~ranked] = NORMALISATIONS[settings.normalise].apply(scores[ranked], ranks[ranked])
-    return ballots.total(parts)
+    return parts
+
+
+def _weighted_sum(ballots: Ballots, settings: Settings) -> Floats:
+    return ballots.total(_normalised(ballots, settings))
 
 
 def _times_runs(ballots: Ballots, settings: Settings) -> Floats:
-    fused: Floats = _weighted_sum(ballots, settings) * (ballots.ranks > 0).sum(axis=0)
+    fused: Floats = _weighted_sum(ballots, settings) * ballots.runs
     return fused
+
+
+def _times_runs_to_gamma(ballots: Ballots, settings: Settings) -> Floats:
+    fused: Floats = _weighted_sum(ballots, settings) * np.power(ballots.runs, settings.gamma)
+    return fused
+
+
+def _over_ranked(reduce: Callable[..., Floats]) -> Callable[[Ballots, Settings], Floats]:
+    """A method that reduces the weighted scores of the runs that rank an item and leaves the other runs out."""
+
+    def fused(ballots: Ballots, settings: Settings) -> Floats:
+        weighted = _normalised(ballots, settings) * ballots.weights[:, None]
+        # Sorted, so that a mean is the same to the last bit in whatever order the runs were given.
+        return reduce(np.sort(np.where(ballots.ranks > 0, weighted, np.nan), axis=0), axis=0)
+
+    return fused
+
+
+def _median(ascending: Floats, axis: int) -> Floats:
+    """The median of each column, NaN last; halves are added, as the sum of two huge scores would overflow."""
+    held, columns = (~np.isnan(ascending)).sum(axis=axis), np.arange(ascending.shape[1])
+    low, high = ascending[(held - 1) // 2, columns], ascending[held // 2, columns]
+    return np.where(low == high, low, low / 2 + high / 2)
+
+
+def _inverse_square_ranks(ballots: Ballots, settings: Settings) -> Floats:
+    ranked = ballots.ranks > 0
+    squares = ballots.total(ranked / np.square(np.where(ranked, ballots.ranks, 1.0)))
+    fused: Floats = squares * ballots.runs
+    return fused
+
+
+def _rank_biased_centroid(ballots: Ballots, settings: Settings) -> Floats:
+    ranked = ballots.ranks > 0
+    shares = (1.0 - settings.phi) * np.power(settings.phi, np.where(ranked, ballots.ranks - 1.0, 0.0))
+    return ballots.total(np.where(ranked, shares, 0.0))
 
 
 def _borda(ballots: Ballots, settings: Settings) -> Floats:
@@ -105,6 +157,19 @@ METHODS: dict[str, Method] = {
     "sum": Method("weighted sum of the normalised scores", _weighted_sum, ("normalise",)),
     "combsum": Method("CombSUM of Fox and Shaw: the sum of the normalised scores", _weighted_sum, ("normalise",)),
     "combmnz": Method("CombMNZ: CombSUM times the number of runs that rank the item", _times_runs, ("normalise",)),
+    "combgmnz": Method(
+        "CombGMNZ: CombSUM times the number of runs that rank the item to the power of gamma",
+        _times_runs_to_gamma,
+        ("normalise", "gamma"),
+    ),
+    "combmin": Method(
+        "CombMIN: the lowest normalised score among the runs that rank the item",
+        _over_ranked(np.nanmin),
+        ("normalise",),
+    ),
+    "combmax": Method("CombMAX: the highest of these scores", _over_ranked(np.nanmax), ("normalise",)),
+    "combmed": Method("CombMED: the median of these scores", _over_ranked(_median), ("normalise",)),
+    "combanz": Method("CombANZ: the mean of these scores", _over_ranked(np.nanmean), ("normalise",)),
     "borda": Method(
         "Borda count: of n items the first gets n points, the next n-1 …; those a run lacks share what is left", _borda
     ),
@@ -112,4 +177,11 @@ METHODS: dict[str, Method] = {
         "pairwise majorities: by items beaten less items lost to (Copeland), then by Borda count, then by id",
         _condorcet,
     ),
+    "isr": Method(
+        "inverse square rank: the sum of 1 / rank² times the number of runs that rank the item", _inverse_square_ranks
+    ),
+    "rbc": Method(
+        "rank-biased centroid: the sum of (1 - phi) phi^(rank - 1) over the runs", _rank_biased_centroid, ("phi",)
+    ),
 }
+METHODS |= {name: METHODS[f"comb{name}"] for name in ("mnz", "gmnz", "min", "max", "med", "anz")}

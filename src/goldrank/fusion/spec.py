@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion.fusing import checked_method, checked_weights, fuse
 from goldrank.hits import Run
 
-_OPTIONS = ("normalise", "k", "depth")
+_OPTIONS = ("normalise", "k", "gamma", "phi", "depth")
+_READ_BY = {"k": "rrf", "gamma": "gmnz", "phi": "rbc"}
 _HOW = "write fuse:rrf(bm25, wordllama) or fuse:sum(bm25*0.3, st:NAME*0.7, normalise=zscore)"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _OPTION = re.compile(r"(\w+)\s*=\s*(.*)", re.DOTALL)
@@ -46,13 +48,14 @@ class Fusion:
     normalise: str | None = None
     k: int | None = None
     depth: int | None = None
+    gamma: float | None = None
+    phi: float | None = None
 
     def __post_init__(self) -> None:
-        method = checked_method(
-            self.method, normalise=self.normalise, k=60 if self.k is None else self.k, depth=self.depth
-        )
-        if self.k is not None and "k" not in method.options:
-            raise InputError(f"{self.method} has no k", remedy="leave k out, or choose rrf")
+        method = checked_method(self.method, normalise=self.normalise, depth=self.depth, **self._numbers)
+        for name in self._numbers:
+            if name not in method.options:
+                raise InputError(f"{self.method} has no {name}", remedy=f"leave {name} out, or choose {_READ_BY[name]}")
         if not self.parts or not all(part.strip() for part in self.parts):
             raise InputError(f"a model is missing in a fusion by {self.method}", remedy=_HOW)
         checked_weights(self.weights, len(self.parts))
@@ -83,7 +86,14 @@ class Fusion:
             options.get("normalise"),
             _whole("k", options),
             _whole("depth", options),
+            _decimal("gamma", options),
+            _decimal("phi", options),
         )
+
+    @property
+    def _numbers(self) -> dict[str, Any]:
+        """The numeric options that were given, apart from the depth."""
+        return {name: value for name in _READ_BY if (value := getattr(self, name)) is not None}
 
     def fuse(self, runs: Sequence[Run]) -> Run:
         """Fuse the runs of the models, given in their order."""
@@ -91,8 +101,9 @@ class Fusion:
             raise InputError(
                 f"there are {len(runs)} runs for {len(self.parts)} models", remedy="give one run per model"
             )
-        k = 60 if self.k is None else self.k
-        return fuse(runs, self.method, weights=self.weights, normalise=self.normalise, k=k, depth=self.depth)
+        return fuse(
+            runs, self.method, weights=self.weights, normalise=self.normalise, depth=self.depth, **self._numbers
+        )
 
     def __str__(self) -> str:
         weights = self.weights or [None] * len(self.parts)
@@ -161,3 +172,11 @@ def _whole(name: str, options: dict[str, str]) -> int | None:
     if not re.fullmatch("[0-9]{1,18}", options[name]):
         raise InputError(f"{name}={options[name]!r} is not a whole number", remedy=f"write {name}=60 or the like")
     return int(options[name])
+
+
+def _decimal(name: str, options: dict[str, str]) -> float | None:
+    if name not in options:
+        return None
+    if not _NUMBER.fullmatch(options[name]):
+        raise InputError(f"{name}={options[name]!r} is not a number", remedy=f"write {name}=0.9 or the like")
+    return float(options[name])
