@@ -115,11 +115,14 @@ class _Rows:
 class Gold(_Rows):
     """Per query, the right items with their grades (qrels, labels, positive pairs).
 
-    A grade above 0 is relevant, 0 or less is judged and not relevant.
+    A grade above 0 is relevant, 0 or less is judged and not relevant. Gold judged by subtopic, for the metrics of
+    diversity, holds a grade for each subtopic of an item; the item's own grade is the highest of them.
 
     >>> gold = Gold({"q1": {"d3": 2, "d7": 0}, "q2": {"d1": 1}})
     >>> gold["q1"]
     {'d3': 2.0, 'd7': 0.0}
+    >>> Gold({"q1": {"d3": {"price": 1, "taste": 2}}}).subtopics
+    {'q1': {'d3': {'price': 1.0, 'taste': 2.0}}}
     """
 
     _kind: Kind = "gold"
@@ -128,6 +131,22 @@ class Gold(_Rows):
         self, data: Any, *, query: str | None = None, item: str | None = None, grade: str | None = None
     ) -> None:
         super().__init__(data, query=query, item=item, value=grade)
+
+    @property
+    def subtopics(self) -> dict[str, dict[str, dict[str, float]]] | None:
+        """For each query and item the grade for each subtopic; None where the gold was not judged by subtopic."""
+        judged, bounds = self.columns.subtopics, self.columns.starts.tolist()
+        if judged is None:
+            return None
+        return {
+            query: dict(zip(self.columns.items[start:end], map(dict, judged[start:end]), strict=True))
+            for query, start, end in zip(self.queries, bounds[:-1], bounds[1:], strict=True)
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and isinstance(other, Gold) and self.subtopics == other.subtopics
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Run(_Rows):
@@ -249,6 +268,7 @@ class Run(_Rows):
             precision=precision,
             ignored_queries=found[0],
             dropped_self=found[1],
+            subtopics=judged.subtopics,
         )
         if not found[2] and self._trec is not None:
             from goldrank.io import no_rows
@@ -318,6 +338,8 @@ class Hits:
     own: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
     """Where the query's own entry, which the counts leave out, stands to each judged item: one of ``OWN``; empty
     where that is not known or the counts hold it."""
+    subtopics: list[dict[str, float]] | None = None
+    """Of gold judged by subtopic: for each row the grade for each subtopic."""
 
     @property
     def query(self) -> NDArray[np.object_]:
@@ -374,6 +396,7 @@ class Hits:
             items=[item for item, kept in zip(self.items, keep.tolist(), strict=True) if kept],
             outside=self.outside[keep] if len(self.outside) else self.outside,
             own=self.own[keep] if len(self.own) else self.own,
+            subtopics=self.subtopics and [self.subtopics[row] for row in np.flatnonzero(keep).tolist()],
             **rows,
         )
 

@@ -43,6 +43,8 @@ class Counts:
     """Results dropped because their id was the query's."""
     outside: int
     """Gold items known to be outside the corpus."""
+    flattened: int = 0
+    """Gold items judged for several subtopics, where a metric was asked for that reads only their highest grade."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,13 +255,14 @@ def _score(
             "no query is left to average over",
             remedy="check the gold, and the conventions missing and outside",
         )
-    counts = _count(hits, placement, conventions.relevance_level)
+    counts = _count(hits, placement, asked, conventions.relevance_level)
     scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap)
     scores._scores  # noqa: B018 - computed now, so that a metric the data cannot give is refused here
     return scores
 
 
-def _count(hits: Hits, placement: Placement, relevance_level: float | None) -> Counts:
+def _count(hits: Hits, placement: Placement, asked: list[Metric], relevance_level: float | None) -> Counts:
+    flat = hits.subtopics is not None and any(not metric.definition.subtopics for metric in asked)
     return Counts(
         queries=placement.count,
         missing=int((hits.depth == 0).sum()),
@@ -267,4 +270,5 @@ def _count(hits: Hits, placement: Placement, relevance_level: float | None) -> C
         no_relevant=int((placement.relevant_count(relevance_level) == 0).sum()),
         self_dropped=hits.dropped_self,
         outside=int(hits.outside.sum()),
+        flattened=sum(len(judged) > 1 for judged in hits.subtopics or []) if flat else 0,
     )

@@ -11,6 +11,7 @@ import lzma
 import os
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,12 +41,15 @@ LINES = st.lists(
 
 def valid_files() -> list[bytes]:
     columns = Columns(["q1", "q2"], np.array([0, 2, 3]), ["d1", "é", "d1"], np.array([2.0, 0.25, 1.0]), "made here")
+    judged = [{"1": 2.0, "2": 0.0}, {"2": 0.25}, {"ü": 1.0}]
     files = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         for kind in ("gold", "run"):
             for format in FORMATS:
-                write(columns, path, kind, format)
+                if kind == "run" and format == "diversity":
+                    continue
+                write(replace(columns, subtopics=judged) if format == "diversity" else columns, path, kind, format)
                 files.append(path.read_bytes())
     packers = (gzip.compress, zstandard.compress, lzma.compress, bz2.compress)
     return files + [pack(data) for pack in packers for data in files[:1]]

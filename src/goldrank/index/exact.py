@@ -156,6 +156,7 @@ class ExactIndex:
             outside=item < 0,
             ignored_queries=len(asked) - int(np.count_nonzero(query >= 0)),
             dropped_self=int(np.count_nonzero(own >= 0)),
+            subtopics=judged.subtopics,
         )
 
     def _count(

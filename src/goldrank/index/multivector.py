@@ -233,6 +233,7 @@ def multivector_hits(
         depth=depth,
         ignored_queries=len(queries) - len(known),
         dropped_self=dropped,
+        subtopics=judged.subtopics,
     ).within(position)
 
 

@@ -93,6 +93,12 @@ def _load(data: bytes | MappedFile, kind: Kind, name: str, format: str) -> Colum
         from goldrank.io import trec
 
         return trec.load(data, kind, name)
+    if format == "diversity":
+        from goldrank.io import trec
+
+        if kind != "gold":
+            raise InputError("diversity qrels are gold, not a run", where=name, remedy="name the run's own format")
+        return trec.load_subtopics(data, name)
     assert isinstance(data, bytes)  # only TREC files are mapped
     if format == "parquet":
         from goldrank.io import parquet
@@ -109,7 +115,9 @@ def _load(data: bytes | MappedFile, kind: Kind, name: str, format: str) -> Colum
 
 def _dump(columns: Columns, kind: Kind, format: str, tag: str) -> bytes:
     refuse_unknown(format)
-    if format == "trec":
+    if format == "diversity" and columns.subtopics is None:
+        raise InputError("there are no subtopics to write", where=columns.source, remedy="write trec instead")
+    if format in ("trec", "diversity"):
         from goldrank.io import trec
 
         return trec.dump(columns, kind, tag)

@@ -30,6 +30,8 @@ class Columns:
     items: list[str]
     values: NDArray[np.float64]
     source: str
+    subtopics: list[dict[str, float]] | None = None
+    """Of gold judged by subtopic: for each row the grade for each subtopic. The row's value is the highest of them."""
 
 
 def group(

@@ -10,6 +10,7 @@ from goldrank.io.files import COMPRESSIONS, PathLike, display_name
 
 FORMATS: dict[str, str] = {
     "trec": "TREC qrels (4 columns) or run (6 columns)",
+    "diversity": "TREC diversity qrels: query, subtopic, item, grade",
     "beir": "TSV with the header query-id, corpus-id, score",
     "csv": "comma-separated, with a header or just query, item, value",
     "tsv": "tab-separated, with a header or just query, item, value",

@@ -11,7 +11,8 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs, unfold
-from goldrank.io.names import QUERY, choose, normal, query_column
+from goldrank.io.names import QUERY, choose, normal, query_column, subtopic_column
+from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import number_text, refuse_empty_queries, row_queries
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
@@ -123,6 +124,7 @@ def _from_records(
     row_query: list[int] = []
     items: list[object] = []
     values: list[object] = []
+    subtopics: list[object] = []
     keys: dict[tuple[str, ...], tuple[str, str, str | None]] = {}
     for number, record in records:
         if not isinstance(record, dict):
@@ -144,6 +146,8 @@ def _from_records(
             items.append(record[item_key])
             values.append(record[value_key])
             row_query.append(len(listed))
+            if (at := subtopic_column(layout, kind)) is not None:
+                subtopics.append(record[layout[at]])
         listed.append(record[query_key])
         listed_at.append(number)
 
@@ -151,10 +155,22 @@ def _from_records(
         return place_of(listed_at[row_query[row]])
 
     queries = id_strings(listed, role="query", integers=True, place=lambda entry: place_of(listed_at[entry]))
+    asked = [queries[entry] for entry in row_query]
+    ids = id_strings(items, role="item", integers=True, place=place)
+    numbers = numeric_values(values, value=VALUE_WORD[kind], place=place)
+    if subtopics:
+        if len(subtopics) != len(items):
+            raise InputError(
+                f"{len(items) - len(subtopics)} of {len(items)} records have no subtopic",
+                where=name,
+                remedy="give every record a subtopic, or none",
+            )
+        named = id_strings(subtopics, role="subtopic", integers=True, place=place)
+        return group_subtopics(asked, named, ids, numbers, source=name, place=place, listed=queries)
     return group(
-        [queries[entry] for entry in row_query],
-        id_strings(items, role="item", integers=True, place=place),
-        numeric_values(values, value=VALUE_WORD[kind], place=place),
+        asked,
+        ids,
+        numbers,
         value=VALUE_WORD[kind],
         source=name,
         place=place,
@@ -172,15 +188,20 @@ def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> tuple[str, 
 
 
 def dump_json(columns: Columns, kind: Kind) -> bytes:
-    """``{"q1": {"d3": 2}}``, one query per line."""
+    """``{"q1": {"d3": 2}}``, one query per line; gold judged by subtopic is ``{"q1": {"d3": {"1": 2}}}``."""
     encoder = json.JSONEncoder(ensure_ascii=False)
     values = columns.values.tolist()
+
+    def value_of(row: int) -> str:
+        if columns.subtopics is None:
+            return number_text(values[row], kind)
+        grades = columns.subtopics[row].items()
+        return "{" + ", ".join(f"{encoder.encode(name)}: {number_text(grade, kind)}" for name, grade in grades) + "}"
+
     bounds = columns.starts.tolist()
     lines = []
     for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
-        answer = ", ".join(
-            f"{encoder.encode(columns.items[row])}: {number_text(values[row], kind)}" for row in range(start, end)
-        )
+        answer = ", ".join(f"{encoder.encode(columns.items[row])}: {value_of(row)}" for row in range(start, end))
         lines.append(f"  {encoder.encode(query)}: {{{answer}}}")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
@@ -191,7 +212,13 @@ def dump_jsonl(columns: Columns, kind: Kind) -> bytes:
     encoder = json.JSONEncoder(ensure_ascii=False)
     encoded = {query: encoder.encode(query) for query in columns.queries}
     word = VALUE_WORD[kind]
+    ends = [""] * len(columns.items)
+    if columns.subtopics is not None:
+        columns, subtopics = expand_subtopics(columns)
+        ends = [f', "subtopic": {encoder.encode(subtopic)}' for subtopic in subtopics]
     return "".join(
-        f'{{"query": {encoded[query]}, "item": {encoder.encode(item)}, "{word}": {number_text(value, kind)}}}\n'
-        for query, item, value in zip(row_queries(columns), columns.items, columns.values.tolist(), strict=True)
+        f'{{"query": {encoded[query]}, "item": {encoder.encode(item)}, "{word}": {number_text(value, kind)}{end}}}\n'
+        for query, item, value, end in zip(
+            row_queries(columns), columns.items, columns.values.tolist(), ends, strict=True
+        )
     ).encode()

@@ -11,8 +11,9 @@ import numpy as np
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
 from goldrank.io.names import ITEM, VALUE, listing, normal
+from goldrank.io.subtopics import group_subtopics
 
 
 def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, *, integers: bool) -> Columns:
@@ -41,14 +42,45 @@ def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, 
             f"the query {shorten(twice)} is listed twice", where=source, remedy="join its items under one key"
         )
     sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    asked = list(chain.from_iterable(map(repeat, queries, sizes)))
+    ids = id_strings(items, role="item", integers=integers, place=place)
+    if kind == "gold" and values and all(isinstance(value, Mapping) and value for value in values):
+        return _by_subtopic(asked, ids, values, source, place, queries, integers)  # type: ignore[arg-type]
     return group(
-        list(chain.from_iterable(map(repeat, queries, sizes))),
-        id_strings(items, role="item", integers=integers, place=place),
+        asked,
+        ids,
         numeric_values(values, value=VALUE_WORD[kind], place=place),
         value=VALUE_WORD[kind],
         source=source,
         place=place,
         listed=queries,
+    )
+
+
+def _by_subtopic(
+    queries: list[str],
+    items: list[str],
+    judged: list[Mapping[object, object]],
+    source: str,
+    place: Place,
+    listed: list[str],
+    integers: bool,
+) -> Columns:
+    """Columns of gold whose items hold a grade for each subtopic: ``{"q1": {"d3": {"1": 2, "2": 1}}}``."""
+    rows = list(chain.from_iterable(map(repeat, range(len(items)), map(len, judged))))
+
+    def place_of(row: int) -> str:
+        return place(rows[row])
+
+    subtopics = [subtopic for grades in judged for subtopic in grades]
+    return group_subtopics(
+        [queries[row] for row in rows],
+        id_strings(subtopics, role="subtopic", integers=integers, place=place_of),
+        [items[row] for row in rows],
+        numeric_values([grade for grades in judged for grade in grades.values()], value="grade", place=place_of),
+        source=source,
+        place=place_of,
+        listed=listed,
     )
 
 

@@ -21,6 +21,8 @@ VALUE: dict[Kind, tuple[tuple[str, ...], ...]] = {
     "run": (("score", "sim", "similarity"), ("value", "relevance", "rel")),
 }
 
+SUBTOPIC = ("subtopic", "subtopic_id")
+
 
 def normal(name: object) -> str:
     """A column name without the differences that mean nothing: case, outer spaces, hyphens.
@@ -50,6 +52,12 @@ def choose(
         _find(names, "item", ITEM, item, where),
         _find(names, VALUE_WORD[kind], VALUE[kind], value, where),
     )
+
+
+def subtopic_column(names: Sequence[object], kind: Kind) -> int | None:
+    """The position of the subtopic column of gold, where there is one."""
+    found = [position for position, name in enumerate(names) if normal(name) in SUBTOPIC]
+    return found[0] if found and kind == "gold" else None
 
 
 def query_column(names: Sequence[object], *, where: str, given: str | None = None) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.io.columns import VALUE_WORD, Columns, Kind
-from goldrank.io.names import choose
+from goldrank.io.names import choose, subtopic_column
+from goldrank.io.subtopics import expand_subtopics
 from goldrank.io.tables import columns_from_arrow
 from goldrank.io.text import refuse_empty_queries, row_queries
 
@@ -20,7 +21,9 @@ def load(data: bytes, kind: Kind, name: str) -> Columns:
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         names = file.schema_arrow.names
-        chosen = choose(names, kind, where=name)
+        chosen: tuple[int, ...] = choose(names, kind, where=name)
+        if (subtopic := subtopic_column(names, kind)) is not None:
+            chosen = (*chosen, subtopic)
         table = file.read(columns=[names[at] for at in chosen])
         table = table.select([names[at] for at in chosen])
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
@@ -49,6 +52,10 @@ def dump(columns: Columns, kind: Kind) -> bytes:
     """The file's bytes: query and item as strings, scores as doubles, whole grades as integers."""
     refuse_empty_queries(columns, "Parquet")
     pyarrow, parquet = load_pyarrow()
+    by_subtopic = {}
+    if columns.subtopics is not None:
+        columns, subtopics = expand_subtopics(columns)
+        by_subtopic["subtopic"] = pyarrow.array(subtopics, pyarrow.string())
     values = columns.values
     if kind == "gold" and bool((values == np.trunc(values)).all()) and bool((np.abs(values) < 2**53).all()):
         values = values.astype(np.int64)
@@ -57,6 +64,7 @@ def dump(columns: Columns, kind: Kind) -> bytes:
             "query": pyarrow.array(row_queries(columns), pyarrow.string()).dictionary_encode(),
             "item": pyarrow.array(columns.items, pyarrow.string()),
             VALUE_WORD[kind]: values,
+            **by_subtopic,
         }
     )
     out = io.BytesIO()

@@ -11,7 +11,8 @@ from goldrank.errors import InputError, MissingExtraError, shorten
 from goldrank.io.checks import id_strings, numeric_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
 from goldrank.io.mappings import from_pairs
-from goldrank.io.names import choose
+from goldrank.io.names import choose, subtopic_column
+from goldrank.io.subtopics import group_subtopics
 
 
 def columns_from(
@@ -36,7 +37,9 @@ def columns_from(
     table = _table(obj, library, type_name)
     if table is not None:
         names, column = table
-        at = choose(names, kind, where=type_name, query=query, item=item, value=value)
+        at: tuple[int, ...] = choose(names, kind, where=type_name, query=query, item=item, value=value)
+        if (subtopic := subtopic_column(names, kind)) is not None:
+            at = (*at, subtopic)
         return _columns([_cells(column(p)) for p in at], kind, type_name, _row_of(type_name))
     if isinstance(obj, Sequence) and not isinstance(obj, (str, bytes)):
         return _from_rows(obj, kind, type_name)
@@ -84,8 +87,8 @@ def columns_from_arrays(query: object, item: object, value: object, kind: Kind) 
 
 
 def columns_from_arrow(table: Any, kind: Kind, *, source: str, place: Place) -> Columns:
-    """Columns from a pyarrow table of three columns: query, item and value."""
-    return _columns([_cells(table.column(position)) for position in range(3)], kind, source, place)
+    """Columns from a pyarrow table of the columns query, item, value and perhaps subtopic."""
+    return _columns([_cells(column) for column in table.columns], kind, source, place)
 
 
 def _row_of(source: str) -> Place:
@@ -93,14 +96,13 @@ def _row_of(source: str) -> Place:
 
 
 def _columns(cells: Sequence[Sequence[object]], kind: Kind, source: str, place: Place) -> Columns:
-    return group(
-        id_strings(cells[0], role="query", integers=True, place=place),
-        id_strings(cells[1], role="item", integers=True, place=place),
-        numeric_values(cells[2], value=VALUE_WORD[kind], place=place),
-        value=VALUE_WORD[kind],
-        source=source,
-        place=place,
-    )
+    queries = id_strings(cells[0], role="query", integers=True, place=place)
+    items = id_strings(cells[1], role="item", integers=True, place=place)
+    values = numeric_values(cells[2], value=VALUE_WORD[kind], place=place)
+    if len(cells) > 3:
+        subtopics = id_strings(cells[3], role="subtopic", integers=True, place=place)
+        return group_subtopics(queries, subtopics, items, values, source=source, place=place)
+    return group(queries, items, values, value=VALUE_WORD[kind], source=source, place=place)
 
 
 def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:

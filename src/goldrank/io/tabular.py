@@ -13,7 +13,8 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.io.checks import id_strings, is_number, parse_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
-from goldrank.io.names import choose
+from goldrank.io.names import choose, subtopic_column
+from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import counts, number_text, refuse_empty_queries, row_queries
 
 _DELIMITER = {"csv": ",", "tsv": "\t", "beir": "\t"}
@@ -33,10 +34,12 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     # No column is named by a number, so a number in the third of three columns is a row, not a header.
     bare = len(first) == 3 and is_number(first[2])
     query_at, item_at, value_at = (0, 1, 2) if bare else choose(first, kind, where=f"{name}:{first_line}")
+    subtopic_at = None if bare else subtopic_column(first, kind)
     lines: list[int] = []
     queries: list[str] = []
     items: list[str] = []
     tokens: list[str] = []
+    subtopics: list[str] = []
     for line, row in chain([(first_line, first)], rows) if bare else rows:
         if len(row) != len(first):
             raise InputError(
@@ -48,14 +51,22 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
         queries.append(row[query_at])
         items.append(row[item_at])
         tokens.append(row[value_at])
+        if subtopic_at is not None:
+            subtopics.append(row[subtopic_at])
 
     def place(row: int) -> str:
         return f"{name}:{lines[row]}"
 
+    queries = id_strings(queries, role="query", integers=False, place=place)
+    items = id_strings(items, role="item", integers=False, place=place)
+    values = parse_values(tokens, value=VALUE_WORD[kind], place=place)
+    if subtopic_at is not None:
+        subtopics = id_strings(subtopics, role="subtopic", integers=False, place=place)
+        return group_subtopics(queries, subtopics, items, values, source=name, place=place)
     columns = group(
-        id_strings(queries, role="query", integers=False, place=place),
-        id_strings(items, role="item", integers=False, place=place),
-        parse_values(tokens, value=VALUE_WORD[kind], place=place),
+        queries,
+        items,
+        values,
         value=VALUE_WORD[kind],
         source=name,
         place=place,
@@ -112,6 +123,16 @@ def dump(columns: Columns, kind: Kind, format: str) -> bytes:
             remedy="write json, jsonl or parquet instead",
         )
     header = ["query-id", "corpus-id", "score"] if format == "beir" else ["query", "item", VALUE_WORD[kind]]
+    subtopics = [""] * len(columns.items)
+    if columns.subtopics is not None:
+        if format == "beir":
+            raise InputError(
+                "the gold is judged by subtopic, which BEIR's qrels cannot hold",
+                where=columns.source,
+                remedy="write tsv, csv, trec, json, jsonl or parquet instead",
+            )
+        columns, subtopics = expand_subtopics(columns)
+        header.append("subtopic")
     delimiter, must_quote = _DELIMITER[format], _MUST_QUOTE[format]
 
     def quoted(text: str) -> str:
@@ -120,7 +141,9 @@ def dump(columns: Columns, kind: Kind, format: str) -> bytes:
     quoted_query = {query: quoted(query) for query in columns.queries}
     lines = [delimiter.join(header)]
     lines += [
-        delimiter.join((quoted_query[query], quoted(item), number_text(value, kind)))
-        for query, item, value in zip(row_queries(columns), columns.items, columns.values.tolist(), strict=True)
+        delimiter.join((quoted_query[query], quoted(item), number_text(value, kind), quoted(subtopic))[: len(header)])
+        for query, item, value, subtopic in zip(
+            row_queries(columns), columns.items, columns.values.tolist(), subtopics, strict=True
+        )
     ]
     return ("\n".join(lines) + "\n").encode()

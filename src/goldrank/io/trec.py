@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from goldrank.errors import InputError, shorten
+from goldrank.io.checks import parse_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, non_finite, not_a_number
 from goldrank.io.files import MappedFile
 from goldrank.io.formats import TREC_LAYOUT
+from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import counts, number_text, refuse_empty_queries
 from goldrank.native import RowFault, trec_columns
 
@@ -25,8 +27,41 @@ def load(data: bytes | MappedFile, kind: Kind, name: str) -> Columns:
     try:
         queries, starts, items, values = trec_columns(data, width, value_column)
     except RowFault as fault:
+        if kind == "gold" and fault.kind == "duplicate" and _repeats_with_other_subtopic(data, fault):
+            return load_subtopics(data, name)
         raise fault_to_error(fault, name, kind) from None
     return Columns(queries, np.frombuffer(starts, np.int64), items, np.frombuffer(values, np.float64), name)
+
+
+def load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
+    """Read TREC diversity qrels: ``query subtopic item grade``."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for number, line in enumerate(bytes(data).split(b"\n"), start=1):
+        try:
+            cells = [cell.decode() for cell in line.split()]
+        except UnicodeDecodeError:
+            raise fault_to_error(RowFault(number, "encoding"), name, "gold") from None
+        if not cells:
+            continue
+        if len(cells) != TREC_LAYOUT["gold"][0]:
+            raise fault_to_error(RowFault(number, "columns", len(cells)), name, "gold")
+        rows.append(cells)
+        lines.append(number)
+
+    def place(row: int) -> str:
+        return f"{name}:{lines[row]}"
+
+    queries, subtopics, items, grades = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+    values = parse_values(grades, value="grade", place=place)
+    return group_subtopics(queries, subtopics, items, values, source=name, place=place)
+
+
+def _repeats_with_other_subtopic(data: bytes | MappedFile, fault: RowFault) -> bool:
+    """Whether the item that *fault* found twice for a query has different second columns there."""
+    item, query = (str(detail).encode() for detail in fault.details)
+    cells = (line.split() for line in bytes(data).split(b"\n", fault.line)[: fault.line])
+    return len({row[1] for row in cells if len(row) == 4 and (row[0], row[2]) == (query, item)}) > 1
 
 
 def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
@@ -98,6 +133,10 @@ def dump(columns: Columns, kind: Kind, tag: str = "goldrank") -> bytes:
     """The text of the file: rows in their order, a run's ranks by score and then id, both descending."""
     refuse_empty_queries(columns, "TREC")
     _refuse_ids(columns)
+    subtopics = ["0"] * len(columns.items)
+    if columns.subtopics is not None:
+        columns, subtopics = expand_subtopics(columns)
+        _refuse_unwritable("subtopic", subtopics, columns.source)
     if kind == "run" and (not tag or tag.split() != [tag] or not tag.isprintable()):
         raise InputError(f"the tag {shorten(tag)} is not one word", remedy="choose a tag without white space")
     lines = []
@@ -106,7 +145,7 @@ def dump(columns: Columns, kind: Kind, tag: str = "goldrank") -> bytes:
     for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
         if kind == "gold":
             rows = range(start, end)
-            lines += [f"{query} 0 {columns.items[row]} {number_text(values[row], kind)}\n" for row in rows]
+            lines += [f"{query} {subtopics[row]} {columns.items[row]} {number_text(values[row], kind)}\n" for row in rows]
         else:
             ranks = _ranks(columns.items[start:end], values[start:end])
             lines += [
@@ -126,19 +165,23 @@ def _ranks(items: list[str], values: list[float]) -> list[int]:
 
 
 def _refuse_ids(columns: Columns) -> None:
-    for role, ids in (("query", columns.queries), ("item", columns.items)):
-        # split() knows the white space of every script; readers differ in which of it they split at.
-        if " ".join(ids).split() == ids and "\0" not in "".join(ids):
-            if role == "item":
-                return
-            bad = next((text for text in ids if text.startswith(("#", "\ufeff"))), None)
-            reason = "starts like a comment"
-        else:
-            bad = next(text for text in ids if text.split() != [text] or "\0" in text)
-            reason = "holds white space" if bad.split() != [bad] else "holds a NUL character"
-        if bad is not None:
-            raise InputError(
-                f"the {role} id {shorten(bad)} {reason}, which a TREC file cannot hold",
-                where=columns.source,
-                remedy="write csv, json, jsonl or parquet instead",
-            )
+    _refuse_unwritable("query", columns.queries, columns.source)
+    _refuse_unwritable("item", columns.items, columns.source)
+
+
+def _refuse_unwritable(role: str, ids: list[str], source: str) -> None:
+    # split() knows the white space of every script; readers differ in which of it they split at.
+    if " ".join(ids).split() == ids and "\0" not in "".join(ids):
+        if role != "query":
+            return
+        bad = next((text for text in ids if text.startswith(("#", "\ufeff"))), None)
+        reason = "starts like a comment"
+    else:
+        bad = next(text for text in ids if text.split() != [text] or "\0" in text)
+        reason = "holds white space" if bad.split() != [bad] else "holds a NUL character"
+    if bad is not None:
+        raise InputError(
+            f"the {role} id {shorten(bad)} {reason}, which a TREC file cannot hold",
+            where=source,
+            remedy="write csv, json, jsonl or parquet instead",
+        )

@@ -3,6 +3,7 @@
 from goldrank.metrics import (  # noqa: F401 - importing a module registers its metrics
     average_precision,
     bpref,
+    diversity,
     found,
     interpolated,
     models,

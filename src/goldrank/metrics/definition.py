@@ -127,6 +127,8 @@ class Definition:
     tools: tuple[tuple[str, str], ...] = ()
     """Which known tools print which variant, under which name."""
     notes: str = ""
+    subtopics: bool = False
+    """Whether it reads the grade for each subtopic; other metrics read an item's highest."""
 
     @property
     def defaults(self) -> dict[str, Setting]:

@@ -62,6 +62,11 @@ class Placement:
     candidates: Ints | None
     """How many items each query's ranking could have held, where the corpus is known."""
     exhaustive: bool
+    row: Ints
+    """For each found item its position in ``gold_*``."""
+    gold_items: list[str]
+    gold_subtopics: list[dict[str, float]] | None
+    """For each judged item the grade for each subtopic; None where the gold was not judged by subtopic."""
 
     @property
     def count(self) -> int:
@@ -133,6 +138,9 @@ def place(hits: Hits, conventions: Conventions) -> Placement:
         depth=depth,
         candidates=_candidates(hits, conventions.self_matches),
         exhaustive=hits.exhaustive and conventions.depth is None and conventions.unjudged != "drop",
+        row=rows,
+        gold_items=hits.items,
+        gold_subtopics=hits.subtopics,
     )
 
 

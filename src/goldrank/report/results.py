@@ -39,6 +39,7 @@ def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
             f"{counts.no_relevant} queries with nothing relevant (score 0)" * (counts.no_relevant > 0),
             f"{counts.self_dropped} self-matches dropped" * (counts.self_dropped > 0),
             f"{counts.outside} gold items outside the corpus ({scores.conventions.outside})" * (counts.outside > 0),
+            f"{counts.flattened} gold items judged for several subtopics ({_FLATTENED})" * (counts.flattened > 0),
         ]
         if scores.conventions.outside != "keep" and scores.placement.candidates is None:
             remarks.append("the corpus is not known, so gold outside it counts as missed (give --corpus)")
@@ -50,6 +51,7 @@ def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
     return [f"{name}: {said}." for name, said in lines.items()]
 
 
+_FLATTENED = "metrics without subtopics read the highest grade"
 _MISSING = {"zero": "scored 0", "skip": "left out", "error": "refused"}
 
 
@@ -160,6 +162,7 @@ def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any
         "no_relevant": counts.no_relevant,
         "self_dropped": counts.self_dropped,
         "outside": counts.outside,
+        "flattened": counts.flattened,
         "scores": {name: _score_json(score, intervals) for name, score in scores.items()},
     }
     if per_query:

@@ -149,6 +149,14 @@ class Collection:
     remarks: list[str] = field(default_factory=list)
     """What the reader left out or mended, a sentence each; shown, never silent."""
 
+    def __post_init__(self) -> None:
+        if self.gold.subtopics is not None:
+            raise InputError(
+                "the gold is judged by subtopic, which a collection does not hold",
+                where=self.gold.source,
+                remedy="give one grade per query and item here; run files are scored by subtopic with `goldrank score`",
+            )
+
     @property
     def related(self) -> bool:
         """Whether the items themselves are the queries."""
