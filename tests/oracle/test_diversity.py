@@ -43,11 +43,9 @@ def test_every_metric_of_diversity_equals_ndeval_under_its_own_name(case):
         for subtopic, grade in grades.items()
     ]
     ours = gr.score(gold, run, [*NAMES, *NDEVAL])
-    theirs = ir_measures.iter_calc([ir_measures.parse_measure(name) for name in NAMES], rows, run)
-    expected = {(str(entry.measure), entry.query_id): entry.value for entry in theirs}
     for name in NAMES:
-        for query in gold:
-            value = expected[str(ir_measures.parse_measure(name)), query]
-            assert ours[name].per_query[query] == pytest.approx(value, abs=1e-9), (name, query)
+        # One at a time: with several values of alpha at once, ir_measures gives 0 for all but the first.
+        for entry in ir_measures.iter_calc([ir_measures.parse_measure(name)], rows, run):
+            assert ours[name].per_query[entry.query_id] == pytest.approx(entry.value, abs=1e-9), name
     for name, same in NDEVAL.items():
         assert ours[name].per_query == ours[same].per_query
