@@ -81,7 +81,7 @@ def attacks(marker):
     yield "builtins.getattr", pickle.dumps(Calls(getattr, "x", "upper"))
     yield "builtins.open", pickle.dumps(Calls(open, str(marker), "w"))
     yield "operator.attrgetter", pickle.dumps(operator.attrgetter("system"))
-    yield "BUILD", pickle.dumps(functools.partial(os.system, command))
+    yield "functools.partial", pickle.dumps(functools.partial(os.system, command))
     yield "copyreg._reconstructor", pickle.dumps(Calls(copyreg._reconstructor, list, object, None))
     # A dotted name walks through attributes in protocol 4.
     dotted = text("builtins"), text("dict.__class__.__subclasses__"), b"\x93", b")", b"R"
@@ -178,6 +178,74 @@ def test_what_grows_without_bound_is_refused(name):
 def test_what_would_fill_the_memory_or_is_malformed_is_refused(operations):
     with pytest.raises(InputError, match="truncated or damaged"):
         load_restricted(b"\x80\x04" + operations + b".", "bad.pkl")
+
+
+def integer(value: int) -> bytes:
+    size = value.bit_length() // 8 + 1
+    return b"\x8a" + bytes([size]) + value.to_bytes(size, "little", signed=True)
+
+
+def colliding_tuples(count: int) -> list[bytes]:
+    # Equal inner hashes make equal hashes of the tuples that hold them.
+    return [integer(number * ((1 << 61) - 1)) + b"\x85" for number in range(count)]
+
+
+EQUAL = [integer(number * ((1 << 61) - 1)) for number in range(200)]
+CALLED_TUPLES = b"".join(
+    [b"cbuiltins\ntuple\nq\x00)q\x01", *(b"h\x00(h%ch%cl\x85Rq%c" % (i, i, i + 1) for i in range(1, 60))]
+)
+SLOW = {
+    "integers with equal hashes as keys": (b"}(" + b"K\x01".join(EQUAL) + b"K\x01u", "same hash"),
+    "integers with equal hashes in a set": (b"\x8f(" + b"".join(EQUAL) + b"\x90", "same hash"),
+    "integers with equal hashes in a called set": (
+        b"cbuiltins\nset\n(" + b"".join(EQUAL) + b"l\x85R",
+        "same hash",
+    ),
+    "integers with equal hashes one by one": (b"}" + b"".join(key + b"K\x01s" for key in EQUAL), "same hash"),
+    "tuples with equal hashes": (b"\x8f(" + b"".join(colliding_tuples(200)) + b"\x90", "same hash"),
+    "a tuple made by calls, as key": (b"}" + CALLED_TUPLES + b"K\x01s", "a call of tuple"),
+    "a codec that takes quadratic time": (
+        b"cbuiltins\nstr\nC\x03abcX\x08\x00\x00\x00punycode\x86R",
+        "a call of str",
+    ),
+    "a number of a million digits": (b"I" + b"9" * 1_000_000 + b"\n", "digits"),
+    "an integer of a million bytes": (b"\x8b" + struct.pack("<i", 1_000_000) + b"\x01" * 1_000_000, "bytes"),
+    "a type as a value": (b"]cbuiltins\ndict\na", "type dict as a value"),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_would_take_more_than_linear_time_is_refused(name):
+    operations, message = SLOW[name]
+    with pytest.raises(InputError, match=message):
+        load_restricted(b"\x80\x04" + operations + b".", "slow.pkl")
+
+
+@pytest.mark.parametrize(
+    ("operations", "count"),
+    [(b"N", 1000), (b"}", 250), (b"\x8f", 125), (b"(l", 200), (b"()\x91", 80)],
+    ids=["constants", "dictionaries", "sets", "lists", "frozen sets"],
+)
+def test_operations_are_counted_and_the_limit_is_said(operations, count, monkeypatch):
+    monkeypatch.setattr(pickles, "WORK_LIMIT", 1000)
+    pickled = b"\x80\x04(" + operations * (count // 2) + b"l."
+    load_restricted(pickled, "small.pkl")
+    with pytest.raises(InputError, match=r"more than 1000 operations; save the data as JSON"):
+        load_restricted(b"\x80\x04(" + operations * count + b"l.", "large.pkl")
+
+
+def test_the_hash_of_a_large_key_counts_as_often_as_it_is_taken(monkeypatch):
+    monkeypatch.setattr(pickles, "WORK_LIMIT", 20_000)
+    pickled = b"}(" + b"N" * 5000 + b"tq\x00" + b"K\x01s" + b"h\x00K\x01s" * 10
+    with pytest.raises(InputError, match="more than 20000 operations"):
+        load_restricted(b"\x80\x02" + pickled + b".", "large.pkl")
+
+
+def test_the_limit_leaves_room_for_a_gold_of_a_million_judgements():
+    gold = {f"query {q}": {f"item {q * 1000 + i}": 1 for i in range(1000)} for q in range(100)}
+    reader = pickles._Reader(pickle.dumps(gold), "gold.pkl")
+    assert reader.load() == gold
+    assert reader.work * 10 < pickles.WORK_LIMIT
 
 
 def test_one_value_in_many_places_is_no_bomb():
