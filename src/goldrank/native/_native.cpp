@@ -170,15 +170,33 @@ Word load(const char* bytes) {
   return word;
 }
 
+// The upper and the lower half of the product of two words, as one word.
+uint64_t folded_product(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#elif defined(_MSC_VER) && defined(_M_X64)
+  uint64_t high;
+  const uint64_t low = _umul128(a, b, &high);
+  return low ^ high;
+#else
+  const uint64_t half = 0xFFFFFFFFu;
+  const uint64_t low = (a & half) * (b & half), cross = (a >> 32) * (b & half), other = (a & half) * (b >> 32);
+  const uint64_t middle = (low >> 32) + (cross & half) + other;
+  return (middle << 32 | (low & half)) ^ ((a >> 32) * (b >> 32) + (cross >> 32) + (middle >> 32));
+#endif
+}
+
+// Random in every process, so that no file can be made whose ids all share their slots; no result depends on them.
+uint64_t hash_mask = 0x9E3779B97F4A7C15u, hash_factor = 0xD6E8FEB86659FD93u;
+
 uint32_t hash_of(string_view text) {
-  constexpr uint64_t first = 0x9E3779B97F4A7C15u, second = 0xD6E8FEB86659FD93u;
   const char* const bytes = text.data();
   const size_t size = text.size();
-  uint64_t hash = size * second, tail = 0;
+  uint64_t hash = hash_mask ^ size, tail = 0;
   if (size >= 8) {
     for (size_t at = 0; at + 8 < size; at += 8) {
-      hash = (hash ^ load<uint64_t>(bytes + at)) * first;
-      hash ^= hash >> 32;
+      hash = folded_product(hash ^ load<uint64_t>(bytes + at), hash_factor) ^ hash_mask;
     }
     tail = load<uint64_t>(bytes + size - 8);
   } else if (size >= 4) {
@@ -187,9 +205,7 @@ uint32_t hash_of(string_view text) {
     const auto byte = [&](size_t at) { return uint64_t{static_cast<unsigned char>(bytes[at])}; };
     tail = byte(0) << 16 | byte(size / 2) << 8 | byte(size - 1);
   }
-  hash = (hash ^ tail) * first;
-  // A product carries upwards only: without the fold, keys that differ in their last bytes would share their slots.
-  hash = (hash ^ hash >> 32) * second;
+  hash = folded_product(hash ^ tail, hash_factor);
   return static_cast<uint32_t>(hash >> 32);
 }
 
@@ -1280,7 +1296,17 @@ PyObject* imported(const char* module, const char* name) {
   return source ? PyObject_GetAttrString(source.get(), name) : nullptr;
 }
 
+bool seed_hashes() {
+  const Ref urandom(imported("os", "urandom"));
+  const Ref seed(urandom ? PyObject_CallFunction(urandom.get(), "i", 16) : nullptr);
+  if (!seed || PyBytes_Size(seed.get()) != 16) return false;
+  hash_mask = load<uint64_t>(PyBytes_AS_STRING(seed.get()));
+  hash_factor = load<uint64_t>(PyBytes_AS_STRING(seed.get()) + 8) | 1;
+  return true;
+}
+
 int execute(PyObject* module) {
+  if (!seed_hashes()) return -1;
   ModuleState& state = state_of(module);
   state.row_fault = imported("goldrank.native.faults", "RowFault");
   state.mapping = imported("collections.abc", "Mapping");
