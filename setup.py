@@ -16,6 +16,6 @@ setup(
             language="c++",
             optional=True,
         )
-        for name in ("_native", "_counting", "_tiles")
+        for name in ("_native", "_counting", "_tiles", "_guard")
     ]
 )

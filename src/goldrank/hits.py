@@ -16,7 +16,7 @@ from goldrank.errors import InputError, shorten
 
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns, Kind
-    from goldrank.io.files import MappedFile
+    from goldrank.io.mapped import MappedFile
 
 Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
@@ -244,10 +244,10 @@ class Run(_Rows):
         )
         try:
             if self._trec is not None:
-                data = self._trec[0]
-                if not isinstance(data, bytes):
-                    data.refuse_if_changed()
-                found = native.trec_hits(data, *where)
+                from goldrank.io.mapped import unchanged
+
+                with unchanged(self._trec[0]):
+                    found = native.trec_hits(self._trec[0], *where)
             else:
                 mapping = self._mapping if self._mapping is not None else self.to_dict()
                 found = native.mapping_hits(mapping, *where)

@@ -6,8 +6,9 @@ from typing import BinaryIO
 
 from goldrank.errors import InputError
 from goldrank.io.columns import Columns, Kind
-from goldrank.io.files import MappedFile, PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
+from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, refuse_unknown
+from goldrank.io.mapped import MappedFile, unchanged
 
 __all__ = ["FORMATS", "Columns", "Kind", "open_rows", "parse_rows", "read", "write"]
 
@@ -32,15 +33,10 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[by
     if format is not None:
         refuse_unknown(format)
     name = display_name(path)
-    try:
-        mapped = map_text(path)
-        if mapped is not None and (format or _recognise_head(mapped, kind, name)) == "trec":
-            return mapped, name, "trec"
-        data = read_bytes(path)
-    except MemoryError:
-        raise InputError(
-            "the file does not fit in memory", where=name, remedy="split it, or use a larger machine"
-        ) from None
+    mapped = map_text(path)
+    if mapped is not None and (format or _recognise_head(mapped, kind, name)) == "trec":
+        return mapped, name, "trec"
+    data = read_bytes(path)
     if format is None:
         return data, name, recognise(data, kind, name)
     if is_parquet(data) and format != "parquet":
@@ -61,9 +57,8 @@ def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
 
 def parse_rows(data: bytes | MappedFile, name: str, kind: Kind, format: str) -> Columns:
     """The rows of a file that was opened."""
-    if isinstance(data, MappedFile):
-        data.refuse_if_changed()
-    columns = _load(data, kind, name, format)
+    with unchanged(data):
+        columns = _load(data, kind, name, format)
     if not columns.queries:
         raise no_rows(name)
     return columns

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import mmap
 import os
+import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
 from goldrank.errors import GoldrankError, InputError
+from goldrank.io.decompression import compression_of, decompressed, load_zstandard, over_limit, size_limit
+from goldrank.io.mapped import MappedFile, unchanged
 
 PathLike = str | os.PathLike[str]
 
@@ -49,43 +54,19 @@ def display_name(path: PathLike) -> str:
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
-class MappedFile(mmap.mmap):
-    """A large plain file seen in place, without a copy; good as long as nobody writes into the file."""
-
-    _path: PathLike
-    _stamp: tuple[int, int, int]
-
-    @classmethod
-    def open(cls, path: PathLike) -> MappedFile:
-        """Map the file at *path*."""
-        with Path(path).open("rb") as stream:
-            mapped = cls(stream.fileno(), 0, access=mmap.ACCESS_READ)
-            mapped._path, mapped._stamp = path, _stamp(os.fstat(stream.fileno()))
-        return mapped
-
-    def refuse_if_changed(self) -> None:
-        """Raise if the file was written into since it was opened; one that was replaced or removed is still whole."""
-        try:
-            now = _stamp(Path(self._path).stat())
-        except OSError:
-            return
-        if now[0] == self._stamp[0] and now != self._stamp:
-            raise InputError(
-                "the file was changed after it was opened", where=display_name(self._path), remedy="read it again"
-            )
-
-
-def _stamp(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
 def read_bytes(path: PathLike) -> bytes:
     """The decompressed content of *path* ("-" is standard input), known to be UTF-8 text or Parquet.
 
-    The compression is recognised by the first bytes, not by the name. A byte order mark is taken away.
+    The compression is recognised by the first bytes, not by the name. A byte order mark is taken away. What does not
+    say its size, a pipe or an archive, is read up to `size_limit`.
     """
     name = display_name(path)
-    return _checked(_decompress(_raw_bytes(path, name), name), name)
+    try:
+        return _checked(_content(path, name), name)
+    except MemoryError:
+        raise InputError(
+            "the file does not fit in memory", where=name, remedy="split it, or use a larger machine"
+        ) from None
 
 
 def map_text(path: PathLike) -> MappedFile | None:
@@ -96,14 +77,17 @@ def map_text(path: PathLike) -> MappedFile | None:
         mapped = MappedFile.open(path)
     except (OSError, ValueError):
         return None  # reading it will say what is wrong
+    if mapped is None:
+        return None
     head = mapped[:16]
     if head[:3] == b"\xef\xbb\xbf" or is_parquet(head) or compression_of(head) is not None:
         return None
     without_mark(head, display_name(path))
-    bytes_ = np.frombuffer(mapped, np.uint8)
-    chunks = (bytes_[start : start + _CHUNK] for start in range(0, len(bytes_), _CHUNK))
-    if not all(chunk.max() < 128 and chunk.min() > 0 for chunk in chunks):
-        _refuse_binary(mapped[:], display_name(path))
+    with unchanged(mapped):
+        bytes_ = np.frombuffer(mapped, np.uint8)
+        chunks = (bytes_[start : start + _CHUNK] for start in range(0, len(bytes_), _CHUNK))
+        if not all(chunk.max() < 128 and chunk.min() > 0 for chunk in chunks):
+            _refuse_binary(mapped[:], display_name(path))
     return mapped
 
 
@@ -122,11 +106,13 @@ def is_parquet(data: bytes) -> bool:
     return data[:4] == b"PAR1" and data[4:5] < b" " and data[4:5] not in b"\t\n\v\f\r"
 
 
-def _raw_bytes(path: PathLike, name: str) -> bytes:
+def _content(path: PathLike, name: str) -> bytes:
     try:
         if os.fspath(path) == "-":
-            return sys.stdin.buffer.read()
-        return Path(path).read_bytes()
+            return _read_whole(sys.stdin.buffer, name)
+        with Path(path).open("rb", buffering=0) as stream:
+            refuse_device(stream.fileno(), name)
+            return _read_whole(stream, name)
     except FileNotFoundError:
         raise InputError("there is no such file", where=name, remedy=_nearest(Path(path))) from None
     except IsADirectoryError:
@@ -138,6 +124,61 @@ def _raw_bytes(path: PathLike, name: str) -> bytes:
         raise InputError(what, where=name, remedy="check the path and the disk") from None
 
 
+def refuse_device(descriptor: int, name: str) -> None:
+    """Raise for a device such as /dev/zero, which gives bytes without end; a terminal and /dev/null end."""
+    status = os.fstat(descriptor)
+    ends = os.isatty(descriptor) or os.path.samestat(status, Path(os.devnull).stat())
+    if stat.S_ISBLK(status.st_mode) or (stat.S_ISCHR(status.st_mode) and not ends):
+        raise InputError("this is a device, not a file", where=name, remedy="give a file or a pipe")
+
+
+def _read_whole(stream: IO[bytes], name: str) -> bytes:
+    first = _next_chunk(stream)
+    compression = compression_of(first[:16])
+    if compression is None and not is_parquet(first):
+        # What is no text is refused before the rest of it fills the memory.
+        _refuse_nul(first, name)
+    size = _known_size(stream)
+    chunks: Iterator[bytes] = chain([first], iter(partial(_next_chunk, stream), b""))
+    if compression is not None:
+        chunks = decompressed(chunks, compression, name, packed=size or 0)
+    elif size is None:
+        chunks = _limited(chunks, name)
+    elif size <= len(first):
+        return b"".join(chunks)
+    content = BytesIO()
+    for chunk in chunks:
+        content.write(chunk)
+    return content.getvalue()
+
+
+def _next_chunk(stream: IO[bytes]) -> bytes:
+    """The next bytes; a pipe may give few at a time, which is only the end where there are none."""
+    parts, missing = [], _CHUNK
+    while missing and (part := stream.read(missing)):
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+def _known_size(stream: IO[bytes]) -> int | None:
+    """The size of a plain file; None for what does not say it."""
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:  # no file of the system's, as in a test
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _limited(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    limit, total = size_limit(), 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > limit:
+            raise over_limit(limit, name, packed=False)
+        yield chunk
+
+
 def _nearest(path: Path) -> str:
     import difflib
 
@@ -146,91 +187,6 @@ def _nearest(path: Path) -> str:
         if near:
             return f"did you mean '{path.parent / near[0]}'?"
     return "check the path"
-
-
-def compression_of(head: bytes) -> str | None:
-    """The name of the compression that a file beginning like this has."""
-    if head[:2] == b"\x1f\x8b":
-        return "gzip"
-    if head[:4] == b"\x28\xb5\x2f\xfd":
-        return "Zstandard"
-    if head[:6] == b"\xfd7zXZ\x00":
-        return "xz"
-    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return "bzip2"
-    return None
-
-
-def _decompress(data: bytes, name: str) -> bytes:
-    compression = compression_of(data[:16])
-    if compression == "gzip":
-        import gzip
-        import zlib
-
-        return _unpacked(gzip.decompress, (EOFError, OSError, zlib.error), data, name, "gzip")
-    if compression == "Zstandard":
-        unpack, fault = _zstd_reader(name)
-        return _unpacked(unpack, (EOFError, fault), data, name, "Zstandard")
-    if compression == "xz":
-        import lzma
-
-        return _unpacked(lzma.decompress, (EOFError, lzma.LZMAError), data, name, "xz")
-    if compression == "bzip2":
-        import bz2
-
-        return _unpacked(bz2.decompress, (OSError, ValueError), data, name, "bzip2")
-    return data
-
-
-def _unpacked(
-    unpack: Callable[[bytes], bytes],
-    faults: tuple[type[Exception], ...],
-    data: bytes,
-    name: str,
-    compression: str,
-) -> bytes:
-    try:
-        return unpack(data)
-    except faults as error:
-        raise InputError(
-            f"the {compression} file is truncated or corrupt ({reason_of(error)})",
-            where=name,
-            remedy="copy or download it again",
-        ) from None
-
-
-def _zstd_reader(name: str) -> tuple[Callable[[bytes], bytes], type[Exception]]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.decompress, zstd.ZstdError
-    zstandard = load_zstandard(name)
-
-    def unpack(data: bytes) -> bytes:
-        # One frame at a time, because the stream reader of the package takes a truncated frame for complete.
-        parts = []
-        while data:
-            frame = zstandard.ZstdDecompressor().decompressobj()
-            parts.append(frame.decompress(data))
-            if not frame.eof:
-                raise EOFError("the last frame is not complete")
-            data = frame.unused_data
-        return b"".join(parts)
-
-    return unpack, zstandard.ZstdError
-
-
-def load_zstandard(name: str) -> Any:
-    """The package that unpacks Zstandard, or what to do without it."""
-    try:
-        import zstandard
-    except ImportError:
-        raise InputError(
-            "Zstandard files need the package zstandard, which is not installed",
-            where=name,
-            remedy="run: pip install zstandard",
-        ) from None
-    return zstandard
 
 
 def without_mark(data: bytes, name: str) -> bytes:
@@ -244,13 +200,7 @@ def without_mark(data: bytes, name: str) -> bytes:
 
 
 def _refuse_binary(data: bytes, name: str) -> None:
-    at = data.find(b"\0")
-    if at >= 0:
-        raise InputError(
-            f"this is not a text file (a NUL byte at offset {at})",
-            where=f"{name}:{_line(data, at)}",
-            remedy="give a UTF-8 text file or a Parquet file",
-        )
+    _refuse_nul(data, name)
     if data.isascii():
         return
     import codecs
@@ -268,6 +218,17 @@ def _refuse_binary(data: bytes, name: str) -> None:
                 where=f"{name}:{_line(data, at)}",
                 remedy="save it as UTF-8",
             ) from None
+
+
+def _refuse_nul(data: bytes, name: str) -> None:
+    without_mark(data, name)
+    at = data.find(b"\0")
+    if at >= 0:
+        raise InputError(
+            f"this is not a text file (a NUL byte at offset {at})",
+            where=f"{name}:{_line(data, at)}",
+            remedy="give a UTF-8 text file or a Parquet file",
+        )
 
 
 def _line(data: bytes, at: int) -> int:

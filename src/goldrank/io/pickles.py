@@ -20,7 +20,7 @@ from goldrank.io.files import PathLike, display_name
 
 SIZE_LIMIT = 256 << 20
 WORK_LIMIT = 5_000_000
-"""Operations in one pickle; a mark or a new dictionary counts as 4, a new set as 8, a key as the values that its hash visits."""
+"""Operations in one pickle. A mark or a new dictionary counts as 4, a new set as 8, a key as the values in it."""
 DEPTH_LIMIT = 64
 # A value that is written once can be met many times: so often more than there are operations, and so often in a key.
 _SHARED_LIMIT = 2_000_000

@@ -7,8 +7,8 @@ import numpy as np
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import parse_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, non_finite, not_a_number
-from goldrank.io.files import MappedFile
 from goldrank.io.formats import TREC_LAYOUT
+from goldrank.io.mapped import MappedFile
 from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import counts, number_text, refuse_empty_queries
 from goldrank.native import RowFault, trec_columns

@@ -14,6 +14,13 @@ if COMPILED:
 if not COMPILED:
     from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
     from goldrank.native.fallback import edit_distance, mapping_hits, trec_columns, trec_hits
+guard = None
+"""The guard of mapped files that are truncated while they are read, where it was built."""
+if COMPILED:
+    try:
+        from goldrank.native import _guard as guard
+    except ImportError:
+        guard = None
 TILES = COMPILED and not os.environ.get("GOLDRANK_NO_TILES")
 """Whether products can be taken with the tiles of AMX: built, there on this processor, and allowed by the system."""
 if TILES:
@@ -30,6 +37,7 @@ __all__ = [
     "RowFault",
     "count_beyond",
     "edit_distance",
+    "guard",
     "mapping_hits",
     "pair_scores",
     "places_between",

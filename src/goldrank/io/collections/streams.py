@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import codecs
-import sys
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from goldrank.errors import GoldrankError, InputError
-from goldrank.io.files import COMPRESSIONS, compression_of, load_zstandard, reason_of, without_mark
+from goldrank.io.decompression import compression_of, decompressed, size_text
+from goldrank.io.files import COMPRESSIONS, reason_of, refuse_device, without_mark
 
 Source = Path | str
 """A file of this machine, or the address of one anywhere."""
 
 _PIECE = 1 << 18
-# Small, because a packed piece may unfold to a thousand times its size.
-_PACKED_PIECE = 1 << 12
+_LONGEST_LINE = 1 << 28
 
 
 def opened(path: Source) -> BinaryIO:
     """The file, to be read from its beginning."""
     if isinstance(path, Path):
-        return path.open("rb")
+        stream = path.open("rb")
+        refuse_device(stream.fileno(), str(path))
+        return stream
     from goldrank.io.remote import open_input
 
     return cast(BinaryIO, open_input(path))
@@ -49,7 +51,9 @@ def pieces(path: Source) -> Iterator[bytes]:
             if compression is None:
                 yield from _read(stream)
             else:
-                yield from _unpacked(stream, compression, str(path))
+                packed = stream.seek(0, os.SEEK_END)
+                stream.seek(0)
+                yield from decompressed(_read(stream), compression, str(path), packed=packed)
     except (OSError, ValueError) as error:
         what = f"the file cannot be read ({reason_of(error)})"
         raise InputError(what, where=str(path), remedy="check the path and the disk") from None
@@ -57,55 +61,6 @@ def pieces(path: Source) -> Iterator[bytes]:
 
 def _read(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
     return iter(lambda: stream.read(size), b"")
-
-
-def _unpacked(stream: BinaryIO, compression: str, name: str) -> Iterator[bytes]:
-    unpacked, faults = _unpacker(stream, compression, name)
-    try:
-        yield from unpacked
-    except faults as error:
-        raise InputError(
-            f"the {compression} file is truncated or corrupt ({reason_of(error)})",
-            where=name,
-            remedy="copy or download it again",
-        ) from None
-
-
-def _unpacker(stream: BinaryIO, compression: str, name: str) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
-    """The content in pieces, and what may be raised on the way."""
-    if compression == "gzip":
-        import gzip
-        import zlib
-
-        return _read(cast(BinaryIO, gzip.GzipFile(fileobj=stream))), (EOFError, OSError, zlib.error)
-    if compression == "xz":
-        import lzma
-
-        return _read(cast(BinaryIO, lzma.LZMAFile(stream))), (EOFError, lzma.LZMAError)
-    if compression == "bzip2":
-        import bz2
-
-        return _read(cast(BinaryIO, bz2.BZ2File(stream))), (EOFError, OSError, ValueError)
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return _read(cast(BinaryIO, zstd.ZstdFile(stream))), (EOFError, zstd.ZstdError)
-    zstandard = load_zstandard(name)
-    return _zstd_pieces(stream, zstandard), (EOFError, zstandard.ZstdError)
-
-
-def _zstd_pieces(stream: BinaryIO, zstandard: Any) -> Iterator[bytes]:
-    # One frame at a time, because the stream reader of the package takes a truncated frame for complete.
-    frame = zstandard.ZstdDecompressor().decompressobj()
-    for piece in _read(stream, _PACKED_PIECE):
-        rest = piece
-        while rest:
-            if frame.eof:
-                frame = zstandard.ZstdDecompressor().decompressobj()
-            yield frame.decompress(rest)
-            rest = frame.unused_data if frame.eof else b""
-    if not frame.eof:
-        raise EOFError("the last frame is not complete")
 
 
 def lines(path: Source, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
@@ -119,7 +74,7 @@ def lines(path: Source, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
 
 def _byte_lines(path: Source) -> Iterator[bytes]:
     pending: list[bytes] = []
-    start = True
+    start, waiting = True, 0
     for piece in pieces(path):
         if start and piece:
             # Only the first piece can hold a mark, and it is as long as one.
@@ -128,8 +83,16 @@ def _byte_lines(path: Source) -> Iterator[bytes]:
         if whole:
             yield b"".join([*pending, whole[0]])
             yield from whole[1:]
-            pending = []
+            pending, waiting = [], 0
         pending.append(rest)
+        waiting += len(rest)
+        # A line without end, as of a device or a damaged archive, would fill the memory.
+        if b"\0" in rest:
+            yield b"".join(pending)  # to be refused with its number
+            return
+        if waiting > _LONGEST_LINE:
+            what = f"this is not a text file (a line has more than {size_text(_LONGEST_LINE)})"
+            raise InputError(what, where=str(path), remedy="give a text file")
     if last := b"".join(pending):
         yield last
 

@@ -15,7 +15,8 @@ import numpy as np
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_number
 from goldrank.io.collections.streams import head, lines
-from goldrank.io.files import COMPRESSIONS, PathLike, compression_of, is_parquet, read_bytes, write_atomically
+from goldrank.io.decompression import compression_of
+from goldrank.io.files import COMPRESSIONS, PathLike, is_parquet, read_bytes, write_atomically
 from goldrank.io.jsonio import decode
 from goldrank.io.parquet import load_pyarrow
 from goldrank.io.text import counts

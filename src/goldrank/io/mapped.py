@@ -1,0 +1,64 @@
+"""Large plain files mapped instead of read, and refused where they change in the meantime."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from goldrank.errors import InputError
+from goldrank.native import guard
+
+
+class MappedFile(mmap.mmap):
+    """A large plain file seen in place, without a copy; good as long as nobody writes into the file."""
+
+    _path: str | os.PathLike[str]
+    _stamp: tuple[int, int, int]
+    _watched: int
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> MappedFile | None:
+        """Map the file at *path*; None where nothing could keep the process alive if the file were truncated."""
+        if guard is None:
+            return None
+        with Path(path).open("rb") as stream:
+            mapped = cls(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            mapped._path, mapped._stamp = path, _stamp(os.fstat(stream.fileno()))
+        mapped._watched = guard.watch(mapped)
+        if mapped._watched < 0:
+            return None
+        weakref.finalize(mapped, guard.forget, mapped._watched)
+        return mapped
+
+    def refuse_if_changed(self) -> None:
+        """Raise if the file was written into since it was opened; one that was replaced or removed is still whole."""
+        try:
+            now = _stamp(Path(self._path).stat())
+        except OSError:
+            now = self._stamp
+        replaced = now[0] != self._stamp[0]
+        if (guard is not None and guard.was_hit(self._watched)) or (not replaced and now != self._stamp):
+            raise InputError(
+                "the file was changed after it was opened", where=os.fspath(self._path), remedy="read it again"
+            )
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def unchanged(data: bytes | MappedFile) -> Iterator[None]:
+    """Refuse a mapped file that changed before the body ran or while it did, whatever the body made of it."""
+    if not isinstance(data, MappedFile):
+        yield
+        return
+    data.refuse_if_changed()
+    try:
+        yield
+    finally:
+        data.refuse_if_changed()
