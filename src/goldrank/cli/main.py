@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
 
+from goldrank.cli.output import prepare_streams, write_failure
 from goldrank.errors import GoldrankError, unknown_name
+from goldrank.io.files import reason_of
+from goldrank.native import guard
 
 COMMANDS = {
     "run": "evaluate any models on any tasks, store the results, show who is better",
@@ -53,7 +57,38 @@ examples:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code (0 done, 1 failed, 2 bad input or usage)."""
+    prepare_streams()
+    if argv is None and guard is not None:
+        guard.say(_TRUNCATED)
     arguments = sys.argv[1:] if argv is None else argv
+    try:
+        code = _run(arguments)
+    except SystemExit:
+        # The end of --help.
+        if reason := write_failure():
+            return _fail(reason)
+        raise
+    reason = write_failure()
+    return code if reason is None else _fail(reason)
+
+
+_TRUNCATED = (
+    "goldrank: a file was truncated, or its disk failed, while it was read; run again when nobody writes to it\n"
+)
+
+
+# What a print raises, which knows no file name, at once or when the output is flushed.
+_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
+
+
+def _fail(reason: str) -> int:
+    # A reader that has gone, as in `goldrank … | head`, wants to hear nothing.
+    if reason != os.strerror(errno.EPIPE).lower():
+        print(f"goldrank: the output cannot be written ({reason}); nothing of it is complete", file=sys.stderr)
+    return 1
+
+
+def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
         return _dispatch([argument for argument in arguments if argument != "--debug"])
@@ -65,11 +100,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("goldrank: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader of our output has gone, as `goldrank … | head` does; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in _WRITING:
+            return _fail(write_failure() or reason_of(error).lower())
         if debug:
             raise
         print(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import sys
 import textwrap
 import unicodedata
@@ -39,7 +39,8 @@ def render(grids: list[Grid], look: str) -> str:
 
 def _table(grid: Grid) -> str:
     terminal = sys.stdout.isatty()
-    room = os.get_terminal_size().columns if terminal else 1000
+    # A terminal may have no size, or say 0.
+    room = (shutil.get_terminal_size().columns or 80) if terminal else 1000
     headings = [[heading] for heading in grid.headings]
     rows = [[_lines(cell, terminal) for cell in row] for row in grid.rows]
     widths = [max(_width(line) for row in [headings, *rows] for line in row[i]) for i in range(len(headings))]

@@ -1,0 +1,81 @@
+"""Whatever standard output is, full, closed or of another encoding: the command says so in one sentence or prints."""
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+
+COMMANDS = [["score", "qrels", "a.run", "b.run"], ["explain", "ndcg"], ["list", "metrics"], ["--help"], ["--version"]]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 d1 1\nq2 0 dα 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2 t\nq2 Q0 d2 1 2 t\n")
+    (tmp_path / "b.run").write_text("q1 Q0 d2 1 2 t\nq2 Q0 dα 1 2 t\n")
+    return tmp_path
+
+
+def run(arguments, folder, **options):
+    command = [sys.executable, "-m", "goldrank", *arguments]
+    environment = {**os.environ, **options.pop("environment", {})}
+    return subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, env=environment, check=False, **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_full_disk_is_one_sentence(files, arguments, unbuffered):
+    with Path("/dev/full").open("wb") as full:
+        done = run(arguments, files, stdout=full, environment={"PYTHONUNBUFFERED": unbuffered})
+    message = b"goldrank: the output cannot be written (no space left on device); nothing of it is complete\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_closed_standard_output_is_one_sentence(files, arguments):
+    done = run(arguments, files, preexec_fn=lambda: os.close(1))
+    message = b"goldrank: the output cannot be written (it is closed); nothing of it is complete\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_reader_that_leaves_hears_nothing(files, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run(arguments, files, stdout=writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "cp437"])
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_an_encoding_that_lacks_characters_gets_similar_ones(files, arguments, encoding):
+    done = run(arguments, files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": encoding})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode(encoding).strip()
+
+
+def test_arrows_and_lines_have_a_form_in_ascii(files):
+    done = run(COMMANDS[0], files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"})
+    assert b"ndcg@10^" in done.stdout
+    assert b"-----" in done.stdout
+    assert b"\\u" not in done.stdout
+
+
+@pytest.mark.parametrize("columns", [0, 1, 7, 80])
+@pytest.mark.parametrize("variable", [None, "0", "-3", "wide"])
+def test_a_terminal_of_any_width_gets_its_table(files, columns, variable):
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 0, columns, 0, 0))
+    environment = {} if variable is None else {"COLUMNS": variable}
+    done = run(COMMANDS[0], files, stdout=inner, environment=environment)
+    os.close(inner)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"ndcg@10" in os.read(outer, 1 << 16)
+    os.close(outer)
