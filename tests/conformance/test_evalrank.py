@@ -26,7 +26,7 @@ def data(shared_data):
 
 @pytest.fixture(scope="module")
 def model(data):
-    return f"words:{data / 'toy_emb.txt'}(rule=evalrank)"
+    return f"words:{data / 'toy_emb.txt'}(preset=evalrank)"
 
 
 @pytest.fixture(scope="module")

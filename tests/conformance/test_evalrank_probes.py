@@ -50,7 +50,7 @@ def published(shared_data):
 
 @pytest.fixture(scope="module")
 def encoder(shared_data):
-    return load(f"words:{shared_data / 'evalrank' / 'toy_emb.txt'}")
+    return load(f"words:{shared_data / 'evalrank' / 'toy_emb.txt'}(preset=evalrank)")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What holds for every kind of encoder: order, batches, prompts, dimension, empty input, any Unicode, identity."""
 
+import importlib
 import importlib.util
 import random
 from pathlib import Path
@@ -31,10 +32,10 @@ def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
 
 
-def word_file(folder: Path) -> Path:
+def word_file(folder: Path, width: int = 8) -> Path:
     rng = np.random.default_rng(1)
     file = folder / "vectors.txt"
-    rows = [f"{word} {' '.join(f'{x:.4f}' for x in rng.standard_normal(8))}" for word in WORDS]
+    rows = [f"{word} {' '.join(f'{x:.4f}' for x in rng.standard_normal(width))}" for word in WORDS]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return file
 
@@ -165,12 +166,12 @@ def test_truncation_keeps_the_first_dimensions_and_the_length_where_there_is_one
 OPTIONS = {
     "wordllama": {"dim": 64, "normalize": False, "query_prompt": "q: ", "item_prompt": "i: "},
     "random": {"seed": 4, "dim": 3},
-    "tfidf": {"smart": "lfn", "base": "e", "tokens": "words", "min_df": 2, "max_df": 0.9, "ngrams": "1-2"},
+    "tfidf": {"smart": "lfn", "base": "e", "tokens": "split", "min_df": 2, "max_df": 0.9, "ngrams": "1-2"},
     "lsa": {"smart": "nnc", "normalize": False},
     "words": {"weighting": "sif", "tokens": "words", "lower": False, "encoding": "latin-1", "dim": 3},
     "sif": {"a": 0.01},
     "python": {"dim": 3},
-    "doc2vec": {"seed": 2, "epochs": 6, "negative": 3, "sample": 0.1, "window": 3, "model": "dm", "tokens": "words"},
+    "doc2vec": {"seed": 2, "epochs": 6, "negative": 3, "sample": 0.1, "window": 3, "model": "dm", "tokens": "split"},
     "onnx": {"pooling": "cls", "normalize": False, "max_length": 8, "dim": 3},
     "model2vec": {"normalize": False, "max_length": 8},
 }
@@ -319,3 +320,22 @@ def test_random_vectors_are_unit_and_nearly_orthogonal():
     products = rows @ rows.T
     np.testing.assert_allclose(np.diag(products), 1.0, atol=1e-5)
     assert np.abs(products - np.eye(50)).max() < 0.3
+
+
+PRESETS = [("tfidf", "sdr"), ("lsa:3", "sdr"), ("bm25", "bm25s"), ("words:{file}", "evalrank")]
+
+
+@pytest.mark.parametrize(("spec", "preset"), PRESETS)
+def test_an_identity_names_every_default_so_that_a_changed_one_serves_nothing_stale(spec, preset, tmp_path):
+    model = Spec.parse(spec.format(file=word_file(tmp_path, 24)))
+    module = importlib.import_module(KINDS[model.kind].module)
+    defaults = module.DEFAULTS
+    plain = load(model)
+    for name, value in defaults.items():
+        assert f"{name}={value}" in plain.identity
+        assert load(model.updated({name: value})).identity == plain.identity
+    named = load(model.updated({"preset": preset}))
+    assert named.identity != plain.identity
+    assert named.identity == load(model.updated(module.PRESETS[preset])).identity
+    with pytest.raises(InputError, match=f"no preset of {model.kind} 'srd'.*write preset={preset}"):
+        load(model.updated({"preset": "srd"}))

@@ -38,7 +38,7 @@ def test_lfn_with_the_limits_of_the_thesis_drops_rare_and_common_words():
         " ".join(["always", *rng.choices(words, k=15), *(["rare"] if i < 9 else ["kept"] if i < 19 else [])])
         for i in range(50)
     ]
-    encoder = load("tfidf(smart=lfn,min_df=10,max_df=0.8)")
+    encoder = load("tfidf(preset=sdr)")
     encoder.fit(corpus)
     found = Counter(word for text in corpus for word in set(text.split()))
     vocabulary = sorted(word for word, count in found.items() if 10 <= count <= 40)
@@ -88,6 +88,32 @@ def test_rows_are_sparse_and_unseen_words_weigh_nothing():
     assert rows.dtype == np.float32
     assert rows[0].nnz == 0
     assert rows[1].nnz == 1
+
+
+def test_tfidf_takes_punctuation_off_words_and_weighs_as_scikit_learn_does_with_sublinear_tf():
+    texts = pytest.importorskip("sklearn.feature_extraction.text")
+    corpus = ["The cat, the hat.", "A dog; the cat!", "Birds (two) fly", "a hat? a dog"]
+    encoder = load("tfidf(base=e)")
+    encoder.fit(corpus)
+    theirs = texts.TfidfVectorizer(sublinear_tf=True, smooth_idf=False, norm=None)
+    counts = theirs.fit_transform(corpus).toarray()
+    # scikit-learn adds 1 to the idf, SMART's t does not.
+    frequency = (counts > 0).sum(axis=0)
+    weights = counts / (1 + np.log(len(corpus) / frequency)) * np.log(len(corpus) / frequency)
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    np.testing.assert_allclose(encoder.encode_items(corpus).toarray(), weights, rtol=1e-6, atol=1e-7)
+
+
+def test_the_bm25s_preset_ranks_as_bm25s_does_by_default():
+    bm25s = pytest.importorskip("bm25s")
+    corpus = ["The cat is on the mat.", "A dog and the cat!", "Birds (two) fly to it", "an old hat of the dog"]
+    theirs = bm25s.BM25()
+    theirs.index(bm25s.tokenize(corpus, show_progress=False), show_progress=False)
+    query = bm25s.tokenize(["is the old cat on a dog?"], show_progress=False, return_ids=False)[0]
+    expected = {f"d{i}": score for i, score in enumerate(theirs.get_scores(query).tolist()) if score > 0}
+    searcher = load("bm25(preset=bm25s)")
+    searcher.index([f"d{i}" for i in range(4)], corpus)
+    assert searcher.search(["q"], ["is the old cat on a dog?"], 9)["q"] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("spec", ["tfidf", "lsa:2"])

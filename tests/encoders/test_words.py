@@ -152,6 +152,22 @@ def test_the_mean_is_over_known_words_and_coverage_is_counted(tmp_path):
     assert (seen.tokens, seen.known, seen.texts, seen.without) == (7, 4, 4, 2)
 
 
+def test_a_word_is_looked_up_whole_and_else_by_its_letters(tmp_path):
+    encoder = load(f"words:{write(tmp_path / 'f', PLAIN + 'the-cat 9 9 9' + chr(10))}")
+    rows = encoder.encode_items(["(Cat), dog's", "the-cat", "the-dog!"])
+    np.testing.assert_allclose(rows[0], np.mean([WORDS["cat"], WORDS["dog"]], axis=0))
+    assert rows[1].tolist() == [9, 9, 9]
+    np.testing.assert_allclose(rows[2], np.mean([WORDS["the"], WORDS["dog"]], axis=0))
+    assert encoder.covers(["cat!", "?"]).tolist() == [True, False]
+
+
+def test_the_evalrank_preset_splits_at_white_space_and_gives_unknown_texts_a_tiny_vector(tmp_path):
+    row, other = " ".join(["1"] * 30), " ".join(["3"] * 30)
+    file = write(tmp_path / "f", f"Cat {row}\ndog {other}\nshort 1 2\n")
+    rows = load(f"words:{file}(preset=evalrank)").encode_items(["CAT dog", "cat dog,", "dog,", ""])
+    assert rows[:, 0].tolist() == pytest.approx([2.0, 1.0, 1e-9, 1e-9])
+
+
 def test_lower_false_tells_cases_apart(tmp_path):
     assert not load(f"words:{write(tmp_path / 'f', PLAIN)}(lower=false)").encode_items(["Cat"]).any()
 

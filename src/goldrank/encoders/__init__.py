@@ -35,7 +35,7 @@ def _kind(module: str, maker: str, summary: str, extra: str, example: str) -> Ki
 
 KINDS: dict[str, Kind] = {
     "wordllama": _kind("wordllama", "WordLlama", "static token vectors, 256 d; built in", "", "wordllama(dim=64)"),
-    "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(smart=lfn,min_df=10)"),
+    "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(preset=sdr)"),
     "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "", "lsa:128"),
     "bm25": _kind("bm25", "Bm25", "BM25 ranking by shared words, no vectors", "", "bm25(k1=0.9,b=0.4)"),
     "words": _kind("words", "make", "mean or SIF of the vectors of a word file", "", "words:glove.6B.50d.txt"),

@@ -207,8 +207,10 @@ class BatchEncoder(ABC):
     width: int | None = None
     """How many dimensions the model has, where that is known before a text is encoded."""
 
-    def __init__(self, spec: Spec, options: Options) -> None:
+    def __init__(self, spec: Spec, options: Options, completed: Spec | None = None) -> None:
         self.spec, self.options = spec, options
+        self._completed = completed or spec
+        """The spec with defaults and preset written out, where the kind has such: what the identity names."""
         self.texts_per_call = options.batch_size
 
     @property
@@ -228,7 +230,7 @@ class BatchEncoder(ABC):
     @property
     def identity(self) -> str:
         """Everything that can change a vector."""
-        return identity_of(self.spec, self.version)
+        return identity_of(self._completed, self.version)
 
     def prompt(self, side: Side) -> str:
         """What is put before a text of that side."""

@@ -17,10 +17,26 @@ from goldrank.hits import Run
 from goldrank.progress import Progress
 
 METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
+DEFAULTS = {
+    "k1": "1.5",
+    "b": "0.75",
+    "delta": "0.5",
+    "method": "lucene",
+    "tokens": "words",
+    "stopwords": "none",
+    "stemmer": "none",
+}
+PRESETS = {
+    # What bm25s does with texts by default: all the same, but without English stop words.
+    "bm25s": {"stopwords": "en"}
+}
 
 
 class Bm25:
-    """``bm25(k1=1.5, b=0.75, method=lucene)``; ``stopwords=en`` and ``stemmer=english`` are off unless asked for.
+    """``bm25(k1=1.5, b=0.75, method=lucene)`` over lower-case runs of two or more letters and digits.
+
+    The defaults are those of bm25s, except that no stop words are left out and nothing is stemmed, because both depend
+    on a language: ``stopwords=en`` and ``stemmer=english`` ask for them, ``preset=bm25s`` for its stop words.
 
     A ranking holds the items that share a word with the query, k of them at most. Items with equal scores are
     ordered by id, last first, as trec_eval does, so that the cut at k is the same however the corpus is ordered.
@@ -31,30 +47,31 @@ class Bm25:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        own_names = ("k1", "b", "delta", "method", "tokens", "stopwords", "stemmer")
         unused = ("query_prompt", "item_prompt", "dtype", "max_length", "dim")
-        _, own = Options.take(spec, *own_names, without=unused)
+        Options.take(spec, *DEFAULTS, "preset", without=unused)
         if spec.argument:
             raise InputError(f"bm25 takes no argument, but got {spec.argument!r}", remedy="write bm25(k1=0.9, b=0.4)")
         require_later("bm25s", "bm25", "lexical")
+        self._completed = spec.completed(DEFAULTS, PRESETS)
+        own = self._completed.options
         self._parameters = {
-            "k1": number("k1", own.get("k1", "1.5")),
-            "b": number("b", own.get("b", "0.75")),
-            "delta": number("delta", own.get("delta", "0.5")),
-            "method": one_of("method", own.get("method", "lucene"), METHODS),
+            "k1": number("k1", own["k1"]),
+            "b": number("b", own["b"]),
+            "delta": number("delta", own["delta"]),
+            "method": one_of("method", own["method"], METHODS),
         }
         if self._parameters["b"] > 1:  # type: ignore[operator]
             raise InputError(f"b={own['b']} is not between 0 and 1", remedy="write b=0.75 or the like")
-        self._tokens = tokenizer(own.get("tokens", "words"))
-        self._stopwords = self._stopword_list(own.get("stopwords", "none"))
-        self._stem = _stemmer(own.get("stemmer", "none"))
+        self._tokens = tokenizer(own["tokens"])
+        self._stopwords = self._stopword_list(own["stopwords"])
+        self._stem = _stemmer(own["stemmer"])
         self._ids: list[str] = []
         self._indexed = ""
 
     @property
     def identity(self) -> str:
         """Everything that can change a score, the corpus included."""
-        return identity_of(self.spec, f"{version_of('bm25s')}{self._indexed}")
+        return identity_of(self._completed, f"{version_of('bm25s')}{self._indexed}")
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Take in the corpus."""

@@ -15,31 +15,50 @@ from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
 
-OWN = ("min_count", "epochs", "negative", "sample", "window", "model", "seed", "tokens")
+DEFAULTS = {
+    "tokens": "words",
+    "model": "dbow",
+    "min_count": "2",
+    "epochs": "30",
+    "negative": "5",
+    "sample": "0",
+    "window": "5",
+    "seed": "1",
+}
+PRESETS = {
+    # PV-DBOW of the Wikipedia similarities of SDR, as its 2023 thesis trained it.
+    "sdr": {**DEFAULTS, "tokens": "split"}
+}
 
 
 class Doc2Vec(BatchEncoder):
-    """``doc2vec:SIZE``: 100 dimensions, min_count 2, 30 epochs, 5 negatives, no subsampling, as in the 2023 thesis.
+    """``doc2vec:SIZE``: PV-DBOW of 100 dimensions over word tokens; ``preset=sdr`` splits at white space instead.
+
+    Words that come once are left out, 30 epochs, 5 negatives, no subsampling: gensim's own defaults (PV-DM, words from
+    5 occurrences on, 10 epochs) are meant for corpora of millions of texts and learn little from thousands.
 
     A text of the corpus has the vector it got in training, any other one is inferred. One thread, so that the same
     seed gives the same vectors.
     """
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, *OWN, without=("dtype", "max_length", "dim", "query_prompt", "item_prompt"))
-        super().__init__(spec, options)
+        unused = ("dtype", "max_length", "dim", "query_prompt", "item_prompt")
+        options, _ = Options.take(spec, *DEFAULTS, "preset", without=unused)
+        completed = spec.completed(DEFAULTS, PRESETS)
+        own = completed.options
+        super().__init__(spec, options, completed)
         self.width = positive("SIZE", spec.argument or "100")
         self._package = require("gensim.models.doc2vec", "doc2vec", "doc2vec", "gensim")
-        self._tokens = tokenizer(own.get("tokens", "split"))
-        self._seed = int(number("seed", own.get("seed", "1")))
+        self._tokens = tokenizer(own["tokens"])
+        self._seed = int(number("seed", own["seed"]))
         self._parameters = {
-            "dm": int(one_of("model", own.get("model", "dbow"), ("dbow", "dm")) == "dm"),
+            "dm": int(one_of("model", own["model"], ("dbow", "dm")) == "dm"),
             "vector_size": self.width,
-            "min_count": positive("min_count", own.get("min_count", "2")),
-            "epochs": positive("epochs", own.get("epochs", "30")),
-            "negative": positive("negative", own.get("negative", "5")),
-            "sample": number("sample", own.get("sample", "0")),
-            "window": positive("window", own.get("window", "5")),
+            "min_count": positive("min_count", own["min_count"]),
+            "epochs": positive("epochs", own["epochs"]),
+            "negative": positive("negative", own["negative"]),
+            "sample": number("sample", own["sample"]),
+            "window": positive("window", own["window"]),
             "seed": self._seed,
             "workers": 1,
         }

@@ -10,19 +10,20 @@ import numpy as np
 from goldrank.encoders.base import Dense, Options, checked_texts, identity_of, positive, unit, yes_no
 from goldrank.encoders.provenance import require, texts_stamp, version_of
 from goldrank.encoders.spec import Spec
-from goldrank.encoders.tfidf import OWN, UNUSED, Weighting
+from goldrank.encoders.tfidf import DEFAULTS, OWN, PRESETS, UNUSED, Weighting
 from goldrank.errors import InputError
 
 
 class Lsa:
-    """``lsa:DIM`` with the options of ``tfidf``; unit length unless ``normalize=false``."""
+    """``lsa:DIM`` with the options and presets of ``tfidf``; unit length unless ``normalize=false``."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        _, own = Options.take(spec, *OWN, "normalize", without=(*UNUSED, "dim"))
+        Options.take(spec, *OWN, "normalize", without=(*UNUSED, "dim"))
         self._dim = positive("DIM", spec.argument or "100")
-        self._normalize = yes_no("normalize", own.get("normalize", "true"))
-        self._weigh = Weighting(own)
+        self._completed = spec.completed({**DEFAULTS, "normalize": "true"}, PRESETS)
+        self._normalize = yes_no("normalize", self._completed.options["normalize"])
+        self._weigh = Weighting(self._completed.options)
         # ARPACK from a fixed start: exact and repeatable, where the randomised solver is neither.
         svd = require("sklearn.decomposition", "lsa", "lexical", "scikit-learn").TruncatedSVD
         self._svd: Any = svd(self._dim, algorithm="arpack", random_state=0)
@@ -31,7 +32,7 @@ class Lsa:
     @property
     def identity(self) -> str:
         """Everything that can change a vector, the texts it was fitted on included."""
-        return identity_of(self.spec, f"{version_of('scikit-learn')}{self._fitted_on}")
+        return identity_of(self._completed, f"{version_of('scikit-learn')}{self._fitted_on}")
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn vocabulary, weights and the directions that hold most of the corpus."""

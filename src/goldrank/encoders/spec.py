@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, shorten, unknown_name
 
 _INSIDE = r"(?:'[^']*'|\"[^\"]*\"|[^()'\"])*"
 _WRITTEN = rf"(?P<kind>[A-Za-z0-9_]+)(?::(?P<argument>.*?))?(?:\((?P<options>{_INSIDE})\))?"
@@ -42,6 +42,22 @@ class Spec:
         """The same model with more options; None leaves one as it is."""
         written = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in options.items() if v is not None}
         return Spec(self.kind, self.argument, {**self.options, **written})
+
+    def completed(self, defaults: Mapping[str, str], presets: Mapping[str, Mapping[str, str]]) -> Spec:
+        """Return the same model with every option written out, so that a changed default changes the identity.
+
+        Args:
+            defaults: the value of each option of this kind that is not given.
+            presets: named sets of options; ``preset=NAME`` puts one before the defaults, given options before both.
+
+        >>> Spec.parse("tfidf(preset=sdr)").completed({"tokens": "words"}, {"sdr": {"tokens": "split"}}).options
+        {'tokens': 'split'}
+        """
+        given = dict(self.options)
+        name = given.pop("preset", None)
+        if name is not None and name not in presets:
+            raise unknown_name(f"preset of {self.kind}", name, presets, f"write preset={'|'.join(presets)}")
+        return Spec(self.kind, self.argument, {**defaults, **(presets[name] if name else {}), **given})
 
     def __str__(self) -> str:
         written = ",".join(f"{name}={_quoted(value)}" for name, value in self.options.items())

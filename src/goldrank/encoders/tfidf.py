@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,12 @@ from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
 
-OWN = ("smart", "base", "tokens", "min_df", "max_df", "max_features", "ngrams")
+DEFAULTS = {"smart": "ltc", "base": "2", "tokens": "words", "min_df": "1", "max_df": "1.0", "ngrams": "1"}
+PRESETS = {
+    # The TF-IDF baseline of the Wikipedia similarities of SDR, as its 2023 thesis computed it with gensim.
+    "sdr": {"smart": "lfn", "tokens": "split", "min_df": "10", "max_df": "0.8"}
+}
+OWN = (*DEFAULTS, "max_features", "preset")
 UNUSED = ("query_prompt", "item_prompt", "dtype", "max_length")
 _LOGARITHM = {"2": np.log2, "e": np.log, "10": np.log10}
 
@@ -22,25 +27,27 @@ _LOGARITHM = {"2": np.log2, "e": np.log, "10": np.log10}
 class Tfidf:
     """Weights by SMART letters: tf ``n`` ``l`` ``b`` ``a``, idf ``n`` ``t`` (or ``f``) ``p``, norm ``n`` ``c``.
 
-    ``smart=ltc`` by default; ``lnc.ltc`` weighs items by the first triple and queries by the second. Logarithms have
-    base 2, as in gensim (``base=e`` or 10 for others): it matters, for 1 + log tf is not a multiple in another base.
-    The 2023 thesis' baseline is ``tfidf(smart=lfn, min_df=10, max_df=0.8)`` with cosine similarity.
+    ``smart=ltc`` by default; ``lnc.ltc`` weighs items by the first triple and queries by the second. Words are
+    lower-case runs of two or more letters and digits, as in scikit-learn and bm25s. Logarithms have base 2, as in gensim
+    (``base=e`` or 10 for others): it matters, because 1 + log tf is not a multiple in another base. No word is left out
+    unless ``min_df`` or ``max_df`` say so. ``preset=sdr`` is the TF-IDF baseline of the Wikipedia similarities.
     """
 
     sparse = True
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        _, own = Options.take(spec, *OWN, without=(*UNUSED, "dim"))
+        Options.take(spec, *OWN, without=(*UNUSED, "dim"))
         if spec.argument:
             raise InputError(f"tfidf takes no argument, but got {spec.argument!r}", remedy="write tfidf(smart=lfn)")
-        self._weigh = Weighting(own)
+        self._completed = spec.completed(DEFAULTS, PRESETS)
+        self._weigh = Weighting(self._completed.options)
         self._fitted_on = ""
 
     @property
     def identity(self) -> str:
         """Everything that can change a vector, the texts it was fitted on included."""
-        return identity_of(self.spec, f"{version_of('scikit-learn')}{self._fitted_on}")
+        return identity_of(self._completed, f"{version_of('scikit-learn')}{self._fitted_on}")
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn the vocabulary and how many documents hold each word."""
@@ -60,16 +67,16 @@ class Tfidf:
 class Weighting:
     """Counts words and weighs them; the part that LSA shares."""
 
-    def __init__(self, own: dict[str, str]) -> None:
-        item, _, query = own.get("smart", "ltc").partition(".")
+    def __init__(self, own: Mapping[str, str]) -> None:
+        item, _, query = own["smart"].partition(".")
         self._smart = {"item": _triple(item), "query": _triple(query or item)}
-        self._log = _LOGARITHM[one_of("base", own.get("base", "2"), list(_LOGARITHM))]
+        self._log = _LOGARITHM[one_of("base", own["base"], list(_LOGARITHM))]
         require_later("sklearn", "tfidf", "lexical", "scikit-learn")
         self._counting: dict[str, Any] = {
-            "tokenizer": tokenizer(own.get("tokens", "split")),
-            "ngram_range": _range(own.get("ngrams", "1")),
-            "min_df": _share_or_count("min_df", own.get("min_df", "1")),
-            "max_df": _share_or_count("max_df", own.get("max_df", "1.0")),
+            "tokenizer": tokenizer(own["tokens"]),
+            "ngram_range": _range(own["ngrams"]),
+            "min_df": _share_or_count("min_df", own["min_df"]),
+            "max_df": _share_or_count("max_df", own["max_df"]),
             "max_features": positive("max_features", own["max_features"]) if "max_features" in own else None,
         }
         self._fitted = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,11 +15,24 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, yes_no
 from goldrank.encoders.provenance import stamp, texts_stamp
 from goldrank.encoders.spec import Spec
-from goldrank.encoders.tokens import tokenizer
+from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
 from goldrank.io.word_vectors import Rule, read_word_vectors
 
-OWN = ("weighting", "a", "lower", "tokens", "rule", "encoding", "cache")
+DEFAULTS = {
+    "weighting": "mean",
+    "a": "0.001",
+    "lower": "true",
+    "tokens": "lookup",
+    "rule": "plain",
+    "encoding": "utf-8",
+    "empty": "0",
+}
+PRESETS = {
+    # EvalRank's word files and bags of words.
+    "evalrank": {"rule": "evalrank", "tokens": "split", "lower": "true", "empty": "1e-9"}
+}
+_RUN = re.compile(r"\w+")
 
 
 @dataclass
@@ -29,33 +43,44 @@ class Coverage:
     known: int = 0
     texts: int = 0
     without: int = 0
-    """Texts of which no word is known: their vector is zero."""
+    """Texts of which no word is known: all numbers of their vector are ``empty``."""
 
 
 def make(spec: Spec) -> Words:
     """``words:FILE``: plain means, or with ``weighting=sif`` an encoder that can be fitted."""
-    weighting = one_of("weighting", spec.options.get("weighting", "mean"), ("mean", "sif"))
-    return SifWords(spec) if weighting == "sif" else Words(spec)
+    weighting = spec.completed(DEFAULTS, PRESETS).options["weighting"]
+    return SifWords(spec) if one_of("weighting", weighting, ("mean", "sif")) == "sif" else Words(spec)
 
 
 class Words(BatchEncoder):
-    """The mean vector of a text's known words; ``lower=false`` for vectors that tell cases apart."""
+    """The mean vector of a text's known words; ``lower=false`` for vectors that tell cases apart.
+
+    With ``tokens=lookup`` a white-space word is looked up as it stands, and where the file does not have it, its runs
+    of letters and digits are: ``well-known`` stays one word where it is one, and ``cat,`` is a cat. Other rules are
+    those of ``tfidf``. ``preset=evalrank`` reads the file and splits texts as EvalRank does; a text without a known
+    word is a vector of 1e-9 there, and of zeros (``empty=0``) else.
+    """
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, *OWN, without=("dtype", "max_length"))
-        super().__init__(spec, options)
+        options, given = Options.take(spec, *DEFAULTS, "cache", "preset", without=("dtype", "max_length"))
+        completed = spec.completed(DEFAULTS, PRESETS)
+        # Where the file's vectors are kept changes none of them.
+        own = {name: value for name, value in completed.options.items() if name != "cache"}
+        super().__init__(spec, options, replace(completed, options=own))
         if not spec.argument:
             raise InputError("words needs a file of word vectors", remedy="write words:glove.6B.50d.txt")
         self._own = own
-        self._lower = yes_no("lower", own.get("lower", "true"))
-        self._tokens = tokenizer(own.get("tokens", "split"))
-        if not self._lower and own.get("tokens", "split") != "split":
-            raise InputError("lower=false goes with tokens=split only", remedy="leave one of the two out")
+        self._lower = yes_no("lower", own["lower"])
+        self._looks_up = one_of("tokens", own["tokens"], ["lookup", *TOKENIZERS]) == "lookup"
+        self._tokens = tokenizer("split" if self._looks_up else own["tokens"])
+        if not self._lower and own["tokens"] not in ("lookup", "split"):
+            raise InputError("lower=false goes with tokens=lookup or split", remedy="leave one of the two out")
+        self._empty = number("empty", own["empty"])
         self._vectors = read_word_vectors(
             spec.argument,
-            rule=cast(Rule, one_of("rule", own.get("rule", "plain"), ("plain", "evalrank"))),
-            encoding=one_of("encoding", own.get("encoding", "utf-8"), ("utf-8", "latin-1")),
-            cache=yes_no("cache", own.get("cache", "true")),
+            rule=cast(Rule, one_of("rule", own["rule"], ("plain", "evalrank"))),
+            encoding=one_of("encoding", own["encoding"], ("utf-8", "latin-1")),
+            cache=yes_no("cache", given.get("cache", "true")),
         )
         self._stamp = stamp(Path(spec.argument).expanduser())
         self.width = self._vectors.dim
@@ -67,12 +92,16 @@ class Words(BatchEncoder):
         return f"words {self._stamp}"
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Means over known words; zero where there is none."""
+        """Means over known words; ``empty`` where there is none."""
         return self._means(self._known(texts))
 
     def split(self, text: str) -> list[str]:
         """The words of a text as they are looked up."""
-        return self._tokens(text) if self._lower else text.split()
+        words = self._tokens(text) if self._lower else text.split()
+        if not self._looks_up:
+            return words
+        row = self._vectors.row
+        return [part for word in words for part in ((word,) if word in row else _RUN.findall(word))]
 
     def covers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Which texts have a word that is known; nothing is encoded or added to the coverage."""
@@ -93,7 +122,7 @@ class Words(BatchEncoder):
         return known
 
     def _means(self, known: list[list[int]]) -> NDArray[Any]:
-        means = np.zeros((len(known), self._vectors.dim), np.float32)
+        means = np.full((len(known), self._vectors.dim), self._empty, np.float32)
         filled = [at for at, rows in enumerate(known) if rows]
         if filled:
             counts = np.array([len(known[at]) for at in filled])
@@ -115,7 +144,7 @@ class SifWords(Words):
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
-        self._a = number("a", self._own.get("a", "0.001"), low=1e-12)
+        self._a = number("a", self._own["a"], low=1e-12)
         places = np.arange(1, len(self._vectors.matrix) + 1)
         self._weights = self._weight((1 / places) / (1 / places).sum())
         self._common: NDArray[np.float32] | None = None
