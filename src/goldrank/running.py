@@ -15,7 +15,7 @@ from typing import Any
 import goldrank
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.encoders.provenance import version_of
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
@@ -71,6 +71,11 @@ class Outcome:
     def remarks(self) -> list[str]:
         """What a reader should know of how it was made."""
         return list(self.stored.environment.get("remarks", ()))
+
+    @property
+    def warnings(self) -> list[DataWarning]:
+        """What of the model makes its scores misleading; the remarks say it too."""
+        return [DataWarning(**entry) for entry in self.stored.environment.get("warnings", ())]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +199,13 @@ def _outcome(
         task=material.task.name,
         model=model.spec,
         inputs=inputs,
-        environment={**environment(), "seconds": made.seconds, "remarks": list(made.remarks)},
+        environment={
+            **environment(),
+            "seconds": made.seconds,
+            "warnings": [warning.to_dict() for warning in made.warnings],
+            # Reports and the explorer show remarks, so that they hold the warnings too.
+            "remarks": [*(warning.message for warning in made.warnings), *made.remarks],
+        },
         hits=made.hits,
         run=made.run,
         profile=material.task.profile,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from goldrank.cli import options
 from goldrank.cli.sharing import add_engine, sharing
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Encode and say what was made."""
     from goldrank import encoders
+    from goldrank.encoders.truncation import warnings_of
     from goldrank.tasks.shard_encoding import encode_files, files_at
 
     encoder = encoders.load(args.model)
@@ -53,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
         sharding = shared or Sharding.of(Here(), None, args.shard_items or ITEMS)
         folder = absolute(args.output)
         made = encode_files(encoder, files, folder, sharding.engine, rule=rule, side=args.side, items=sharding.items)
+    warnings = warnings_of({"texts": made.truncated}, args.model)
     if args.format == "json":
-        about = {
+        about: dict[str, Any] = {
             "folder": args.output,
             "model": encoder.identity,
             "texts": made.count,
@@ -62,8 +65,11 @@ def run(args: argparse.Namespace) -> int:
             "shards": len(made.shards),
             "made": made.made,
         }
+        about = {"warnings": [warning.to_dict() for warning in warnings], **about}
         print(to_json(about))
         return 0
+    for warning in warnings:
+        print(f"Warning: {warning}")
     before = len(made.shards) - made.made
     again = f", {before} of which were there before" if before else ""
     print(

@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
+    from goldrank.encoders.truncation import count_truncated, warnings_of
     from goldrank.index.dataset import encoded, load_encoder
     from goldrank.index.folder import refuse_existing, write_index
     from goldrank.io.texts import read_texts
@@ -84,6 +85,8 @@ def _build(args: argparse.Namespace) -> int:
         transform=None if transform is None else transform.fit(vectors),
         overwrite=args.overwrite,
     )
+    for warning in warnings_of({"texts": count_truncated(encoder, texts.texts, "item")}, args.model):
+        print(f"Warning: {warning}")
     size = sum(entry["size"] for entry in manifest.files.values())
     empty = f", {texts.empty} of them empty" if texts.empty else ""
     print(

@@ -238,6 +238,10 @@ class BatchEncoder(ABC):
         default = self.default_query_prompt if side == "query" else self.default_item_prompt
         return default if given is None else given
 
+    def prompt_read(self, side: Side) -> str:
+        """What the model reads before a text of that side, whoever puts it there."""
+        return self.prompt(side)
+
     def encode_queries(self, texts: Sequence[str]) -> Dense:
         """One row per query."""
         return self.encode(texts, "query")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from goldrank.encoders.base import Options, yes_no
+import numpy as np
+
+from goldrank.encoders.base import Options, checked_texts, yes_no
 from goldrank.encoders.pair_scorers import BatchPairScorer
 from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
+
+# A tokenizer without a limit says so by a number like 1e30.
+_NO_LIMIT = 10**6
+_AT_ONCE = 512
 
 
 class CrossEncoder(BatchPairScorer):
@@ -54,6 +62,24 @@ class CrossEncoder(BatchPairScorer):
         """Version of the packages, and a stamp of the local files or the hub's commit."""
         return f"{version_of('sentence-transformers', 'torch')} {self._stamp}"
 
+    @property
+    def token_limit(self) -> int | None:
+        """Tokens of a query and an item together, special ones included."""
+        limit = self.options.max_length or getattr(self._model, "max_seq_length", None)
+        return limit if isinstance(limit, int) and limit < _NO_LIMIT else None
+
+    @property
+    def special_tokens(self) -> int:
+        """Tokens that are put around a pair."""
+        return int(self._model.tokenizer.num_special_tokens_to_add(pair=True))
+
+    def count_tokens(self, texts: list[str]) -> Ints:
+        """Tokens of each text by itself, without special ones."""
+        tokenizer = self._model.tokenizer
+        parts = (checked_texts(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE))
+        found = [lengths(partial(_plain_tokens, tokenizer), part) for part in parts]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
         """What the model gives for each pair."""
         made = self._model.predict(
@@ -64,3 +90,7 @@ class CrossEncoder(BatchPairScorer):
             convert_to_tensor=True,
         )
         return made.float().cpu().numpy()
+
+
+def _plain_tokens(tokenizer: Any, texts: list[str]) -> Any:
+    return tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]

@@ -13,8 +13,11 @@ from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, n
 from goldrank.encoders.provenance import require, texts_stamp, version_of
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
+from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
 
+# gensim's compiled MAX_DOCUMENT_LEN: words after these are dropped in training and inference.
+_LONGEST = 10_000
 DEFAULTS = {
     "tokens": "words",
     "model": "dbow",
@@ -86,6 +89,17 @@ class Doc2Vec(BatchEncoder):
         self._model = model
         self._row = {text: at for at, text in reversed(list(enumerate(texts)))}
         self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+
+    @property
+    def token_limit(self) -> int | None:
+        """Known words that gensim takes from a text."""
+        return _LONGEST
+
+    def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
+        """Known words of each text, and those within gensim's limit."""
+        known = self._model.wv.key_to_index
+        words = lengths(lambda given: [[w for w in self._tokens(text) if w in known] for text in given], texts)
+        return words, np.minimum(words, _LONGEST)
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """Trained vectors of texts that were seen, inferred ones of the others."""

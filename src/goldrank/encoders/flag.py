@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Options, Side, one_of
 from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import Ints, token_lengths
 from goldrank.errors import InputError
 
 
@@ -45,14 +46,19 @@ class Flag(BatchEncoder):
             raise no_model("flag", spec.argument, error) from error
         self._stamp = local_stamp(name) or str(getattr(self._model.model.config, "_commit_hash", None) or "unknown")
         limit = int(getattr(self._model.model.config, "max_position_embeddings", 512) or 512)
-        self._max_length = min(options.max_length or 512, limit)
+        self.token_limit = min(options.max_length or 512, limit)
 
     @property
     def version(self) -> str:
         """Version of the packages, and a stamp of the local files or the hub's commit."""
         return f"{version_of('FlagEmbedding', 'torch')} {self._stamp}"
 
+    def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
+        """Tokens of each text with its instruction, and those within the limit."""
+        tokens = token_lengths(self._model.tokenizer, [self.prompt(side) + text for text in texts])
+        return tokens, np.minimum(tokens, self.token_limit)
+
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """Pooled, unit length; the instruction stands before the queries already."""
         # batch_size above the count keeps its own progress bar off.
-        return np.asarray(self._model.encode(texts, batch_size=len(texts) + 1, max_length=self._max_length))
+        return np.asarray(self._model.encode(texts, batch_size=len(texts) + 1, max_length=self.token_limit))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
 from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
 
 
@@ -33,12 +35,31 @@ class Model2Vec(BatchEncoder):
         self.normalizes = bool(self._model.normalize) if asked is None else yes_no("normalize", asked)
         self._length = {} if options.max_length is None else {"max_length": options.max_length}
         self.width = int(self._model.dim)
+        limit = options.max_length or self._model.max_length
+        self.token_limit = None if limit is None else int(limit)
         self._stamp = local_stamp(name) or "hub"
 
     @property
     def version(self) -> str:
         """Version of the package, and a stamp of the local files."""
         return f"{version_of('model2vec')} {self._stamp}"
+
+    def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
+        """Tokens of each text, and those that are left once it is cut, first at a number of characters."""
+        whole = self._whole_tokenizer
+        given = [self.prompt(side) + text for text in texts]
+        tokens = lengths(whole.encode_batch, given)
+        if self.token_limit is None:
+            return tokens, tokens
+        characters = self.token_limit * int(self._model.median_token_length)
+        return tokens, np.minimum(lengths(whole.encode_batch, [text[:characters] for text in given]), self.token_limit)
+
+    @cached_property
+    def _whole_tokenizer(self) -> Any:
+        whole = type(self._model.tokenizer).from_str(self._model.tokenizer.to_str())
+        whole.no_truncation()
+        whole.no_padding()
+        return whole
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """Mean of the token vectors; zero for a text without tokens."""

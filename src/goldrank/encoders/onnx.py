@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, unit, yes_no
 from goldrank.encoders.provenance import require, stamp, version_of
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
 
 _LONGEST = 512
@@ -40,8 +41,11 @@ class Onnx(BatchEncoder):
             raise InputError(
                 f"the model cannot be loaded ({reason})", where=str(folder), remedy="export it again"
             ) from error
-        own_limit = (self._tokenizer.truncation or {}).get("max_length", _LONGEST)
-        self._tokenizer.enable_truncation(options.max_length or own_limit)
+        self.token_limit = int(options.max_length or (self._tokenizer.truncation or {}).get("max_length", _LONGEST))
+        self._whole: Any = tokenizers.Tokenizer.from_str(self._tokenizer.to_str())
+        self._whole.no_truncation()
+        self._whole.no_padding()
+        self._tokenizer.enable_truncation(self.token_limit)
         self._tokenizer.enable_padding(**_padding(self._tokenizer))
         self._inputs = [entry.name for entry in self._session.get_inputs()]
         self._output = _output(self._session)
@@ -64,6 +68,11 @@ class Onnx(BatchEncoder):
         if vectors.ndim == 3:
             vectors = vectors[:, 0] if self._pooling == "cls" else _mean(vectors, mask)
         return unit(vectors) if self.normalizes else vectors
+
+    def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
+        """Tokens of each text, and those within the limit."""
+        tokens = lengths(self._whole.encode_batch, [self.prompt(side) + text for text in texts])
+        return tokens, np.minimum(tokens, self.token_limit)
 
 
 def _mean(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:

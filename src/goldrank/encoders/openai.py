@@ -32,6 +32,8 @@ class OpenAi(BatchEncoder):
     broken connections are tried again ``retries`` times, after the time the server asks for or one that doubles.
     """
 
+    hides_truncation = True
+
     def __init__(self, spec: Spec) -> None:
         options, own = Options.take(spec, *_OWN, without=("dtype", "max_length"))
         super().__init__(spec, options)

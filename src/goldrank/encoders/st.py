@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
 from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import Ints, token_lengths
 from goldrank.errors import InputError
 
 
@@ -54,6 +55,28 @@ class SentenceTransformers(BatchEncoder):
     def prompt(self, side: Side) -> str:
         """Nothing: the model puts prompts in place itself, because some leave them out of the mean."""
         return ""
+
+    @property
+    def token_limit(self) -> int | None:
+        """The model's longest input, where it has one and says how it cuts texts into tokens."""
+        limit = getattr(self._model, "max_seq_length", None)
+        known = isinstance(limit, int) and callable(getattr(self._model, "tokenizer", None))
+        return limit if known else None
+
+    def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
+        """Tokens of each text with its prompt, and those within the limit."""
+        tokens = token_lengths(self._model.tokenizer, [self.prompt_read(side) + text for text in texts])
+        return tokens, np.minimum(tokens, self.token_limit or tokens)
+
+    def prompt_read(self, side: Side) -> str:
+        """The prompt that was given, or what encode_query and encode_document put before a text by themselves."""
+        given = self.options.query_prompt if side == "query" else self.options.item_prompt
+        if given is not None:
+            return given
+        prompts = getattr(self._model, "prompts", None) or {}
+        names = ("query",) if side == "query" else ("document", "passage", "corpus")
+        default = prompts.get(getattr(self._model, "default_prompt_name", None) or "")
+        return next((prompts[name] for name in names if name in prompts), default) or ""
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """What the model gives for queries or for documents."""

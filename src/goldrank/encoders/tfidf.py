@@ -28,7 +28,7 @@ class Tfidf:
     """Weights by SMART letters: tf ``n`` ``l`` ``b`` ``a``, idf ``n`` ``t`` (or ``f``) ``p``, norm ``n`` ``c``.
 
     ``smart=ltc`` by default; ``lnc.ltc`` weighs items by the first triple and queries by the second. Words are
-    lower-case runs of two or more letters and digits, as in scikit-learn and bm25s. Logarithms have base 2, as in gensim
+    lower-case runs of two or more letters and digits, as in scikit-learn and bm25s. Logarithms have base 2, as gensim's
     (``base=e`` or 10 for others): it matters, because 1 + log tf is not a multiple in another base. No word is left out
     unless ``min_df`` or ``max_df`` say so. ``preset=sdr`` is the TF-IDF baseline of the Wikipedia similarities.
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import TracebackType
@@ -47,8 +47,10 @@ class VectorShard:
     count: int
 
 
-def write_vectors(path: str, ids: Sequence[str], vectors: Floats) -> None:
-    """Write ids and vectors as one shard, whole or not at all."""
+def write_vectors(
+    path: str, ids: Sequence[str], vectors: Floats, *, noted: Mapping[str, int | None] | None = None
+) -> None:
+    """Write ids and vectors as one shard, whole or not at all, with what is *noted* of its texts."""
     pyarrow, parquet = load_pyarrow()
     rows = _float32(vectors, path)
     if len(ids) != len(rows):
@@ -60,6 +62,7 @@ def write_vectors(path: str, ids: Sequence[str], vectors: Floats) -> None:
         "shape": list(rows.shape),
         "ids": [_sum_of_ids(names[start : start + GROUP_ROWS]) for start in range(0, len(rows), GROUP_ROWS)],
         "vectors": _sums_of(rows),
+        "noted": dict(noted or {}),
     }
     # Lists without nulls are read nearly half as fast again as those that may have some.
     kind = pyarrow.list_(pyarrow.field("element", pyarrow.float32(), nullable=False), rows.shape[1])
@@ -101,6 +104,7 @@ class ShardFile:
         try:
             self._file = parquet.ParquetFile(self._stream)
             about = json.loads(self._file.schema_arrow.metadata[_KEY])
+            self.noted: dict[str, int | None] = dict(about["noted"])
             self._sums: dict[str, list[int]] = {name: about[name] for name in ("ids", "vectors")}
             # Where the vectors of each group end; the file says so too, but pyarrow dies of some faults there.
             self._ends: list[int] = json.loads((self._file.metadata.metadata or {}).get(_ENDS, "[]"))

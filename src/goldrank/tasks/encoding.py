@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from goldrank.encoders.base import Encoder, Fitted, Side
-from goldrank.errors import InputError
+from goldrank.encoders.truncation import Truncation, count_truncated, warnings_of
+from goldrank.errors import DataWarning, InputError
 from goldrank.io.texts import read_texts
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.cache import EmbeddingCache
@@ -20,6 +21,8 @@ class Encoding:
 
     encoder: Encoder
     cache: EmbeddingCache | None
+    truncated: dict[str, Truncation] = field(default_factory=dict)
+    """By role, what the model did not read of the texts encoded so far, whether their vectors were cached or not."""
 
     @classmethod
     def of(cls, encoder: Encoder, corpus: Sequence[str]) -> Encoding:
@@ -30,8 +33,21 @@ class Encoding:
         keeps = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
         return cls(encoder, EmbeddingCache(unwritable="ignore") if keeps else None)
 
-    def __call__(self, texts: Sequence[str], side: Side) -> Any:
-        """One row per text."""
+    def __call__(self, texts: Sequence[str], side: Side, *, role: str | None = None) -> Any:
+        """One row per text; what is truncated is counted under the *role*, which is the side unless it is given."""
+        vectors = self._encode(texts, side)
+        if not hasattr(self.encoder, "by"):
+            role = role or side
+            self.truncated[role] = self.truncated.get(role, Truncation()) + count_truncated(self.encoder, texts, side)
+        return vectors
+
+    def warnings(self, item: str = "items", query: str = "queries") -> list[DataWarning]:
+        """What was truncated of what is evaluated, with what the texts of each side are called in the plural."""
+        names = {"query": query, "item": item}
+        counted = {name: self.truncated[role] for role, name in names.items() if role in self.truncated}
+        return warnings_of(counted, str(getattr(self.encoder, "spec", "")))
+
+    def _encode(self, texts: Sequence[str], side: Side) -> Any:
         if self.cache is not None:
             return self.cache.encode(self.encoder, texts, side)
         return self.encoder.encode_queries(texts) if side == "query" else self.encoder.encode_items(texts)
@@ -60,12 +76,13 @@ def transformed_vectors(
         if pipeline.learns:
             pipeline.fit(_fitting_rows(vectors, encode, settings, training))
         vectors, remarks = pipeline.apply(vectors), tuple(pipeline.notes)
+    remarks += tuple(warning.message.rstrip(".") for warning in encode.warnings("texts"))
     return vectors[[place[text] for text in texts]], remarks
 
 
 def _fitting_rows(vectors: Any, encode: Encoding, settings: Settings, training: Sequence[str] | None) -> Any:
     if settings.fit_on not in FIT_ON:
-        return encode(read_texts(settings.fit_on).texts, "item")
+        return encode(read_texts(settings.fit_on).texts, "item", role="fitting")
     if settings.fit_on == "evaluated":
         return vectors
     if not training:
@@ -73,4 +90,4 @@ def _fitting_rows(vectors: Any, encode: Encoding, settings: Settings, training: 
             "this task has no texts set apart to fit the transform on",
             remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
         )
-    return fit_rows("training", training=encode(list(training), "item"))
+    return fit_rows("training", training=encode(list(training), "item", role="fitting"))

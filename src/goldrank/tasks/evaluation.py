@@ -7,14 +7,15 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Hits, Run
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, Metrics, Scores, agree, find_hits, score, score_hits
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
-from goldrank.tasks.models import Model, Removable, load_model, with_reranking
+from goldrank.tasks.models import Model, load_model, with_reranking
+from goldrank.tasks.ranked import Removable
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
@@ -37,6 +38,8 @@ class Evaluation:
     """Hits over all items where the rankings are only their top."""
     seconds: float
     remarks: tuple[str, ...] = ()
+    warnings: tuple[DataWarning, ...] = ()
+    """What of the model makes its scores misleading, such as texts that it truncated."""
     checkpoints: tuple[Removable, ...] = ()
     """What was kept on the way; `forget_the_way` removes it."""
 
@@ -156,7 +159,9 @@ def evaluate_on(material: Material, model: Model) -> Evaluation:
     started = time.perf_counter()
     ranked = model.rank(material)
     seconds = time.perf_counter() - started
-    return Evaluation(material, model, ranked.run, ranked.hits, seconds, ranked.remarks, ranked.checkpoints)
+    return Evaluation(
+        material, model, ranked.run, ranked.hits, seconds, ranked.remarks, ranked.warnings, ranked.checkpoints
+    )
 
 
 def prepared_model(model: Any, settings: Settings) -> Model:

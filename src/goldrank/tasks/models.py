@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from goldrank import encoders
 from goldrank.encoders.base import Encoder, PairScorer, Searcher
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
+from goldrank.encoders.rankings import best
 from goldrank.encoders.reranking import rerank, search_resuming
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import count_truncated_pairs, warnings_of
+from goldrank.errors import DataWarning
 from goldrank.fusion import Fusion, is_fusion
-from goldrank.hits import Hits, Run
+from goldrank.hits import Run
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.tasks.material import Material
+from goldrank.tasks.ranked import Ranked
 from goldrank.tasks.vector_ranking import best_of, rank_by_vectors
-
-
-class Removable(Protocol):
-    """Something that was kept on the way."""
-
-    def remove(self) -> None:
-        """Remove it."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """What a model made of a task."""
-
-    run: Run
-    hits: Hits | None = None
-    """Where gold was counted over all items and the run holds only the top of them."""
-    remarks: tuple[str, ...] = ()
-    checkpoints: tuple[Removable, ...] = ()
-    """What was kept on the way, to be removed once the result is safe."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +64,8 @@ def load_model(model: Any) -> Model:
         if material.sharding is not None:
             from goldrank.tasks.sharded_ranking import rank_in_shards
 
-            run, hits, remarks, jobs = rank_in_shards(loaded, material, material.sharding)
-            return Ranked(run, hits, tuple(remarks), jobs)
-        run, hits, remarks = rank_by_vectors(loaded, material)
-        return Ranked(run, hits, tuple(remarks))
+            return rank_in_shards(loaded, material, material.sharding)
+        return rank_by_vectors(loaded, material)
 
     return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded)
 
@@ -97,7 +80,8 @@ def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
         texts = dict(zip(material.query_ids, material.query_texts, strict=True))
         checkpoint = _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", material)
         run = rerank(first.run, loaded, texts, material.texts_of, depth, checkpoint=checkpoint)
-        return Ranked(run, None, first.remarks, (*first.checkpoints, checkpoint))
+        warnings = (*first.warnings, *_truncated_pairs(loaded, material, _tops(first.run, depth)))
+        return Ranked(run, None, first.remarks, warnings, (*first.checkpoints, checkpoint))
 
     return Model(name, f"{model.identity} reranked {depth} by {loaded.identity}", rank, model.uses_vectors)
 
@@ -117,6 +101,7 @@ def _fused(fusion: Fusion) -> Model:
             run,
             None,
             tuple(f"{name}: {remark}" for name, each in named for remark in each.remarks),
+            tuple(warning for each in ranked for warning in each.warnings),
             tuple(checkpoint for each in ranked for checkpoint in each.checkpoints),
         )
 
@@ -128,7 +113,7 @@ class _PairSearch:
     """A scorer of pairs as a search: every item is scored for every query, and the best are kept."""
 
     def __init__(self, scorer: PairScorer) -> None:
-        self._scorer = scorer
+        self.scorer = scorer
         self.identity = scorer.identity
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
@@ -137,7 +122,7 @@ class _PairSearch:
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
         """The k best items of each query."""
-        scores = [self._scorer.score_pairs([text] * len(self._texts), self._texts) for text in texts]
+        scores = [self.scorer.score_pairs([text] * len(self._texts), self._texts) for text in texts]
         return Run.view(best_of(np.array(scores), list(ids), self._ids, k))
 
 
@@ -150,7 +135,34 @@ def _rank_by_search(searcher: Searcher, material: Material) -> Ranked:
     if material.sharding is not None:
         engine = material.sharding.engine.name
         remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to share out")
-    return Ranked(run, None, tuple(remarks), (checkpoint,))
+    warnings: tuple[DataWarning, ...] = ()
+    if isinstance(searcher, _PairSearch):
+        warnings = _truncated_pairs(searcher.scorer, material, None)
+    return Ranked(run, None, tuple(remarks), warnings, (checkpoint,))
+
+
+def _tops(run: Run, depth: int) -> dict[str, list[str]]:
+    """The best *depth* items of each ranking."""
+    return {query: list(best(ranking, depth)) for query, ranking in run.to_dict().items()}
+
+
+def _truncated_pairs(
+    scorer: PairScorer, material: Material, tops: Mapping[str, list[str]] | None
+) -> tuple[DataWarning, ...]:
+    """What a scorer of pairs did not read of the pairs that it was given; of all pairs where there are no *tops*."""
+    if getattr(scorer, "token_limit", None) is None:
+        return ()
+    if tops is None:
+        ids = material.item_ids
+        everything = np.arange(len(ids))
+        pairs = [(place, everything) for place in range(len(material.query_ids))]
+    else:
+        ids = list(dict.fromkeys(item for top in tops.values() for item in top))
+        place = {item: row for row, item in enumerate(ids)}
+        rows = {query: np.array([place[item] for item in top], np.intp) for query, top in tops.items()}
+        pairs = [(number, rows[query]) for number, query in enumerate(material.query_ids) if query in rows]
+    counted = count_truncated_pairs(scorer, material.query_texts, material.texts_of(ids), pairs)
+    return tuple(warnings_of({"pairs of a query and an item": counted}, _name(scorer)))
 
 
 def _checkpoint(name: str, material: Material) -> Checkpoint:

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from typing import Any
 from goldrank import encoders
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.engines import Engine
 from goldrank.errors import InputError, shorten
 from goldrank.io.collections.pieces import ENDINGS, count_documents
 from goldrank.io.remote import absolute, exists, is_folder, join, list_files, read_bytes, shown, stamp, write_whole
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.io.vector_shards import VectorShard, write_vectors
+from goldrank.io.vector_shards import ShardFile, VectorShard, write_vectors
 from goldrank.tasks.sharding import ITEMS
 from goldrank.tasks.text_rule import TextRule
 from goldrank.tasks.text_shards import TextShard, cut
@@ -62,7 +63,7 @@ class ShardEncoder:
         vectors = self._cache.encode(self._encoder, texts, self._side)
         if hasattr(vectors, "tocsr"):
             raise InputError(f"{self._encoder.identity} gives sparse vectors", remedy="evaluate it with --engine local")
-        write_vectors(order.path, ids, vectors)
+        write_vectors(order.path, ids, vectors, noted=asdict(count_truncated(self._encoder, texts, self._side)))
         return VectorShard(order.path, order.shard.first, len(ids))
 
 
@@ -104,6 +105,8 @@ class Encoded:
     made: int
     """How many of the shards were made now, and not before."""
     dimension: int
+    truncated: Truncation
+    """What the model did not read of the texts, those of shards made before included."""
 
     @property
     def count(self) -> int:
@@ -146,7 +149,16 @@ def encode_files(
     before = set(list_files(folder, [".parquet"]))
     made = encode_shards(encoder, shards, folder, engine, side=side)
     dimension = StoredVectors(made).dimension
-    return Encoded(folder, made, sum(shard.path not in before for shard in made), dimension)
+    return Encoded(folder, made, sum(shard.path not in before for shard in made), dimension, truncated_in(made))
+
+
+def truncated_in(shards: Sequence[VectorShard]) -> Truncation:
+    """What the model did not read of the texts of shards, as was noted in them when they were encoded."""
+    counted = Truncation()
+    for shard in shards:
+        with ShardFile(shard.path) as file:
+            counted += Truncation(**file.noted)  # type: ignore[arg-type]
+    return counted
 
 
 def _claim(folder: str, about: dict[str, Any]) -> None:

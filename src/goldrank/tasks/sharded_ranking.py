@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from goldrank.encoders.base import Encoder, Fitted
-from goldrank.hits import Hits, Run
 from goldrank.index.base import checked_similarity
 from goldrank.index.sharded import ShardedIndex
 from goldrank.io.collections.pieces import count_documents
@@ -24,7 +23,8 @@ from goldrank.io.stored_vectors import StoredVectors
 from goldrank.io.vector_shards import GROUP_ROWS, VectorShard, write_vectors
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
-from goldrank.tasks.shard_encoding import encode_shards, work_digest
+from goldrank.tasks.ranked import Ranked
+from goldrank.tasks.shard_encoding import encode_shards, truncated_in, work_digest
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.text_shards import TextShard, are_quick_to_cut, cut, staged
 from goldrank.tasks.vector_ranking import Sides, encoded_queries, fitting_rows, rank_by_vectors, ranked, rows_of
@@ -43,17 +43,16 @@ class Jobs:
         self.index.forget()
 
 
-def rank_in_shards(
-    encoder: Encoder, material: Material, sharding: Sharding
-) -> tuple[Run, Hits | None, list[str], tuple[Jobs, ...]]:
-    """The rankings, hits and remarks of `rank_by_vectors`, and what is to be removed afterwards.
+def rank_in_shards(encoder: Encoder, material: Material, sharding: Sharding) -> Ranked:
+    """What `rank_by_vectors` gives, and what is to be removed afterwards.
 
     What cannot be cut into shards is ranked on this machine, and a remark says so.
     """
     reason = _why_here(encoder, material)
     if reason is not None:
-        run, hits, remarks = rank_by_vectors(encoder, replace(material, sharding=None))
-        return run, hits, [*remarks, f"ranked on this machine, not by {sharding.engine.name}: {reason}"], ()
+        here = rank_by_vectors(encoder, replace(material, sharding=None))
+        remark = f"ranked on this machine, not by {sharding.engine.name}: {reason}"
+        return replace(here, remarks=(*here.remarks, remark))
     encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
     shards = _vector_shards(encode, material, sharding)
     stored = StoredVectors(shards)
@@ -79,7 +78,9 @@ def rank_in_shards(
         queries = index.items[rows_of(material.query_ids, material.item_ids)] if again else pipeline.apply(queries)
     sides = Sides(index.items, material.item_ids, queries, material.query_ids)
     run, hits = ranked(index, sides, None, material)
-    return run, hits, list(pipeline.notes), (Jobs(index),)
+    if not hasattr(encoder, "by"):
+        encode.truncated["item"] = truncated_in(shards)
+    return Ranked(run, hits, tuple(pipeline.notes), tuple(encode.warnings()), (Jobs(index),))
 
 
 def _why_here(encoder: Encoder, material: Material) -> str | None:

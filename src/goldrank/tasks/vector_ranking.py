@@ -21,6 +21,7 @@ from goldrank.scoring import agree, find_hits
 from goldrank.tasks.encoding import Encoding
 from goldrank.tasks.material import Material
 from goldrank.tasks.own_entries import hits_beside_own, rows_by_name
+from goldrank.tasks.ranked import Ranked
 from goldrank.tasks.vocabulary import Vocabulary, with_mean
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
@@ -34,8 +35,8 @@ EXACT = ("exact", "cuda")
 _NORMALISED_AT_ONCE = 1 << 12
 
 
-def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | None, list[str]]:
-    """The rankings, the hits where they were counted over all items without ranking them, and remarks."""
+def rank_by_vectors(encoder: Encoder, material: Material) -> Ranked:
+    """Rank by vectors; hits are there where they were counted over all items without ranking them."""
     encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
     if material.settings.scoring != "single":
         return _rank_pieces(encode, material)
@@ -51,10 +52,10 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> tuple[Run, Hits | N
     if vocabulary is not None:
         sides = sides.only(vocabulary)
         if not len(sides.item_ids) or not len(sides.query_ids):
-            return _nothing_known(vocabulary, material)
+            return replace(_nothing_known(vocabulary, material), warnings=tuple(encode.warnings()))
     sides, remarks = _transformed(sides, vocabulary, encode, material)
     run, hits = _searched(sides, vocabulary, material, owned=encode.gives_copies)
-    return run, hits, remarks
+    return Ranked(run, hits, tuple(remarks), tuple(encode.warnings()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class Sides:
 def encoded_queries(encode: Encoding, material: Material) -> Any:
     """The vectors of the queries that are asked."""
     by_id = getattr(encode.encoder, "by", None) == "id"
-    return encode(material.query_ids if by_id else material.query_texts, _query_side(material))
+    return encode(material.query_ids if by_id else material.query_texts, _query_side(material), role="query")
 
 
 def _query_side(material: Material) -> Side:
@@ -135,7 +136,7 @@ def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
     if policy not in FIT_ON:
         from goldrank.io.texts import read_texts
 
-        return encode(read_texts(policy).texts, "item")
+        return encode(read_texts(policy).texts, "item", role="fitting")
     corpus = sides.items
     if material.collection.related:
         asked = set(material.collection.gold.queries)
@@ -149,12 +150,12 @@ def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
     return fit_rows(policy, corpus=corpus, evaluated=evaluated)
 
 
-def _nothing_known(vocabulary: Vocabulary, material: Material) -> tuple[Run, Hits | None, list[str]]:
+def _nothing_known(vocabulary: Vocabulary, material: Material) -> Ranked:
     run = Run.view({query: {} for query in material.query_ids})
     hits = run.hits(material.gold, drop_self=material.collection.related, corpus=material.corpus)
     # Their own entries are no rivals here either, which says how many stand before what comes last.
     hits = replace(hits, dropped_self=len(material.query_ids) if material.collection.related else 0)
-    return run, vocabulary.settle(material, hits), [vocabulary.remark(material)]
+    return Ranked(run, vocabulary.settle(material, hits), (vocabulary.remark(material),))
 
 
 def _searched(
@@ -244,7 +245,7 @@ def _unit_rows(vectors: Any, owned: bool) -> Any:
     return units
 
 
-def _rank_pieces(encode: Encoding, material: Material) -> tuple[Run, Hits | None, list[str]]:
+def _rank_pieces(encode: Encoding, material: Material) -> Ranked:
     """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
     scoring, cosine = material.settings.scoring, material.settings.similarity == "cosine"
     if material.settings.similarity == "l2" or Pipeline.parse(material.settings.transform).steps:
@@ -254,10 +255,10 @@ def _rank_pieces(encode: Encoding, material: Material) -> tuple[Run, Hits | None
         )
     depth = material.depth
 
-    def nested(documents: Iterable[Any], rule: Any, side: Side) -> list[list[Any]]:
+    def nested(documents: Iterable[Any], rule: Any, side: Side, role: str) -> list[list[Any]]:
         pieces = [rule.sentences(document) if scoring == "sdr" else [rule.passages(document)] for document in documents]
         flat = [text for sections in pieces for section in sections for text in section]
-        vectors, at, found = encode(flat, side), 0, []
+        vectors, at, found = encode(flat, side, role=role), 0, []
         if hasattr(vectors, "tocsr"):
             raise InputError(f"{scoring} needs dense vectors", remedy="use a model such as wordllama")
         for sections in pieces:
@@ -269,13 +270,15 @@ def _rank_pieces(encode: Encoding, material: Material) -> tuple[Run, Hits | None
         return found
 
     items = MultiVectors.nested(
-        nested(material.collection.items, material.text_rule, "item"), material.item_ids, cosine=cosine
+        nested(material.collection.items, material.text_rule, "item", "item"), material.item_ids, cosine=cosine
     )
     queries = MultiVectors.nested(
-        nested(material.asked, material.query_rule, _query_side(material)), material.query_ids, cosine=cosine
+        nested(material.asked, material.query_rule, _query_side(material), "query"), material.query_ids, cosine=cosine
     )
     scores = multivector_scores(queries, items, scoring)
-    return Run.view(best_of(scores, material.query_ids, material.item_ids, depth)), None, []
+    run = Run.view(best_of(scores, material.query_ids, material.item_ids, depth))
+    pieces = "sentences" if scoring == "sdr" else "sections"
+    return Ranked(run, warnings=tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries")))
 
 
 def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> dict[str, dict[str, float]]:
