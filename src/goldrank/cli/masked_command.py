@@ -128,9 +128,10 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--matcher",
-        choices=("names", "original", "seed"),
+        choices=("names", "tokens", "surname", "original", "seed"),
         default="names",
-        help="names (default); original: case-sensitive parts of words; seed: any part, whatever its case",
+        help="names (default): the same person; tokens: any whole name of the title; surname: its surname; "
+        "original: case-sensitive parts of words; seed: any part, whatever its case",
     )
     group.add_argument(
         "--tier",

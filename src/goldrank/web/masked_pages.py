@@ -18,7 +18,8 @@ from goldrank.store import StoredRun
 from goldrank.store.records import PREDICTIONS
 from goldrank.tasks.masked.chunks import Guesses
 from goldrank.tasks.masked.levels import Rules, score_predictions
-from goldrank.tasks.masked.names import MATCHERS, Matcher, Tier
+from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.names import Matcher, Tier
 from goldrank.tasks.masked.pooling import pooled
 from goldrank.web.answers import ERRORS, Json, NotFoundError
 from goldrank.web.asking import Explorer, Order, Page, Size, page_of, plain_order
@@ -30,6 +31,7 @@ routes = APIRouter(prefix="/masked", tags=["masked pages"], responses=ERRORS)
 _POOLED_SHOWN = 10
 _TITLE_BYTES = 100
 TierName = Literal["initial", "given", "surname", "all", "exact"]
+MatcherName = Literal["names", "tokens", "surname", "original", "seed"]
 
 
 @routes.get("/{key}/pages", summary="The pages of a masked run")
@@ -72,9 +74,7 @@ def show_page(
     key: Key,
     id: Annotated[str, Query(max_length=2_000, description="The id of the page.")],
     pool: Annotated[Literal["alias", "gold"], Query(description="How guesses become one answer.")] = "alias",
-    matcher: Annotated[Literal["names", "original", "seed"], Query(description="What says that a guess is right.")] = (
-        "names"
-    ),
+    matcher: Annotated[MatcherName, Query(description="What says that a guess is right.")] = "names",
     tier: Annotated[TierName, Query(description="The least agreement that is right.")] = "given",
 ) -> Json:
     """The examples of a page: text, what each mask hid and what was guessed, and the answers these pool into."""

@@ -31,6 +31,12 @@ def test_as_coded_a_part_of_the_title_anywhere_in_a_guess_counts():
     assert value(made.coded["w-pnms"]) == pytest.approx(0.35 * 2 / 4 + 0.65 * 1 / 4)
 
 
+def test_as_coded_parentheses_of_the_title_are_no_part_of_what_is_sought_but_of_the_last_name():
+    made = scored("Ann Lee (photographer)", [["a photographer"]])
+    assert value(made.coded["pnms"]) == 1
+    assert value(made.coded["lnms"]) == 0
+
+
 def test_done_right_whole_names_count_in_any_case():
     made = scored("John Smith", [["he", "Johnnie"], ["SMITH"], ["john"], []])
     assert value(made.right["pnms"]) == 2 / 4

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from goldrank import Gold, Run
 from goldrank.tasks.masked.chunks import Guesses
 from goldrank.tasks.masked.levels import Rules
-from goldrank.tasks.masked.names import MATCHERS, Person, Tier, group_aliases
+from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.names import Person, Tier, group_aliases
 from goldrank.tasks.masked.pooling import NOWHERE, Tiers, answers, place, pool, pooled, same_person
 
 # Lists that fit the sums of the definition's worked example; where a name was dropped, an empty one keeps its slot.

@@ -17,6 +17,7 @@ from goldrank.io.text import counts
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import AROUND, parse_name
 from goldrank.tasks.masked.name_patterns import Pattern
+from goldrank.tasks.masked.name_variants import spelling
 
 _TITLE_NAMES = ("title", "name", "page")
 _ALIAS_NAMES = ("alias", "aliases", "other_name", "other_names", "names")
@@ -179,13 +180,14 @@ def _leaders(spellings: Mapping[str, tuple[_Form, str]]) -> dict[str, str]:
         if fullness > _ONE_NAME:
             for form, guess in alone:
                 pattern = _pattern(guess)
-                for word in pattern.words:
+                for word in pattern.words | pattern.spellings:
                     fuller.setdefault(word, []).append((form.key, pattern))
     return leaders
 
 
 def _leader(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, Pattern]]]) -> str | None:
     """The one fuller name that agrees with *guess*; None without one or with several."""
-    candidates = {key: pattern for word in form.words for key, pattern in fuller.get(word, ())}
+    words = {*form.words, *map(spelling, form.words)}
+    candidates = {key: pattern for word in sorted(words) for key, pattern in fuller.get(word, ())}
     agreeing = [key for key, pattern in candidates.items() if pattern.judge(pattern.read(guess)) is not None]
     return agreeing[0] if len(agreeing) == 1 else None

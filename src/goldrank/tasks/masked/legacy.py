@@ -3,9 +3,9 @@
 ==========  ======================================================  ==============================================
 score       as coded                                                done right
 ==========  ======================================================  ==============================================
-``pnms``    a white-space part of the title is a substring of one   one of the guesses matches the title at tier
-            of the guesses, case-sensitively                        ``given`` or better
-``lnms``    the same of the last part alone                         one of them matches at tier ``surname`` or better
+``pnms``    one of the guesses matches by the rule ``original``     one of the guesses matches the title at tier
+            (`goldrank.tasks.masked.matchers`)                      ``given`` or better
+``lnms``    the last part of the title is a substring of one        one of them matches at tier ``surname`` or better
 ``w-pnms``  .35 · pnms + .65 · lnms                                 the same
 ``nld``     Levenshtein distance of the first guess that counts     distance of the first answer to the name without
             for ``pnms`` to the title, over the title's length;     qualifiers, both folded, over the longer of the
@@ -24,6 +24,7 @@ from goldrank.native import edit_distance
 from goldrank.stats import Sample
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.levels import Legacy
+from goldrank.tasks.masked.matchers import MATCHERS
 from goldrank.tasks.masked.names import Tier
 
 DISTANCE_BINS = 20
@@ -71,14 +72,12 @@ class _AsCoded(dict[str, tuple[bool, bool, float]]):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self._parts, self._title = title.split(), title
+        self._matcher, self._last, self._title = MATCHERS["original"](title, ()), title.rsplit(maxsplit=1)[-1], title
 
     def __missing__(self, name: str) -> tuple[bool, bool, float]:
         found = _NOT_A_PART
-        for part in self._parts:
-            if part in name:
-                found = True, self._parts[-1] in name, edit_distance(self._title, name) / len(self._title)
-                break
+        if self._matcher.match(name) is not None:
+            found = True, self._last in name, edit_distance(self._title, name) / len(self._title)
         self[name] = found
         return found
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Floats, Hits, Ints
 from goldrank.stats import Sample
-from goldrank.tasks.masked.names import MATCHERS, Tier
+from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.names import Tier
 
 if TYPE_CHECKING:
     import pyarrow
@@ -39,7 +40,8 @@ class Rules:
     """What counts as right, and how guesses are pooled into one answer."""
 
     matcher: str = "names"
-    """One of ``MATCHERS``: ``names``, or ``original`` and ``seed`` as others define it."""
+    """One of ``MATCHERS``: ``names`` is the same person, ``tokens`` any name of it, ``surname`` the surname;
+    ``original`` and ``seed`` are rules of earlier work."""
     tier: Tier = Tier.GIVEN
     """The least agreement that is right."""
     pool: Pool = "alias"

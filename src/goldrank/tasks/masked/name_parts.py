@@ -28,7 +28,7 @@ Words = frozenset[str]
 NONE: Words = frozenset()
 
 _QUALIFIER = re.compile(r"\(([^()]*)(?:\)|$)")
-_POSSESSIVE = re.compile(r" ?'s(?![^ ,().\-])")
+POSSESSIVE = re.compile(r" ?'s(?![^ ,().\-])")
 _WORD = re.compile(r"([^ ,().'\-]+(?:['\-][^ ,().'\-]+)*)(\.?)")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _IN_TEXT = FUNCTION_WORDS | AUXILIARIES
@@ -105,7 +105,7 @@ def _parse(folded: str, keep: Words) -> Name:
         )
         folded = _QUALIFIER.sub(" ", folded).strip(AROUND)
     if "'s" in folded:
-        folded = _POSSESSIVE.sub("", folded)
+        folded = POSSESSIVE.sub("", folded)
     head, *rest = folded.split(",")
     reading = _Reading(keep)
     first_names = reading.sort_out(rest) if rest else ""

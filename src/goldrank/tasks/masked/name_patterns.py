@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import KeysView
 from dataclasses import dataclass
 from enum import IntEnum
@@ -9,6 +10,7 @@ from itertools import pairwise
 
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import AROUND, SPECIAL, Name, Words, parse_name, words_of
+from goldrank.tasks.masked.name_variants import same_given_name, spelling
 from goldrank.tasks.masked.name_words import (
     AUXILIARIES,
     FAMILY_FIRST,
@@ -23,8 +25,13 @@ from goldrank.tasks.masked.name_words import (
     RANKS,
 )
 
-_WEAK = (FUNCTION_WORDS | PARTICLES | NUMERALS.keys()) - NUMERAL_NAMES
+WEAK = (FUNCTION_WORDS | PARTICLES | NUMERALS.keys()) - NUMERAL_NAMES
 _NEVER_NAMES = frozenset(("a", "an", "and", "or", "in", "at", "by", "for", "from", "to", "with"))
+# A surname may be spelled otherwise from the first length on, so that Smit is not Smith, and from the second one on
+# that is enough without a given name (Dostoevsky).
+_SURNAME_LEAST, _ENOUGH_ALONE = 5, 8
+# The names before the cognomen of a Roman, one of which is a nomen (Lucius Annaeus Seneca, Annia Galeria Faustina).
+_ROMAN, _NOMEN = re.compile(r"[a-z]{2,}(?:us|a)"), re.compile(r"[a-z]+(?:ius|ia|aeus)")
 
 
 class Tier(IntEnum):
@@ -85,7 +92,7 @@ def _family_name_last(name: Name) -> Name:
 
 def is_weak(name: Name) -> bool:
     """Whether a name is nothing but one particle, numeral or word of running text."""
-    return len(name.names) < 2 and _WEAK.issuperset(name.names)
+    return len(name.names) < 2 and WEAK.issuperset(name.names)
 
 
 class Pattern:
@@ -103,6 +110,7 @@ class Pattern:
                 self._surname_from = len(self._letters_and_words)
             self._add_word(word)
         self._add_joined_words()
+        self._spellings = {spelling(word): place for word, place in self._place.items() if len(word) > 1}
         self._whole = None if is_weak(name) else Match(Tier.EXACT, f"the whole name {name.key!r}")
 
     def _add_word(self, word: str) -> None:
@@ -129,6 +137,11 @@ class Pattern:
         """All words that stand for a name of this person, written together or apart."""
         return self._place.keys()
 
+    @property
+    def spellings(self) -> KeysView[str]:
+        """What the spellings of those words have in common; see `goldrank.tasks.masked.name_variants.spelling`."""
+        return self._spellings.keys()
+
     def read(self, guess: str) -> Name:
         """Take a guess apart, with an eye for this person's odd names."""
         name = parse_name(guess)
@@ -139,7 +152,7 @@ class Pattern:
     def judge(self, guess: Name) -> Match | None:
         """How well *guess* agrees; None where it contradicts, or has too little."""
         words = guess.names
-        if not words or (guess.plain and self._place.keys().isdisjoint(words)):
+        if not words or (guess.plain and self._is_about_others(words)):
             return None
         if guess.marked and self._contradicts(guess):
             return None
@@ -147,7 +160,10 @@ class Pattern:
             return self._whole
         if len(words) == 1:
             return self._judge_word(words[0])
-        return self._judge_words(words)
+        return self._judge_words(words) or self._judge_roman(words)
+
+    def _is_about_others(self, words: tuple[str, ...]) -> bool:
+        return self._place.keys().isdisjoint(words) and self._spellings.keys().isdisjoint(map(spelling, words))
 
     def _contradicts(self, guess: Name) -> bool:
         own = self.name
@@ -167,8 +183,8 @@ class Pattern:
     def _judge_word(self, word: str) -> Match | None:
         place = self._place.get(word)
         if place is None:
-            return self._judge_words((word,)) if "-" in word else None
-        if len(word) == 1 or word in _WEAK:
+            return self._judge_words((word,))
+        if len(word) == 1 or word in WEAK:
             return None
         if place >= self._surname_from:
             return Match(Tier.SURNAME, f"surname {word!r}")
@@ -188,22 +204,54 @@ class Pattern:
         for at, word in enumerate(words):
             place = self._place.get(word) if len(word) > 1 else None
             if place is None:
-                self._weigh_loose_word(word, at, at == len(words) - 1, evidence)
+                self._weigh_other_word(word, at, at == len(words) - 1, evidence)
             elif place >= self._surname_from:
-                evidence.surname, evidence.surname_at = word, at
-                evidence.strong |= word not in _WEAK
+                evidence.take_surname(word, at)
             else:
-                evidence.given, evidence.next_given = word, max(evidence.next_given, place + 1)
-                evidence.strong |= word not in _WEAK
+                evidence.take_given(word, place)
         if evidence.unknown and not self._only_middle_names(evidence, len(words)):
             return None
         return evidence.match(words)
+
+    def _weigh_other_word(self, word: str, at: int, last: bool, evidence: _Evidence) -> None:
+        """A word that this name does not have as it is written."""
+        common = spelling(word)
+        place = self._spellings.get(common) if len(word) > 1 else None
+        if place is not None and place >= self._surname_from:
+            if len(common) < _SURNAME_LEAST:
+                evidence.unknown.append(at)
+                return
+            evidence.take_surname(word, at)
+            evidence.respelled = True
+        elif place is not None or (place := self._variant(word, evidence.next_given)) is not None:
+            evidence.take_given(word, place)
+            evidence.variant = self._letters_and_words[place]
+        else:
+            self._weigh_loose_word(word, at, last, evidence)
+
+    def _variant(self, word: str, start: int) -> int | None:
+        """The place of the given name that *word* is a short form of, or a form in another language."""
+        # As with initials, people are called by the first name in the first place.
+        end = self._surname_from if start else min(1, self._surname_from)
+        names = self._letters_and_words
+        return next((n for n in range(start, end) if len(word) > 1 and same_given_name(names[n], word)), None)
+
+    def _judge_roman(self, words: tuple[str, ...]) -> Match | None:
+        """The full name of a Roman for a title of the last name and a byname (Faustina the Elder)."""
+        *first, last = words
+        own = self.name
+        if len(own.names) != 1 or not own.epithets or own.numerals or len(first) < 2 or last != own.names[0]:
+            return None
+        if all(map(_ROMAN.fullmatch, first)) and any(map(_NOMEN.fullmatch, first)):
+            return Match(Tier.SURNAME, f"last name {last!r} of a Roman")
+        return None
 
     def _weigh_loose_word(self, word: str, at: int, last: bool, evidence: _Evidence) -> None:
         """An initial, or a word where this name may have its initial."""
         place = self._agreeing(word, evidence.next_given)
         if place is not None:
             evidence.agreed.append(place)
+            evidence.givens.add(place)
             evidence.next_given = place + 1
         elif last and at and len(word) == 1 and evidence.surname is None and word == self._surname_letter:
             evidence.agreed.append(self._surname_from)
@@ -222,28 +270,55 @@ class Pattern:
         return next((n for n in range(start, end) if self._letters_and_words[n] == word[0]), None)
 
     def _only_middle_names(self, evidence: _Evidence, count: int) -> bool:
-        return (
-            self._surname_from == 1
-            and evidence.surname_at == count - 1
-            and (evidence.given is not None or bool(evidence.agreed))
-            and evidence.unknown[0] > 0
-        )
+        """Whether what this name lacks are further names after all of its given names, which contradict none."""
+        if not self._surname_from or len(evidence.givens) < self._surname_from:
+            return False
+        before_surname = evidence.surname_at == count - 1 and evidence.unknown[0] > 0
+        return before_surname or (evidence.surname_at == 0 and evidence.unknown[0] > 1)
 
 
 class _Evidence:
     """What the words of one guess have shown so far."""
 
-    __slots__ = ("agreed", "given", "next_given", "strong", "surname", "surname_at", "unknown")
+    __slots__ = (
+        "agreed",
+        "given",
+        "givens",
+        "next_given",
+        "respelled",
+        "strong",
+        "surname",
+        "surname_at",
+        "unknown",
+        "variant",
+    )
 
     def __init__(self) -> None:
         self.surname: str | None = None
         self.given: str | None = None
+        self.givens: set[int] = set()
+        """The places of the given names that the guess has, or an initial of."""
         self.agreed: list[int] = []
         """The places of names that an initial stands for, on either side."""
         self.unknown: list[int] = []
         self.surname_at = -1
         self.next_given = 0
         self.strong = False
+        self.respelled = False
+        """Whether the surname is written otherwise."""
+        self.variant: str | None = None
+        """The given name that the guess has in another form."""
+
+    def take_surname(self, word: str, at: int) -> None:
+        """Note a word of the surname."""
+        self.surname, self.surname_at = word, at
+        self.strong |= word not in WEAK
+
+    def take_given(self, word: str, place: int) -> None:
+        """Note a given name."""
+        self.given, self.next_given = word, max(self.next_given, place + 1)
+        self.givens.add(place)
+        self.strong |= word not in WEAK
 
     def match(self, words: list[str]) -> Match | None:
         """What it comes to."""
@@ -253,8 +328,12 @@ class _Evidence:
         if not self.strong:
             return None
         if self.surname is None:
-            return Match(Tier.GIVEN, f"given name {self.given!r}")
+            return None if self.variant else Match(Tier.GIVEN, f"given name {self.given!r}")
         if self.given is None and not self.agreed:
+            if self.respelled and len(spelling(self.surname)) < _ENOUGH_ALONE:
+                return None
             return Match(Tier.SURNAME, f"surname {self.surname!r}")
         with_given = f"given name {self.given!r}" if self.given is not None else "an initial"
+        if self.variant:
+            with_given += f" for {self.variant!r}"
         return Match(Tier.ALL, f"surname {self.surname!r} and {with_given}")

@@ -5,18 +5,20 @@ A guess is right when it has a name of the person and every name in it agrees wi
 - Case, accents, punctuation around it, possessives, honorifics before it and qualifiers after it do not matter.
 - Words of running text (`name_words.FUNCTION_WORDS`) beside a name are ignored; any other word that the title lacks is
   another person's name and contradicts it: ``Robert Kennedy`` is not ``John F. Kennedy``, nor is ``John Smith``.
-- A further name or initial between given name and surname is no contradiction where the title has none there.
+- A further name or initial between given name and surname is no contradiction where the guess has all of the title's.
+- Another transliteration of a name is that name (``Dostoevsky`` for Dostoyevsky). Beside the surname, a given name may
+  have a short form or that of another language (``James Simons`` for Jim Simons); `name_variants` says which.
 - Numerals, ranks, bynames (*of*, *the*) and qualifiers in parentheses contradict others of their kind, not their lack;
   a numeral or *Jr.* also contradicts a title without one.
 - Particles, numerals, bynames, one initial and words such as *he* are never enough alone.
 
-Nicknames, other transliterations (Mueller for Müller) and titles of nobility (Palmerston) need a table of aliases.
+Pseudonyms, names after marriage and titles of nobility (Palmerston) need a table of aliases.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Protocol
 
@@ -25,11 +27,12 @@ from goldrank.tasks.masked.aliases import group_aliases, read_aliases
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import Name, words_of
 from goldrank.tasks.masked.name_patterns import Match, Pattern, Tier, is_weak, title_name
+from goldrank.tasks.masked.name_variants import spelling
 
 _UNSEEN = Match(Tier.INITIAL, "not judged yet")
 _QUALIFIER = re.compile(r"\s*\([^()]*(?:\)|$)")
 
-__all__ = ["MATCHERS", "Match", "Matcher", "Person", "Tier", "group_aliases", "match", "read_aliases"]
+__all__ = ["Match", "Matcher", "Person", "Tier", "group_aliases", "match", "read_aliases"]
 
 
 class Matcher(Protocol):
@@ -76,7 +79,12 @@ class Person:
     def _judge(self, guess: str) -> Match | None:
         words = guess.lower().split()
         # Most guesses are other people's plain names, which need not be taken apart to be refused.
-        if self._needed.isdisjoint(words) and guess.isascii() and "".join(words).isalpha():
+        if (
+            self._needed.isdisjoint(words)
+            and guess.isascii()
+            and "".join(words).isalpha()
+            and self._pattern.spellings.isdisjoint(map(spelling, words))
+        ):
             return None
         name = self._pattern.read(guess)
         found = self._pattern.judge(name)
@@ -134,30 +142,3 @@ def match(title: str, guess: str, aliases: Iterable[str] = ()) -> Match | None:
     'SURNAME'
     """
     return Person(title, aliases).match(guess)
-
-
-class _Original:
-    """Any part of the title stands somewhere in the guess, as the first published code has it, faults included."""
-
-    def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
-        self._parts = title.split()
-
-    def match(self, guess: str) -> Match | None:
-        """The first part of the title that is a substring of *guess*, case and all."""
-        return next((Match(Tier.SURNAME, f"substring {part!r}") for part in self._parts if part in guess), None)
-
-
-class _Seed:
-    """Any part of the title is a word of the guess, without regard to case."""
-
-    def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
-        self._parts = frozenset(title.lower().split())
-
-    def match(self, guess: str) -> Match | None:
-        """The first word of *guess* that is a part of the title."""
-        found = next((word for word in guess.lower().split() if word in self._parts), None)
-        return None if found is None else Match(Tier.SURNAME, f"word {found!r}")
-
-
-MATCHERS: dict[str, Callable[[str, Iterable[str]], Matcher]] = {"names": Person, "original": _Original, "seed": _Seed}
-"""What makes a matcher of a title and its aliases: the right one and those of earlier work, which know no aliases."""

@@ -18,7 +18,8 @@ from goldrank.tasks.masked.assembling import DESCRIBED, FURTHER, PLACES, Part
 from goldrank.tasks.masked.chunks import MaskKey
 from goldrank.tasks.masked.legacy import DISTANCE_BINS, SUMS, PageSums
 from goldrank.tasks.masked.levels import Bools, Rules
-from goldrank.tasks.masked.names import MATCHERS, Person
+from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.names import Person
 from goldrank.tasks.masked.pooling import Place, Tiers, answers, place, pool
 from goldrank.tasks.masked.prediction_rows import name_of
 

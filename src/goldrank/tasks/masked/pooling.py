@@ -19,6 +19,7 @@ from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.levels import Group, Rules
 from goldrank.tasks.masked.name_parts import AROUND, parse_name
 from goldrank.tasks.masked.name_patterns import Pattern
+from goldrank.tasks.masked.name_variants import spelling
 from goldrank.tasks.masked.names import Matcher, group_aliases
 
 
@@ -135,11 +136,12 @@ def _words_to_join_by(guess: str) -> tuple[str, ...]:
     if not name.names:
         return (fold(guess).strip(AROUND) or guess.strip(),)
     if len(name.names) == 1 and name.plain:
-        return name.names
+        return tuple({*name.names, spelling(name.names[0])})
     parts = {part for word in name.names for part in word.split("-")}
     # Initials alone are one word, however they are written.
     whole = {name.key} if max(map(len, parts)) == 1 else set()
-    return tuple(parts | Pattern(name).words | whole)
+    pattern = Pattern(name)
+    return tuple(parts | pattern.words | pattern.spellings | whole)
 
 
 def _by_gold(said: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) -> Answers:

@@ -14,7 +14,7 @@ const RULES = {
       ["gold", "by gold"],
     ],
   ],
-  matcher: ["Matcher", [["names"], ["original"], ["seed"]]],
+  matcher: ["Matcher", [["names"], ["tokens"], ["surname"], ["original"], ["seed"]]],
   tier: ["Right from", [["initial"], ["given"], ["surname"], ["all", "all names"], ["exact"]]],
 };
 const USUAL = { pool: "alias", matcher: "names", tier: "given" };

@@ -1,0 +1,114 @@
+"""The matchers to choose from: the same person, a shared name, and the rules of earlier work with their faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from goldrank.tasks.masked.folding import fold
+from goldrank.tasks.masked.name_parts import POSSESSIVE, words_of
+from goldrank.tasks.masked.name_patterns import WEAK, Match, Tier, title_name
+from goldrank.tasks.masked.names import Matcher, Person
+
+
+class _Tokens:
+    """Any name of the title is a whole word of the guess, without regard to case and accents.
+
+    Initials, particles, numerals, honorifics and qualifiers are no names. What else the guess says does not matter.
+    """
+
+    least = Tier.GIVEN
+
+    def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
+        name = title_name(title)
+        tiers: dict[str, Tier] = {}
+        for at, word in enumerate(name.names):
+            tier = Tier.SURNAME if at >= name.surname_at else Tier.GIVEN
+            tiers.update((token, tier) for token in _forms(word) if len(token) > 1 and token not in WEAK)
+        # Where the surname is one letter (Malcolm X), the other names have to do.
+        self._tiers = {token: tier for token, tier in tiers.items() if tier >= self.least} or tiers
+
+    def match(self, guess: str) -> Match | None:
+        """The best token of *guess* that is a name of the title."""
+        best: tuple[Tier, str] | None = None
+        for word, _ in words_of(POSSESSIVE.sub("", fold(guess))):
+            for token in _forms(word):
+                tier = self._tiers.get(token)
+                if tier is not None and (best is None or tier > best[0]):
+                    best = tier, token
+        if best is None:
+            return None
+        kind = "surname" if best[0] is Tier.SURNAME else "given-name"
+        return Match(best[0], f"{kind} token {best[1]!r}")
+
+
+def _forms(word: str) -> Iterator[str]:
+    """A word, and what its hyphens join, together and apart."""
+    yield word
+    if "-" in word:
+        yield word.replace("-", "")
+        yield from word.split("-")
+
+
+class _Surname(_Tokens):
+    """The same of the surname alone: the real one, without the qualifier in parentheses that ends many titles."""
+
+    least = Tier.SURNAME
+
+
+class _Original:
+    """Any part of the title stands somewhere in the guess, as the published code has it, faults included.
+
+    That code joins the parts to one regular expression in which only full stops are escaped, so parentheses are groups
+    and not sought. Signs that would repeat or choose are taken literally here, or a title could make the search run
+    forever; titles of Wikipedia hardly have any. Where the expression is invalid that code stops with an error; here
+    the parts are sought as they are written. Its ``.*`` around every part change nothing.
+    """
+
+    def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
+        self._parts = title.split()
+        self._pattern = _compiled(self._parts) if _GROUP_OR_END.search(title) else None
+
+    def match(self, guess: str) -> Match | None:
+        """The first part of the title that is found in *guess*, case and all."""
+        if self._pattern is not None:
+            found = self._pattern.search(guess)
+            return None if found is None else Match(Tier.SURNAME, f"pattern {found[0]!r}")
+        return next((Match(Tier.SURNAME, f"substring {part!r}") for part in self._parts if part in guess), None)
+
+
+_GROUP_OR_END = re.compile(r"[()^$]")
+_LITERAL = re.compile(r"[^()^$\w\s]")
+
+
+def _compiled(parts: list[str]) -> re.Pattern[str] | None:
+    try:
+        return re.compile("|".join(f"({_LITERAL.sub(_escaped, part)})" for part in parts))
+    except re.error:
+        return None
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return re.escape(found[0])
+
+
+class _Seed:
+    """Any part of the title is a word of the guess, without regard to case."""
+
+    def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
+        self._parts = frozenset(title.lower().split())
+
+    def match(self, guess: str) -> Match | None:
+        """The first word of *guess* that is a part of the title."""
+        found = next((word for word in guess.lower().split() if word in self._parts), None)
+        return None if found is None else Match(Tier.SURNAME, f"word {found!r}")
+
+
+MATCHERS: dict[str, Callable[[str, Iterable[str]], Matcher]] = {
+    "names": Person,
+    "tokens": _Tokens,
+    "surname": _Surname,
+    "original": _Original,
+    "seed": _Seed,
+}
+"""What makes a matcher of a title and its aliases; only the first one knows aliases."""
