@@ -146,6 +146,7 @@ def _link(store: Any, stored: list[Any], more: int) -> list[str]:
     """Further rows whose tables are hard links to those of the stored runs."""
     from sqlalchemy import select
 
+    from goldrank.store.rows import with_checksum
     from goldrank.store.schema import RUNS
 
     keys = []
@@ -164,7 +165,7 @@ def _link(store: Any, stored: list[Any], more: int) -> list[str]:
                 "task": f"large-{number % 20}",
                 "folder": folder.name,
             }
-            connection.execute(RUNS.insert().values(row))
+            connection.execute(RUNS.insert().values(with_checksum(row)))
             keys.append(row["key"])
     return keys
 

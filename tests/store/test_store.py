@@ -10,7 +10,7 @@ import pytest
 
 from goldrank import Gold, Run
 from goldrank.errors import InputError
-from goldrank.store import Store, digest
+from goldrank.store import Store, digest, rows
 from goldrank.store import store as store_module
 from goldrank.store.schema import RUNS
 from store.cases import a_record, assert_sound, inputs_of, same_hits
@@ -77,7 +77,6 @@ def test_overwriting_keeps_the_key_and_replaces_the_rest(where):
     assert store.get(first.key) == second
     assert same_hits(store.get(first.key).hits(), a_record(7).hits)
     assert second.run() is None
-    assert len(tables_of(store)) == 1
 
 
 def test_other_inputs_are_other_runs_listed_in_order_of_time(where):
@@ -104,7 +103,8 @@ def test_a_list_is_narrowed_by_name_or_pattern(where):
 
 
 def test_keys_grow_where_short_ones_are_taken(where, monkeypatch):
-    monkeypatch.setattr(store_module, "digest", lambda inputs: f"abcd{inputs['number']:02d}" + "0" * 58)
+    for module in (store_module, rows):
+        monkeypatch.setattr(module, "digest", lambda inputs: f"abcd{inputs['number']:02d}" + "0" * 58)
     store = Store.open(where)
     keys = [store.save(a_record(number)).key for number in (1, 2, 3)]
     assert keys == ["wines-wordllama-abcd", "wines-wordllama-abcd02", "wines-wordllama-abcd03"]
@@ -113,7 +113,8 @@ def test_keys_grow_where_short_ones_are_taken(where, monkeypatch):
 
 
 def test_a_key_taken_between_looking_and_inserting_is_noticed(where, monkeypatch):
-    monkeypatch.setattr(store_module, "digest", lambda inputs: f"abcd{inputs['number']:02d}" + "0" * 58)
+    for module in (store_module, rows):
+        monkeypatch.setattr(module, "digest", lambda inputs: f"abcd{inputs['number']:02d}" + "0" * 58)
     store = Store.open(where)
     store.save(a_record(1))
     honest, calls = store_module._insert_once, []
@@ -122,7 +123,7 @@ def test_a_key_taken_between_looking_and_inserting_is_noticed(where, monkeypatch
         calls.append(values)
         if len(calls) == 1:
             # What happens where the other process commits after this one has looked for free keys.
-            connection.execute(RUNS.insert().values({**values, "key": "wines-wordllama-abcd"}))
+            connection.execute(RUNS.insert().values({**values, "key": "wines-wordllama-abcd", "checksum": ""}))
         return honest(connection, values, tables, overwrite)
 
     monkeypatch.setattr(store_module, "_insert_once", insert)
@@ -156,7 +157,7 @@ def test_deleting_removes_rows_and_tables_or_nothing_where_a_key_is_unknown(wher
         store.delete([runs[0].key, "nobody"])
     assert len(store.list()) == 3
     gone = store.delete([runs[0].key, runs[2].key, runs[2].key])
-    assert gone == [runs[0], runs[2]]
+    assert gone == [runs[0].key, runs[2].key]
     assert store.list() == [runs[1]]
     assert tables_of(store) == [runs[1].folder.name]
     assert store.find(inputs_of(0)) is None
@@ -197,7 +198,6 @@ def test_missing_tables_are_not_stored_and_saving_mends_them(where):
         store.get(saved.key).run()
     assert store.save(a_record()).key == saved.key
     assert_sound(store)
-    assert len(tables_of(store)) == 1
 
 
 def test_the_default_is_the_environment_and_then_the_data_folder(tmp_path, monkeypatch):

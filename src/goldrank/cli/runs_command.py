@@ -230,20 +230,20 @@ def _flat(name: str, value: Any) -> dict[str, str]:
 
 
 def _delete(store: Store, args: argparse.Namespace) -> str:
-    runs = [store.get(key) for key in args.keys]
-    _confirm(runs, args)
-    gone = store.delete([run.key for run in runs])
+    keys = [store.complete_key(key) for key in args.keys]
+    _confirm(keys, args)
+    gone = store.delete(keys)
     if args.format == "json":
-        return results.to_json({"store": store.where, "removed": [run.key for run in gone]})
+        return results.to_json({"store": store.where, "removed": gone})
     if args.format == "csv":
-        return results.to_csv([["removed"], *([run.key] for run in gone)])
-    return f"Removed from {store.where}: {', '.join(run.key for run in gone)}."
+        return results.to_csv([["removed"], *([key] for key in gone)])
+    return f"Removed from {store.where}: {', '.join(gone)}."
 
 
-def _confirm(runs: list[StoredRun], args: argparse.Namespace) -> None:
+def _confirm(keys: list[str], args: argparse.Namespace) -> None:
     if args.yes:
         return
-    what = ", ".join(dict.fromkeys(run.key for run in runs))
+    what = ", ".join(dict.fromkeys(keys))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
     print(f"Remove {what} for good? [y/N] ", end="", file=sys.stderr, flush=True)

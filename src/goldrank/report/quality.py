@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from goldrank.hits import Hits
-from goldrank.io.parquet import load_pyarrow
 from goldrank.io.text import counts
 from goldrank.report import results
 from goldrank.scoring import Scores
-from goldrank.store.texts import Texts
+from goldrank.store.texts import Texts, open_texts
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,10 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
     """
     if texts is None or not texts.there:
         return {}
-    _, parquet = load_pyarrow()
     seen: dict[str, set[bytes]] = {}
     total: dict[str, int] = {}
     empty: dict[str, int] = {}
-    with parquet.ParquetFile(texts.path, memory_map=True) as file:
+    with open_texts(texts.path) as file:
         for batch in file.iter_batches(2048, columns=["side", "title", "text"]):
             for side, title, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 total[side] = total.get(side, 0) + 1

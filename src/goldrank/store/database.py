@@ -19,7 +19,11 @@ _SETUP_LOCK = 0x60_1D_2A_4B
 # Words in a driver's message, what they mean for the store, and what to do.
 _FAULTS = (
     (("not a database",), "this is not a goldrank store", "name another with --store"),
-    (("malformed",), "the database is damaged", "restore a copy, or name another store with --store"),
+    (
+        ("malformed", "could not decode", "no such ", "duplicate column"),
+        "the database is damaged",
+        "restore a copy, or name another store with --store",
+    ),
     (
         ("readonly", "read-only", "permission denied"),
         "the store may not be written",

@@ -25,6 +25,10 @@ class Place:
     shared: bool
     """Whether other stores may use the folder of the tables too, so that each needs a part of it to itself."""
 
+    def folder_of(self, identity: str) -> Path:
+        """Return the folder of the tables of the store with that identity."""
+        return self.tables / identity if self.shared else self.tables
+
 
 def find_place(where: PathLike | None) -> Place:
     """The place that *where* names: a folder, a URL, or None for $GOLDRANK_STORE or the user's data folder."""

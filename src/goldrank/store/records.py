@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from goldrank.store.tables import find_row, load_hits, load_predictions, load_ru
 if TYPE_CHECKING:
     import pyarrow
 
+_MAKE_ANEW = "run it again with --overwrite always"
 HITS, RUN, PREDICTIONS = "hits.parquet", "run.parquet", "predictions.parquet"
 
 
@@ -78,6 +80,8 @@ class StoredRun:
     hits_checksum: str | None = field(repr=False)
     run_checksum: str | None = field(repr=False)
     predictions_checksum: str | None = field(repr=False)
+    reload: Callable[[str], StoredRun | None] | None = field(default=None, repr=False, compare=False)
+    """Gives the run with a digest as it is stored now."""
 
     def hits(self) -> Hits:
         """Where the gold landed."""
@@ -86,36 +90,36 @@ class StoredRun:
                 f"{self.key} is a measurement ({', '.join(self.figures)}), which has no ranks",
                 remedy="goldrank runs show gives its figures",
             )
-        return load_hits(self._read(HITS, self.hits_checksum), self._place(HITS))
+        return load_hits(self._read(HITS), self._place(HITS))
 
     def predictions(self) -> dict[str, list[Any]]:
         """The columns from which the figures of a measurement came."""
         if self.predictions_checksum is None:
             return {}
-        return load_predictions(self._read(PREDICTIONS, self.predictions_checksum), self._place(PREDICTIONS))
+        return load_predictions(self._read(PREDICTIONS), self._place(PREDICTIONS))
 
     def predictions_table(self) -> pyarrow.Table:
         """The same columns as a table, lists and all."""
         if self.predictions_checksum is None:
             raise InputError(f"{self.key} has no predictions", remedy="choose a run that holds them")
-        return load_table(self._read(PREDICTIONS, self.predictions_checksum), self._place(PREDICTIONS))
+        return load_table(self._read(PREDICTIONS), self._place(PREDICTIONS))
 
     def run(self) -> Run | None:
         """The top of the rankings, where it was stored."""
         if self.run_checksum is None:
             return None
-        return load_run(self._read(RUN, self.run_checksum), self._place(RUN))
+        return load_run(self._read(RUN), self._place(RUN))
 
     def ranking(self, query: str) -> dict[str, float]:
         """The stored top of one query's ranking, read without the others; empty where there is none."""
         if self.run_checksum is None:
             return {}
-        row = find_row(self.folder / RUN, query)
+        row = find_row(self.verified(RUN), query)
         return {} if row is None else dict(zip(row["item"], row["score"], strict=True))
 
     def judged_items(self, query: str) -> list[dict[str, Any]]:
         """Where the gold of one query landed, read without the others: item, grade, above, tied and so on."""
-        row = None if self.hits_checksum is None else find_row(self.folder / HITS, query)
+        row = None if self.hits_checksum is None else find_row(self.verified(HITS), query)
         if row is None:
             return []
         columns = {name: values for name, values in row.items() if isinstance(values, list)}
@@ -129,22 +133,59 @@ class StoredRun:
     @property
     def complete(self) -> bool:
         """Whether its tables are there, whole or not."""
-        sums = {HITS: self.hits_checksum, RUN: self.run_checksum, PREDICTIONS: self.predictions_checksum}
-        return all((self.folder / name).is_file() for name, checksum in sums.items() if checksum is not None)
+        return all(
+            (self.folder / name).is_file() for name in (HITS, RUN, PREDICTIONS) if self._checksum(name) is not None
+        )
+
+    def verified(self, name: str) -> Path:
+        """Return the path of a table whose checksum is right, which is computed once while the file stays as it is."""
+        run = self._with_tables(name)
+        path = run.folder / name
+        if _digest_of(path, *_state(path)) != run._checksum(name):
+            raise run._damaged(name)
+        return path
 
     def _place(self, name: str) -> str:
         return str(self.folder / name)
 
-    def _read(self, name: str, checksum: str) -> bytes:
-        path, remedy = self.folder / name, "run it again with --overwrite always"
-        if not path.is_file():
-            raise InputError(f"a table of the stored run {self.key} is missing", where=str(path), remedy=remedy)
+    def _checksum(self, name: str) -> str | None:
+        return {HITS: self.hits_checksum, RUN: self.run_checksum, PREDICTIONS: self.predictions_checksum}[name]
+
+    def _read(self, name: str) -> bytes:
+        run = self._with_tables(name)
         try:
-            data = path.read_bytes()
+            data = (run.folder / name).read_bytes()
         except OSError:
-            data = read_bytes(path)  # says what is wrong
-        if hashlib.sha256(data).hexdigest() != checksum:
-            raise InputError(
-                f"the table of the stored run {self.key} is truncated or was changed", where=str(path), remedy=remedy
-            )
+            data = read_bytes(run.folder / name)  # says what is wrong
+        if hashlib.sha256(data).hexdigest() != run._checksum(name):
+            raise run._damaged(name)
         return data
+
+    def _with_tables(self, name: str) -> StoredRun:
+        """This run, or what replaced it where its tables are gone: whoever overwrote it has stored the same inputs."""
+        if (self.folder / name).is_file():
+            return self
+        now = None if self.reload is None else self.reload(self.digest)
+        if now is not None and now.folder != self.folder and (now.folder / name).is_file():
+            return now
+        if self.reload is not None and now is None:
+            raise InputError(f"the stored run {self.key} was removed meanwhile", remedy="goldrank runs list")
+        raise InputError(f"a table of the stored run {self.key} is missing", where=self._place(name), remedy=_MAKE_ANEW)
+
+    def _damaged(self, name: str) -> InputError:
+        what = f"the table of the stored run {self.key} is truncated or was changed"
+        return InputError(what, where=self._place(name), remedy=_MAKE_ANEW)
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=4096)
+def _digest_of(path: Path, _inode: int, _size: int, _changed: int) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Table, Text, inspect, select, text
 
 from goldrank.errors import InputError
+from goldrank.store.rows import with_checksum
 
-VERSION = 2
+VERSION = 3
 
 
 def _add_summary(connection: Connection) -> None:
     connection.execute(text(f"ALTER TABLE {RUNS.name} ADD COLUMN summary TEXT NOT NULL DEFAULT '{{}}'"))
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_summary}
+def _add_checksum_and_tables(connection: Connection) -> None:
+    connection.execute(text(f"ALTER TABLE {RUNS.name} ADD COLUMN checksum VARCHAR(64) NOT NULL DEFAULT ''"))
+    connection.execute(text(f"ALTER TABLE {ABOUT.name} ADD COLUMN tables TEXT"))
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_summary, 2: _add_checksum_and_tables}
 """For each older version, what makes the next one of it."""
 
+_IDENTITY = re.compile(r"[0-9a-f]{16}")
 _METADATA = MetaData()
 
 ABOUT = Table(
@@ -28,6 +36,8 @@ ABOUT = Table(
     Column("id", Integer, primary_key=True),
     Column("version", Integer, nullable=False),
     Column("identity", String(16), nullable=False),
+    # The machine and folder where the tables were put first, for the message to whoever looks elsewhere.
+    Column("tables", Text),
 )
 
 RUNS = Table(
@@ -55,6 +65,8 @@ RUNS = Table(
     Column("hits_checksum", String(64)),
     Column("run_checksum", String(64)),
     Column("predictions_checksum", String(64)),
+    # Of all other columns, so that a damaged row is refused instead of shown.
+    Column("checksum", String(64), nullable=False),
 )
 
 
@@ -64,6 +76,8 @@ class About:
 
     version: int
     identity: str
+    tables: str | None = None
+    """The machine and folder where the tables were put first."""
 
 
 def read_about(connection: Connection, where: str) -> About | None:
@@ -78,23 +92,32 @@ def read_about(connection: Connection, where: str) -> About | None:
                 remedy="name another with --store",
             )
         return None
-    version, identity = connection.execute(select(ABOUT.c.version, ABOUT.c.identity)).one()
+    # Older versions lack columns, so all that are there are read.
+    row = connection.execute(text(f"SELECT * FROM {ABOUT.name}")).mappings().first() or {}
+    version, identity = row.get("version"), row.get("identity")
+    if not isinstance(version, int) or not isinstance(identity, str) or not _IDENTITY.fullmatch(identity):
+        raise InputError(
+            "the database is damaged (it does not say which store it holds)",
+            where=where,
+            remedy="restore a copy, or name another store with --store",
+        )
     if version > VERSION:
         raise InputError(
             f"the store was written by a newer goldrank (store version {version}, this one knows {VERSION})",
             where=where,
             remedy="update goldrank, or name another store with --store",
         )
-    return About(version, identity)
+    return About(version, identity, row.get("tables"))
 
 
-def create_or_migrate(connection: Connection, where: str) -> About:
-    """Make the tables where there are none, and bring older ones up to date."""
+def create_or_migrate(connection: Connection, where: str, tables: str) -> About:
+    """Make the tables where there are none, and bring older ones up to date; *tables* is where Parquet files will be."""
     about = read_about(connection, where)
     if about is None:
         _METADATA.create_all(connection)
-        about = About(VERSION, os.urandom(8).hex())
-        connection.execute(ABOUT.insert().values(id=1, version=about.version, identity=about.identity))
+        about = About(VERSION, os.urandom(8).hex(), tables)
+        connection.execute(ABOUT.insert().values(id=1, **asdict(about)))
+        return about
     for old in range(about.version, VERSION):
         if old not in MIGRATIONS:
             raise InputError(
@@ -104,4 +127,8 @@ def create_or_migrate(connection: Connection, where: str) -> About:
             )
         MIGRATIONS[old](connection)
         connection.execute(ABOUT.update().values(version=old + 1))
-    return About(VERSION, about.identity)
+    # A migration may have changed any row.
+    for row in connection.execute(select(RUNS)).mappings().all() if about.version < VERSION else []:
+        checked = with_checksum(row)
+        connection.execute(RUNS.update().where(RUNS.c.digest == row["digest"]).values(checksum=checked["checksum"]))
+    return About(VERSION, about.identity, about.tables)

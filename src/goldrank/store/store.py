@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-import json
 import os
 import re
 import shutil
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,17 @@ from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.files import PathLike, write_atomically
 from goldrank.store import schema
 from goldrank.store.database import Database
-from goldrank.store.keys import candidates, canonical_json, digest
+from goldrank.store.keys import candidates, digest
 from goldrank.store.places import find_place
 from goldrank.store.records import HITS, PREDICTIONS, RUN, Record, StoredRun
+from goldrank.store.rows import DamagedRowError, is_folder_name, make_row, read_row, with_checksum
 from goldrank.store.schema import RUNS
 from goldrank.store.tables import dump_hits, dump_predictions, dump_run
 from goldrank.store.texts import Texts
 
 _ATTEMPTS = 50
-# A folder that no row names may be one that another process is filling; one this old is what a crash left.
+# A folder that no row names may be one that another process is filling, or one that was replaced while another
+# process reads it. Both are touched at the time; a folder this old is what a crash or an overwriting left.
 _ABANDONED_SECONDS = 3600.0
 
 
@@ -39,8 +40,9 @@ class Store:
     """Stored runs: rows in a database, hits and rankings as Parquet beside it.
 
     Each save writes its tables into a folder of its own and then the row that names it, so that a row never
-    stands for tables that are half there, and two processes never write into one folder. Opening a store and
-    reading from one that does not exist yet leaves no trace.
+    stands for tables that are half there, and two processes never write into one folder. Tables that were replaced
+    stay for an hour, so that whoever has read their row can still read them. Opening a store and reading from one
+    that does not exist yet leaves no trace.
 
     >>> import tempfile
     >>> from goldrank import Gold, Run
@@ -56,6 +58,7 @@ class Store:
         self._place = find_place(where)
         self._database = Database(self._place.url, self._place.name)
         self._folder: Path | None = None
+        self._swept_at = -float("inf")
 
     @classmethod
     def open(cls, where: PathLike | None = None) -> Store:
@@ -68,22 +71,38 @@ class Store:
         return self._place.name
 
     def find(self, inputs: Mapping[str, Any]) -> StoredRun | None:
-        """The stored run of these inputs; None where there is none or its tables are gone."""
-        wanted = digest(inputs)
-        found = next(iter(self._select(RUNS.c.digest == wanted)), None)
+        """The stored run of these inputs; None where there is none, its row is damaged or its tables are gone."""
+        try:
+            found = self._reload(digest(inputs))
+        except DamagedRowError:
+            return None
         return found if found is not None and found.complete else None
 
     def get(self, key: str) -> StoredRun:
         """The run of that key, or the only one whose key starts so."""
-        # SQLite takes capitals for small letters when it looks for a start.
-        matching = [run for run in self._select(RUNS.c.key.startswith(key, autoescape=True)) if run.key.startswith(key)]
-        exact = [run for run in matching if run.key == key]
-        if key and len(found := exact or matching) == 1:
+        full = self.complete_key(key)
+        for run in self._select(RUNS.c.key == full):
+            return run
+        raise InputError(f"the stored run {full} was removed just now", where=self.where, remedy="goldrank runs list")
+
+    def complete_key(self, key: str) -> str:
+        """Return the key that *key* is, or the only one that it is the start of."""
+        tables = self._tables()
+        matching: builtins.list[str] = []
+        if tables is not None:
+            with self._database.reading() as connection:
+                starts = RUNS.c.key.startswith(key, autoescape=True)
+                # SQLite takes capitals for small letters when it looks for a start.
+                matching = [
+                    one for one in connection.execute(select(RUNS.c.key).where(starts)).scalars() if one.startswith(key)
+                ]
+        found = [one for one in matching if one == key] or matching
+        if key and len(found) == 1:
             return found[0]
         if not key or not found:
             error = unknown_name("stored run", key, [run.key for run in self.list()], "goldrank runs list")
             raise InputError(error.what, where=self.where, remedy=error.remedy)
-        shown = ", ".join(sorted(run.key for run in found)[:5]) + (", …" if len(found) > 5 else "")
+        shown = ", ".join(sorted(found)[:5]) + (", …" if len(found) > 5 else "")
         raise InputError(f"{shorten(key)} may be any of {shown}", remedy="write more of the key")
 
     def list(self, *, task: str | None = None, model: str | None = None) -> list[StoredRun]:
@@ -92,9 +111,10 @@ class Store:
 
     def save(self, record: Record, *, overwrite: bool = False) -> StoredRun:
         """Keep a run; one of the same inputs is left as it is, unless *overwrite* asks for it anew."""
-        values = _values(record)
+        values = make_row(record)
         tables = self._tables(create=True)
         assert tables is not None
+        self._sweep_now_and_then()
         present = self.find(record.inputs)
         if present is not None and not overwrite:
             return present
@@ -105,12 +125,12 @@ class Store:
         values |= {"folder": folder.name, **{column: sums.get(name) for column, name in columns.items()}}
         try:
             self._write(folder, files)
-            stored, obsolete = self._insert(values, overwrite)
+            stored = self._insert(values, overwrite, files)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        for name in obsolete:
-            shutil.rmtree(tables / name, ignore_errors=True)
+        if stored.folder != folder:
+            shutil.rmtree(folder, ignore_errors=True)
         return stored
 
     def texts(self, data: str) -> Texts | None:
@@ -118,14 +138,21 @@ class Store:
         tables = self._tables()
         return None if tables is None or not re.fullmatch(r"[0-9a-f]{8,64}", data) else Texts(tables, data)
 
-    def delete(self, keys: Sequence[str]) -> builtins.list[StoredRun]:
-        """Remove runs, all of them or (where a key is unknown) none, and what crashed processes left behind."""
-        gone = list({run.digest: run for run in map(self.get, keys)}.values())
+    def delete(self, keys: Sequence[str]) -> builtins.list[str]:
+        """Remove runs, all of them or (where a key is unknown) none, and what crashed processes left behind.
+
+        Damaged rows can be removed too. The complete keys of what was removed are returned.
+        """
+        gone = builtins.list(dict.fromkeys(map(self.complete_key, keys)))
         if gone:
+            tables = self._tables()
+            assert tables is not None
             with self._database.writing() as connection:
-                connection.execute(RUNS.delete().where(RUNS.c.digest.in_([run.digest for run in gone])))
-            for run in gone:
-                shutil.rmtree(run.folder, ignore_errors=True)
+                chosen = RUNS.c.key.in_(gone)
+                folders = connection.execute(select(RUNS.c.folder).where(chosen)).scalars().all()
+                connection.execute(RUNS.delete().where(chosen))
+            for name in filter(is_folder_name, folders):
+                shutil.rmtree(tables / name, ignore_errors=True)
         self._sweep()
         return gone
 
@@ -142,10 +169,32 @@ class Store:
         if about is None and not create:
             return None
         if about is None or about.version < schema.VERSION:
-            with self._database.setting_up() as connection:
-                about = schema.create_or_migrate(connection, self.where)
-        self._folder = self._place.tables / about.identity if self._place.shared else self._place.tables
-        return self._folder
+            about = self._set_up()
+        folder = self._place.folder_of(about.identity)
+        if self._place.shared and not folder.is_dir():
+            raise InputError(
+                f"the tables of this store are not in this folder; they were put into {about.tables or 'another one'}",
+                where=str(folder),
+                remedy="name the folder that all machines share with ?tables=FOLDER at the end of the URL; "
+                "if the tables are lost, create this folder",
+            )
+        self._folder = folder
+        return folder
+
+    def _set_up(self) -> schema.About:
+        """Make the database or bring it up to date; the folder of the tables is made together with the database."""
+        with self._database.setting_up() as connection:
+            is_new = schema.read_about(connection, self.where) is None
+            here = f"{self._place.tables} on {socket.gethostname()}"
+            about = schema.create_or_migrate(connection, self.where, here)
+            if is_new and self._place.shared:
+                # Whoever shares the database without sharing this folder will not find it, and is refused.
+                self._make_folder(self._place.folder_of(about.identity))
+        return about
+
+    def _reload(self, digest: str) -> StoredRun | None:
+        """The run of that digest as it is stored now."""
+        return next(iter(self._select(RUNS.c.digest == digest)), None)
 
     def _select(self, *conditions: Any) -> builtins.list[StoredRun]:
         tables = self._tables()
@@ -153,7 +202,10 @@ class Store:
             return []
         with self._database.reading() as connection:
             rows = connection.execute(select(RUNS).where(*conditions).order_by(RUNS.c.created, RUNS.c.key)).mappings()
-            return [_stored(row, tables) for row in rows]
+            return [self._read(row, tables) for row in rows]
+
+    def _read(self, row: Mapping[str, Any] | Any, tables: Path) -> StoredRun:
+        return read_row(row, tables, self.where, self._reload)
 
     def _write(self, folder: Path, files: Mapping[str, bytes]) -> None:
         self._make_folder(folder)
@@ -172,52 +224,98 @@ class Store:
         except OSError as error:
             raise GoldrankError(f"{folder}: the folder cannot be made ({error.strerror}); nothing was stored") from None
 
-    def _insert(self, values: dict[str, Any], overwrite: bool) -> tuple[StoredRun, builtins.list[str]]:
-        """The row that stands for these inputs afterwards, and the folders that no row names any more."""
+    def _insert(self, values: dict[str, Any], overwrite: bool, files: Mapping[str, bytes]) -> StoredRun:
+        """The run that stands for these inputs afterwards."""
         tables = self._tables(create=True)
         assert tables is not None
         for _ in range(_ATTEMPTS):
             try:
-                with self._database.writing() as connection:
-                    return _insert_once(connection, values, tables, overwrite)
+                # Alone, so that no sweep removes the tables between the look at them and the row that names them.
+                with self._database.setting_up() as connection:
+                    if not _touch(tables / values["folder"]):
+                        self._write(tables / values["folder"], files)
+                    return self._read(_insert_once(connection, values, tables, overwrite), tables)
             except IntegrityError:
                 # Another process took the key or saved the same inputs meanwhile: look again.
                 continue
         raise GoldrankError(f"{self.where}: the run could not be stored, other processes were always faster; try again")
 
+    def _sweep_now_and_then(self) -> None:
+        if time.monotonic() - self._swept_at > _ABANDONED_SECONDS:
+            self._sweep()
+
     def _sweep(self) -> None:
+        """Remove tables that no row names and that nobody can be writing or reading any more."""
+        self._swept_at = time.monotonic()
         tables = self._tables()
         if tables is None or not tables.is_dir():
             return
         with self._database.reading() as connection:
-            named = set(connection.execute(select(RUNS.c.folder)).scalars())
-            data = {
-                str(json.loads(inputs).get("data")) for inputs in connection.execute(select(RUNS.c.inputs)).scalars()
-            }
-        named |= {Texts(tables, checksum).path.name for checksum in data}
-        for entry in tables.iterdir():
-            with suppress(OSError):
-                if entry.name not in named and time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
+            abandoned = self._abandoned(connection, tables)
+        if not abandoned:
+            return
+        with self._database.setting_up() as connection:
+            for entry in self._abandoned(connection, tables):
+                with suppress(OSError):
                     shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+    def _abandoned(self, connection: Connection, tables: Path) -> builtins.list[Path]:
+        old = [entry for entry in tables.iterdir() if _is_old(entry)]
+        if not old:
+            return []
+        try:
+            runs = [self._read(row, tables) for row in connection.execute(select(RUNS)).mappings()]
+        except DamagedRowError:
+            # It may be the one that names what would be removed.
+            return []
+        named = {run.folder.name for run in runs}
+        named |= {Texts(tables, str(run.inputs.get("data"))).path.name for run in runs}
+        return [entry for entry in old if entry.name not in named]
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > _ABANDONED_SECONDS
+    except OSError:
+        return False
+
+
+def _touch(folder: Path) -> bool:
+    """Keep a folder from being swept for a while; False where it is gone."""
+    try:
+        os.utime(folder)
+    except OSError:
+        return False
+    return True
 
 
 def _insert_once(
     connection: Connection, values: dict[str, Any], tables: Path, overwrite: bool
-) -> tuple[StoredRun, list[str]]:
+) -> Mapping[str, Any] | Any:
+    """Return the row that stands for these inputs afterwards: the one that is there, or *values* with a key."""
     same = RUNS.c.digest == values["digest"]
     row = connection.execute(select(RUNS).where(same).with_for_update()).mappings().one_or_none()
     if row is not None:
-        present = _stored(row, tables)
-        if present.complete and not overwrite:
-            return present, [values["folder"]]
-        values = {**values, "key": present.key}
+        if not overwrite and _is_whole(row, tables):
+            return row
+        if is_folder_name(row["folder"]):
+            # Readers may have the old row still: its tables are swept when they have had time to read them.
+            _touch(tables / row["folder"])
+        values = with_checksum({**values, "key": row["key"]})
         connection.execute(RUNS.update().where(same).values(values))
-        return _stored(values, tables), [present.folder.name]
+        return values
     possible = list(candidates(values["task"], values["model"], values["digest"]))
     taken = set(connection.execute(select(RUNS.c.key).where(RUNS.c.key.in_(possible))).scalars())
-    values = {**values, "key": next(key for key in possible if key not in taken)}
+    values = with_checksum({**values, "key": next(key for key in possible if key not in taken)})
     connection.execute(RUNS.insert().values(values))
-    return _stored(values, tables), []
+    return values
+
+
+def _is_whole(row: Mapping[str, Any] | Any, tables: Path) -> bool:
+    try:
+        return read_row(row, tables, "").complete
+    except DamagedRowError:
+        return False
 
 
 def _files(record: Record) -> dict[str, bytes]:
@@ -230,63 +328,6 @@ def _files(record: Record) -> dict[str, bytes]:
     if record.predictions is not None:
         files[PREDICTIONS] = dump_predictions(record.predictions)
     return files
-
-
-def _values(record: Record) -> dict[str, Any]:
-    """The row of a record, as far as it does not depend on the store."""
-    for name, text in (("task", record.task), ("model", record.model), ("profile", record.profile)):
-        _refuse_bad_text(name, text)
-    seconds = record.environment.get("seconds")
-    return {
-        "digest": digest(record.inputs),
-        "task": record.task,
-        "model": record.model,
-        "inputs": canonical_json(record.inputs, "inputs"),
-        "environment": canonical_json(record.environment, "environment"),
-        "profile": record.profile,
-        "metrics": json.dumps(record.metrics),
-        "conventions": canonical_json(record.conventions, "conventions"),
-        "created": datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        "queries": 0 if record.hits is None else len(record.hits.queries),
-        "judged": 0 if record.hits is None else len(record.hits.items),
-        # In their order, of which the first is the headline.
-        "figures": json.dumps(record.figures),
-        "summary": json.dumps(record.summary),
-        "seconds": float(seconds) if isinstance(seconds, (int, float)) else None,
-    }
-
-
-def _refuse_bad_text(name: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"the {name} {ascii(text)[:80]} is not valid Unicode", remedy="rename it") from None
-    if not text.strip() or "\0" in text:
-        raise InputError(f"the {name} {shorten(text)} cannot be stored", remedy="give a name of printable characters")
-
-
-def _stored(row: Mapping[str, Any] | Any, tables: Path) -> StoredRun:
-    return StoredRun(
-        key=row["key"],
-        digest=row["digest"],
-        task=row["task"],
-        model=row["model"],
-        inputs=json.loads(row["inputs"]),
-        environment=json.loads(row["environment"]),
-        profile=row["profile"],
-        metrics=tuple(json.loads(row["metrics"])),
-        conventions=json.loads(row["conventions"]),
-        created=datetime.fromisoformat(row["created"]),
-        queries=row["queries"],
-        judged=row["judged"],
-        seconds=row["seconds"],
-        figures=json.loads(row["figures"]),
-        summary=json.loads(row["summary"]),
-        folder=tables / row["folder"],
-        hits_checksum=row["hits_checksum"],
-        run_checksum=row["run_checksum"],
-        predictions_checksum=row["predictions_checksum"],
-    )
 
 
 def _matches(text: str, pattern: str | None) -> bool:

@@ -183,7 +183,7 @@ def find_row(path: Path, query: str) -> dict[str, Any] | None:
     """One query's row of a table that `dump_hits` or `dump_run` wrote; None where it has none.
 
     Only the queries and the group of rows around the one wanted are read, so that a look at one query does not cost
-    as much as a look at all; the checksum of the file is therefore not compared.
+    as much as a look at all; the caller has compared the checksum of the file.
     """
     pyarrow, parquet = load_pyarrow()
     try:

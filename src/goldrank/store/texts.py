@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from goldrank.errors import InputError
 from goldrank.io.files import write_atomically
 from goldrank.io.parquet import load_pyarrow
 
@@ -25,6 +27,21 @@ class Text:
     id: str
     title: str
     text: str
+
+
+@contextmanager
+def open_texts(path: Path) -> Iterator[Any]:
+    """Open a file that `Texts.keep` wrote; damage, which is found where it is read, is one sentence."""
+    pyarrow, parquet = load_pyarrow()
+    try:
+        with parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError) as error:
+        raise InputError(
+            f"the stored texts are damaged ({str(error).partition(chr(10))[0][:120].rstrip('.')})",
+            where=str(path),
+            remedy="remove the file; the next run on the data writes it again",
+        ) from None
 
 
 class Texts:
@@ -58,16 +75,17 @@ class Texts:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(
             self.path,
-            lambda out: parquet.write_table(table, out, compression="zstd", row_group_size=_ROWS_IN_A_GROUP),
+            lambda out: parquet.write_table(
+                table, out, compression="zstd", row_group_size=_ROWS_IN_A_GROUP, write_page_checksum=True
+            ),
         )
 
     def find(self, ids: Sequence[str], side: Side) -> dict[str, Text]:
         """The texts of some ids; those that are not there are left out."""
         if not self.there:
             return {}
-        _, parquet = load_pyarrow()
         wanted, found = set(ids), {}
-        with parquet.ParquetFile(self.path, memory_map=True) as file:
+        with open_texts(self.path) as file:
             for group in range(file.num_row_groups):
                 if not any(_may_hold(file.metadata.row_group(group), side, name) for name in wanted):
                     continue
@@ -80,10 +98,9 @@ class Texts:
         """The first texts that hold all the words, whatever their case, in id or text."""
         if not self.there:
             return []
-        _, parquet = load_pyarrow()
         parts = words.casefold().split()
         found: list[Text] = []
-        with parquet.ParquetFile(self.path, memory_map=True) as file:
+        with open_texts(self.path) as file:
             for group in range(file.num_row_groups):
                 for row in file.read_row_group(group).to_pylist():
                     said = f"{row['id']} {row['title']} {row['text']}".casefold()

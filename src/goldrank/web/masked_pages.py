@@ -110,7 +110,7 @@ def _masked(reader: Reader, key: str) -> StoredRun:
 def _titles(reader: Reader, run: StoredRun) -> dict[str, str]:
     def make() -> tuple[dict[str, str], int]:
         _, parquet = load_pyarrow()
-        table = parquet.read_table(run.folder / PREDICTIONS, columns=["page", "title"])
+        table = parquet.read_table(run.verified(PREDICTIONS), columns=["page", "title"])
         pairs = table.group_by(["page", "title"]).aggregate([])
         made = dict(zip(pairs["page"].to_pylist(), pairs["title"].to_pylist(), strict=True))
         return made, 2 * _TITLE_BYTES * len(made)
@@ -121,7 +121,7 @@ def _titles(reader: Reader, run: StoredRun) -> dict[str, str]:
 def _rows(run: StoredRun, page: str) -> Any:
     """The predictions of one page, read without keeping the others."""
     _, parquet = load_pyarrow()
-    return parquet.read_table(run.folder / PREDICTIONS, filters=[("page", "==", page)])
+    return parquet.read_table(run.verified(PREDICTIONS), filters=[("page", "==", page)])
 
 
 def _examples(

@@ -85,7 +85,7 @@ def delete_run(explorer: Explorer, key: Key) -> Json:
     if not explorer.allow_delete:
         raise NotAllowedError("this server does not delete runs", remedy="start it with --allow-delete")
     run = explorer.reader.run(key)
-    return Json({"deleted": [gone.key for gone in explorer.reader.store.delete([run.key])]})
+    return Json({"deleted": explorer.reader.store.delete([run.key])})
 
 
 def headline(run: StoredRun) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.io.parquet import load_pyarrow
-from goldrank.store.texts import Side, Text
+from goldrank.store.texts import Side, Text, open_texts
 
 LONGEST_SHOWN = 2_000
 """Characters of a text in a list; a single text is shown as it was stored."""
@@ -67,17 +67,15 @@ class TextFile:
         return [at for at, group in enumerate(self.groups) if group.first[0] <= side <= group.last[0]]
 
     def _read(self, places: Sequence[int]) -> Iterator[Any]:
-        _, parquet = load_pyarrow()
         if places:
-            with parquet.ParquetFile(self.path, memory_map=True) as file:
+            with open_texts(self.path) as file:
                 for place in places:
                     yield file.read_row_group(place)
 
 
 @lru_cache(maxsize=64)
 def _groups(path: Path, _changed: int) -> tuple[_Group, ...]:
-    _, parquet = load_pyarrow()
-    with parquet.ParquetFile(path, memory_map=True) as file:
+    with open_texts(path) as file:
         return tuple(_group(file, place) for place in range(file.num_row_groups))
 
 
