@@ -121,7 +121,7 @@ def test_queries_come_from_a_file_and_results_go_to_a_run(built, persons, capsys
 def test_info_says_what_made_the_index(built, capsys):
     _, out = run(capsys, "info", built)
     assert "wordllama 0.4" in out
-    assert "sizes (checksums with --verify)" in out
+    assert "CRC-32 of all files" in out
     content = json.loads(run(capsys, "info", built, "--format", "json", "--verify")[1])
     assert (content["count"], content["dimension"], content["index"]) == (10, 256, "faiss:Flat")
     assert "field,value" in run(capsys, "info", built, "--format", "csv")[1]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from goldrank.errors import InputError
-from goldrank.index import folder
+from goldrank.errors import GoldrankError, InputError
+from goldrank.index import folder, folder_checks
 from goldrank.index.folder import MANIFEST, Manifest, open_index, write_index
 from goldrank.vectors.transforms import Pipeline
 
@@ -45,6 +45,11 @@ def written(tmp_path, vectors):
         tmp_path / "ix", "faiss:Flat", vectors, IDS, texts=TEXTS, model="fake", encoder=Fake(), transform=pipeline
     )
     return tmp_path / "ix"
+
+
+def file_of(path, name):
+    """The path of a file of an index."""
+    return path / Manifest.load(path).folder / name
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
@@ -109,30 +114,44 @@ def test_a_failure_while_writing_leaves_nothing_new_behind(tmp_path, vectors, mo
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder, "_move_into_place", fail)
-    with pytest.raises(Exception, match=r"No space left on device.*nothing was kept"):
+    monkeypatch.setattr(Manifest, "dump", fail)
+    with pytest.raises(GoldrankError, match=r"No space left on device.*nothing was kept"):
         write_index(tmp_path / "ix", "faiss:HNSW8", vectors, IDS, overwrite=overwrite)
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
-def test_a_changed_byte_anywhere_is_noticed(written, vectors):
+@pytest.mark.parametrize("verify", [False, True])
+def test_a_changed_byte_anywhere_is_noticed(written, verify):
     rng = np.random.default_rng(1)
-    for name in [path.name for path in written.iterdir()]:
-        path = written / name
+    for path in [path for path in written.rglob("*") if path.is_file()]:
         good = path.read_bytes()
         for at in rng.integers(0, len(good), 12):
             path.write_bytes(good[:at] + bytes([good[at] ^ int(rng.integers(1, 256))]) + good[at + 1 :])
             with pytest.raises(InputError):
-                _ = open_index(written, verify=True).texts
+                open_index(written, verify=verify)
         path.write_bytes(good)
-    open_index(written, verify=True)
+    open_index(written, verify=verify)
 
 
-def test_what_is_read_whole_is_always_checked(written):
-    ids = written / "ids.json"
-    ids.write_bytes(ids.read_bytes().replace(b'"d7"', b'"d8"'))
-    with pytest.raises(InputError, match=r"ids.json: the file is damaged"):
-        open_index(written)
+def test_of_a_large_file_the_first_the_last_and_blocks_between_are_checked(tmp_path, vectors, monkeypatch):
+    monkeypatch.setattr(folder_checks, "BLOCK", 64)
+    monkeypatch.setattr(folder_checks, "BLOCKS_CHECKED", 8)
+    write_index(tmp_path / "ix", "exact", vectors, IDS)
+    path = file_of(tmp_path / "ix", "vectors.npy")
+    good = path.read_bytes()
+    blocks = len(good) // 64
+    noticed = []
+    for block in range(blocks):
+        path.write_bytes(good[: block * 64] + bytes([good[block * 64] ^ 1]) + good[block * 64 + 1 :])
+        with pytest.raises(InputError, match="its checksum is wrong"):
+            open_index(tmp_path / "ix", verify=True)
+        try:
+            open_index(tmp_path / "ix")
+        except InputError as error:
+            if "its checksum is wrong" in str(error):
+                noticed.append(block)
+    assert len(noticed) == 8
+    assert (noticed[0], noticed[-1]) == (0, blocks - 1)
 
 
 def change(path, **entries):
@@ -141,14 +160,19 @@ def change(path, **entries):
 
 
 DAMAGE = {
-    "truncated": (lambda p: (p / "index.faiss").write_bytes(b"x"), r"index.faiss: the file has 1 bytes instead of"),
-    "missing": (lambda p: (p / "ids.json").unlink(), r"ids.json: the file is missing"),
+    "truncated": (
+        lambda p: file_of(p, "index.faiss").write_bytes(b"x"),
+        r"index.faiss: the file has 1 bytes instead of",
+    ),
+    "missing": (lambda p: file_of(p, "ids.json").unlink(), r"ids.json: the file is missing"),
     "no manifest": (lambda p: (p / MANIFEST).unlink(), r"there is no index here; build one"),
     "gone": (shutil.rmtree, r"there is no such folder"),
     "foreign": (lambda p: (p / MANIFEST).write_text('{"name": "web app"}'), r"no manifest of goldrank"),
     "no JSON": (lambda p: (p / MANIFEST).write_bytes(b"\xff\x00"), r"no manifest of goldrank"),
-    "newer": (lambda p: change(p, format=2), r"format 2, this goldrank reads up to 1; upgrade"),
-    "other count": (lambda p: change(p, count=299), r"300 vectors of 16 dimensions and 300 ids, the manifest says 299"),
+    "newer": (lambda p: change(p, format=3), r"format 3, this goldrank reads 2; upgrade"),
+    "other count": (lambda p: change(p, count=299), r"ids.json: the file holds 300 texts, the manifest says 299"),
+    "other dimension": (lambda p: change(p, dimension=10**12), r"300 vectors of 16 dimensions, the manifest says 300"),
+    "path out of the folder": (lambda p: change(p, folder="files-abc/../.."), r"no manifest of goldrank"),
 }
 
 
@@ -160,16 +184,32 @@ def test_a_damaged_folder_is_refused_with_place_and_remedy(written, case):
         open_index(written)
 
 
+def replace_file(path, name, data):
+    """Another content of a file, with the checksums that belong to it."""
+    file_of(path, name).write_bytes(data)
+    files = {**Manifest.load(path).files, name: folder_checks.stamp(file_of(path, name))}
+    change(path, files=files)
+
+
 def test_a_file_that_faiss_cannot_read_is_refused(written):
-    size = (written / "index.faiss").stat().st_size
-    (written / "index.faiss").write_bytes(b"\xff" * size)
-    with pytest.raises(InputError, match=r"faiss cannot read the file"):
-        open_index(written)
+    good = file_of(written, "index.faiss").read_bytes()
+    for data in (b"\xff" * len(good), good[:100], good[:-1], b"", good[:30] + b"\xff" * 8 + good[38:]):
+        replace_file(written, "index.faiss", data)
+        with pytest.raises(InputError, match=r"faiss cannot read the file|the file holds|the manifest says"):
+            open_index(written)
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[1]", b"null", b"[", b'["d0"]', b"[" * 99_999])
+def test_ids_and_texts_that_are_none_are_refused(written, content):
+    for name in ("ids.json", "texts.json.zst"):
+        replace_file(written, name, content)
+        with pytest.raises(InputError, match=r"no list of texts|no JSON|holds 1 texts"):
+            _ = open_index(written).texts
 
 
 def test_the_manifest_is_plain_json(written):
     content = json.loads((written / MANIFEST).read_text())
-    assert content["format"] == 1
+    assert content["format"] == 2
     assert set(content["files"]) == {"index.faiss", "ids.json", "texts.json.zst", "transform.npz"}
 
 
@@ -181,9 +221,12 @@ def test_vectors_that_are_not_finite_are_never_written(tmp_path, vectors, spec):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_holds_no_vectors_is_refused(tmp_path, vectors):
+@pytest.mark.parametrize("array", [np.zeros(3), np.array(["a"]), np.zeros((300, 16), complex)])
+def test_a_file_that_holds_no_vectors_is_refused(tmp_path, vectors, array):
     write_index(tmp_path / "ix", "exact", vectors, IDS)
-    size = (tmp_path / "ix" / "vectors.npy").stat().st_size
-    (tmp_path / "ix" / "vectors.npy").write_bytes(b"\xff" * size)
-    with pytest.raises(InputError, match=r"vectors.npy: the file holds no vectors"):
-        open_index(tmp_path / "ix")
+    size = file_of(tmp_path / "ix", "vectors.npy").stat().st_size
+    np.save(tmp_path / "other.npy", array)
+    for data in (b"\xff" * size, b"", (tmp_path / "other.npy").read_bytes()):
+        replace_file(tmp_path / "ix", "vectors.npy", data)
+        with pytest.raises(InputError, match=r"vectors.npy: the file holds no vectors"):
+            open_index(tmp_path / "ix")

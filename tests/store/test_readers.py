@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ ROUNDS = 3
 
 def _read(where, key, out, rounds, stop, failures):
     words = {"KEY": key, "OUT.md": f"{out}.md"}
-    with open(os.devnull, "w") as nowhere:
+    with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
     while not stop.is_set():
         for command in COMMANDS:
@@ -65,7 +66,7 @@ def test_a_reader_keeps_the_version_it_holds_until_it_is_swept_and_then_gets_the
     assert not held.folder.exists()
     assert same_hits(held.hits(), a_record(7).hits)
     assert held.judged_items("q7")
-    with pytest.raises(InputError, match="a table of the stored run .* is missing"):
+    with pytest.raises(InputError, match=r"a table of the stored run .* is missing"):
         held.run()
     store.delete([held.key])
     with pytest.raises(InputError, match="was removed meanwhile"):

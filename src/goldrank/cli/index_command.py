@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     info = actions.add_parser("info", help="what an index holds and what made it")
     info.add_argument("index", metavar="DIR")
     for action in (search, info):
-        action.add_argument("--verify", action="store_true", help="check the checksum of every file first")
+        action.add_argument("--verify", action="store_true", help="check the SHA-256 of every file first")
         action.add_argument("--format", choices=_FORMATS, default="table", help="output format (default table)")
     drop = actions.add_parser("drop", help="remove what goldrank loaded into a database, and nothing else")
     drop.add_argument("spec", metavar="SPEC", help="pgvector:URL, chroma:URL or lancedb:FOLDER/TABLE")
@@ -185,7 +185,12 @@ def _info(args: argparse.Namespace) -> int:
     files = manifest.pop("files")
     rows = [[name, _plain(value)] for name, value in manifest.items()]
     rows += [[name, readable(entry["size"])] for name, entry in files.items()]
-    rows.append(["checked", "sizes and checksums of all files" if args.verify else "sizes (checksums with --verify)"])
+    rows.append(
+        [
+            "checked",
+            "SHA-256 of all files" if args.verify else "CRC-32 of all files, of 1 GiB each at most (all with --verify)",
+        ]
+    )
     if args.format == "csv":
         print(results.to_csv([["field", "value"], *rows]))
     else:

@@ -1,11 +1,17 @@
-"""An index as a folder: vectors, ids, texts and a manifest that says what made them; whole, or not there at all."""
+"""An index as a folder: vectors, ids, texts and a manifest that says what made them; whole, or not there at all.
+
+The files of one build lie in a folder of their own (``files-…``), and the manifest names that folder. An index is
+replaced by replacing the manifest, which is one step: a kill at any time leaves the old index or the new one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -21,14 +27,27 @@ from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.index.base import Index, build, checked_similarity, checked_vectors
 from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss
+from goldrank.index.folder_checks import (
+    FAISS,
+    IDS,
+    REBUILD,
+    TEXTS,
+    TRANSFORM,
+    VECTORS,
+    is_manifest,
+    refuse_damaged,
+    stamp,
+)
 from goldrank.io.files import PathLike, read_bytes, write_atomically
 from goldrank.vectors.transforms import Pipeline
 
-FORMAT = 1
-MANIFEST, VECTORS, FAISS = "manifest.json", "vectors.npy", "index.faiss"
-IDS, TEXTS, TRANSFORM = "ids.json", "texts.json.zst", "transform.npz"
+FORMAT = 2
+MANIFEST = "manifest.json"
 _MAP_FROM = 1 << 26
 _CHUNK = 1 << 22
+# A file under the folder of an index that is this old and belongs to no index is what a killed build left.
+_ABANDONED_SECONDS = 3600.0
+_LEFTOVER = re.compile(r"files-[0-9a-f]{12}|\.manifest\.json\.[0-9a-f]{12}\.tmp")
 
 
 @dataclass(frozen=True)
@@ -48,8 +67,10 @@ class Manifest:
     goldrank: str = ""
     faiss: str | None = None
     created: str = ""
+    folder: str = ""
+    """The folder beside the manifest that holds all other files."""
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Size and SHA-256 of every other file."""
+    """Size, SHA-256 and the CRC-32 of each block of every other file."""
     format: int = FORMAT
 
     def dump(self) -> bytes:
@@ -77,22 +98,18 @@ class Manifest:
         except OSError as error:
             raise InputError(f"the manifest cannot be read ({error.strerror})", where=where) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError("this is no manifest of goldrank", where=where, remedy=_REBUILD) from None
-        if isinstance(version, int) and version > FORMAT:
+            raise InputError("this is no manifest of goldrank", where=where, remedy=REBUILD) from None
+        if isinstance(version, int) and version != FORMAT:
             raise InputError(
-                f"the index has format {version}, this goldrank reads up to {FORMAT}",
+                f"the index has format {shorten(version)}, this goldrank reads {FORMAT}",
                 where=where,
                 remedy="upgrade goldrank, or build the index again",
             )
         if checksum != _digest(content):
-            raise InputError("the manifest is damaged (its checksum is wrong)", where=where, remedy=_REBUILD)
-        try:
-            return cls(**content)
-        except TypeError:
-            raise InputError("this is no manifest of goldrank", where=where, remedy=_REBUILD) from None
-
-
-_REBUILD = "copy the folder again, or build the index again"
+            raise InputError("the manifest is damaged (its checksum is wrong)", where=where, remedy=REBUILD)
+        if not is_manifest(content):
+            raise InputError("this is no manifest of goldrank", where=where, remedy=REBUILD)
+        return cls(**content)
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -114,8 +131,10 @@ class IndexFolder:
         """The texts by id, read when first asked for; None where the index was built without them."""
         if TEXTS not in self.manifest.files:
             return None
-        texts = _read_json(self.path, TEXTS, self.manifest)
-        return dict(zip(self.ids, texts, strict=True))
+        file = self.path / self.manifest.folder / TEXTS
+        if not file.is_file():
+            raise InputError("the index was replaced after it was opened", where=str(file), remedy="open it again")
+        return dict(zip(self.ids, _read_json(file, len(self.ids)), strict=True))
 
     def refuse_other(self, encoder: Encoder) -> None:
         """Raise unless *encoder* is the one that made the items: vectors of two models cannot be compared."""
@@ -187,29 +206,38 @@ def write_index(
         goldrank=__version__,
         faiss=load_faiss().__version__ if isinstance(index, FaissIndex) else None,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        folder=f"files-{os.urandom(6).hex()}",
     )
-    temporary = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.tmp")
+    is_new, data = not target.exists(), target / manifest.folder
     try:
-        temporary.mkdir(parents=True)
+        data.mkdir(parents=True)
         for name, write in fill.items():
-            write_atomically(temporary / name, write)
-            manifest.files[name] = _stamp(temporary / name)
+            write_atomically(data / name, write)
+            manifest.files[name] = stamp(data / name)
         if transform is not None:
-            transform.save(temporary / TRANSFORM)
-            manifest.files[TRANSFORM] = _stamp(temporary / TRANSFORM)
-        write_atomically(temporary / MANIFEST, lambda out: out.write(manifest.dump()))
-        _move_into_place(temporary, target)
-    except OSError as error:
-        raise GoldrankError(f"{path}: the index cannot be written ({error.strerror}); nothing was kept") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+            transform.save(data / TRANSFORM)
+            manifest.files[TRANSFORM] = stamp(data / TRANSFORM)
+        before = _folder_in_use(target)
+        write_atomically(target / MANIFEST, lambda out: out.write(manifest.dump()))
+    except BaseException as error:
+        if _folder_in_use(target) != manifest.folder:
+            shutil.rmtree(data, ignore_errors=True)
+            with suppress(OSError):
+                target.rmdir() if is_new else None
+        if isinstance(error, OSError):
+            raise GoldrankError(f"{path}: the index cannot be written ({error.strerror}); nothing was kept") from None
+        raise
+    # Whoever has opened the old files keeps them; whoever has only read the old manifest reads the new one.
+    for entry in [target / before] if before else []:
+        shutil.rmtree(entry, ignore_errors=True)
+    _sweep(target)
     return manifest
 
 
 def refuse_existing(path: PathLike, overwrite: bool) -> Path:
     """The folder to write; asked before long work whether something is in the way."""
     target = Path(path).resolve()
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+    if not target.exists() or (target.is_dir() and all(_LEFTOVER.fullmatch(entry.name) for entry in target.iterdir())):
         return target
     if not (target / MANIFEST).is_file():
         raise InputError("something that is no index is there", where=str(path), remedy="choose another folder")
@@ -218,18 +246,23 @@ def refuse_existing(path: PathLike, overwrite: bool) -> Path:
     return target
 
 
-def _move_into_place(temporary: Path, target: Path) -> None:
-    # A folder cannot be renamed onto a full one: the old one steps aside first, and back if that was in vain.
-    aside = temporary.with_suffix(".old")
-    if target.exists():
-        target.rename(aside)
+def _folder_in_use(target: Path) -> str | None:
+    """Return the folder that the manifest names; None where there is no manifest that can be read."""
     try:
-        temporary.rename(target)
-    except OSError:
-        if aside.exists():
-            aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+        return Manifest.load(target).folder
+    except InputError:
+        return None
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed builds left in the folder of an index; what is recent may belong to one still at work."""
+    used = _folder_in_use(target)
+    for entry in target.iterdir():
+        with suppress(OSError):
+            last = max(path.stat().st_mtime for path in (entry, *entry.glob("*")))
+            is_old = time.time() - last > _ABANDONED_SECONDS
+            if used is not None and entry.name != used and _LEFTOVER.fullmatch(entry.name) and is_old:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def _write_faiss(index: FaissIndex, out: BinaryIO) -> None:
@@ -237,67 +270,68 @@ def _write_faiss(index: FaissIndex, out: BinaryIO) -> None:
     faiss.write_index(index.faiss_index, faiss.PyCallbackIOWriter(out.write, _CHUNK))
 
 
-def _stamp(path: Path) -> dict[str, Any]:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return {"size": path.stat().st_size, "sha256": digest.hexdigest()}
-
-
 def open_index(path: PathLike, *, verify: bool = False) -> IndexFolder:
     """Open an index folder; large vectors are mapped, not read.
 
-    Sizes are always compared with the manifest, and checksums of what is read whole; *verify* reads the vectors too.
+    The size of every file and the CRC-32 of its blocks are compared with the manifest: of all blocks up to 1 GiB, of
+    as many spread over the file where it is larger. *verify* compares the SHA-256 of every file.
     """
     folder = Path(path)
     manifest = Manifest.load(folder)
-    for name, stamp in manifest.files.items():
-        _refuse_damaged(folder / name, stamp, verify)
-    ids = _read_json(folder, IDS, manifest)
-    transform = None
-    if TRANSFORM in manifest.files:
-        _refuse_damaged(folder / TRANSFORM, manifest.files[TRANSFORM], verify=True)
-        transform = Pipeline.load(folder / TRANSFORM)
+    try:
+        return _open(folder, manifest, verify)
+    except InputError:
+        # Somebody may have replaced the index after its manifest was read.
+        if (now := Manifest.load(folder)).folder == manifest.folder:
+            raise
+        return _open(folder, now, verify)
+
+
+def _open(path: Path, manifest: Manifest, verify: bool) -> IndexFolder:
+    folder = path / manifest.folder
+    for name, expected in manifest.files.items():
+        refuse_damaged(folder / name, expected, verify)
+    ids = _read_json(folder / IDS, manifest.count)
+    transform = Pipeline.load(folder / TRANSFORM) if TRANSFORM in manifest.files else None
     index = _read_index(folder, manifest, ids)
-    found = (index.count, index.dimension, len(ids))
-    if found != (manifest.count, manifest.dimension, manifest.count):
+    if (index.count, index.dimension) != (manifest.count, manifest.dimension):
         raise InputError(
-            f"the files hold {index.count} vectors of {index.dimension} dimensions and {len(ids)} ids, "
+            f"the file holds {index.count} vectors of {index.dimension} dimensions, "
             f"the manifest says {manifest.count} of {manifest.dimension}",
             where=str(folder),
-            remedy=_REBUILD,
+            remedy=REBUILD,
         )
-    return IndexFolder(folder, manifest, index, ids, transform)
+    return IndexFolder(path, manifest, index, ids, transform)
 
 
-def _refuse_damaged(path: Path, stamp: dict[str, Any], verify: bool) -> None:
-    if not path.is_file():
-        raise InputError("the file is missing from the index", where=str(path), remedy=_REBUILD)
-    if (size := path.stat().st_size) != stamp["size"]:
-        raise InputError(f"the file has {size} bytes instead of {stamp['size']}", where=str(path), remedy=_REBUILD)
-    if verify and _stamp(path)["sha256"] != stamp["sha256"]:
-        raise InputError("the file is damaged (its checksum is wrong)", where=str(path), remedy=_REBUILD)
-
-
-def _read_json(folder: Path, name: str, manifest: Manifest) -> list[str]:
-    _refuse_damaged(folder / name, manifest.files[name], verify=True)
-    content: list[str] = json.loads(read_bytes(folder / name))
+def _read_json(path: Path, count: int) -> list[str]:
+    try:
+        content = json.loads(read_bytes(path))
+    except (ValueError, RecursionError):
+        raise InputError("the file is no JSON", where=str(path), remedy=REBUILD) from None
+    if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
+        raise InputError("the file is no list of texts", where=str(path), remedy=REBUILD)
+    if len(content) != count:
+        raise InputError(
+            f"the file holds {len(content)} texts, the manifest says {count}", where=str(path), remedy=REBUILD
+        )
     return content
 
 
 def _read_index(folder: Path, manifest: Manifest, ids: list[str]) -> Index:
     similarity = checked_similarity(manifest.similarity)
     if manifest.index == "exact":
-        with suppress(ValueError, OSError, EOFError):
-            return build("exact", np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False), ids, similarity)
-        raise InputError("the file holds no vectors", where=str(folder / VECTORS), remedy=_REBUILD)
+        with suppress(ValueError, OSError, EOFError, SyntaxError):
+            vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+            if isinstance(vectors, np.ndarray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
+                return build("exact", vectors, ids, similarity)
+        raise InputError("the file holds no vectors", where=str(folder / VECTORS), remedy=REBUILD)
     faiss = load_faiss()
     factory = Factory.parse(manifest.index)
     # Flat indexes can be used where they lie; others are read, because not all of their parts can be mapped.
     mapped = factory.name == "Flat" and manifest.files[FAISS]["size"] >= _MAP_FROM
     try:
         read = faiss.read_index(str(folder / FAISS), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
-    except (RuntimeError, MemoryError):
-        raise InputError("faiss cannot read the file", where=str(folder / FAISS), remedy=_REBUILD) from None
-    return FaissIndex(read, ids, similarity, factory)
+        return FaissIndex(read, ids, similarity, factory)
+    except (RuntimeError, MemoryError, AttributeError, TypeError, ValueError):
+        raise InputError("faiss cannot read the file", where=str(folder / FAISS), remedy=REBUILD) from None

@@ -105,7 +105,7 @@ def read_row(
 
 
 def is_folder_name(name: Any) -> bool:
-    """Return True if *name* is one part of a path, so that a damaged row never leads out of the folder of the tables."""
+    """Return True if *name* is one part of a path: a damaged row must not lead out of the folder of the tables."""
     return (
         isinstance(name, str)
         and name not in ("", ".", "..")

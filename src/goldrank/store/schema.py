@@ -111,7 +111,10 @@ def read_about(connection: Connection, where: str) -> About | None:
 
 
 def create_or_migrate(connection: Connection, where: str, tables: str) -> About:
-    """Make the tables where there are none, and bring older ones up to date; *tables* is where Parquet files will be."""
+    """Make the tables where there are none, and bring older ones up to date.
+
+    *tables* says where the Parquet files are put.
+    """
     about = read_about(connection, where)
     if about is None:
         _METADATA.create_all(connection)
