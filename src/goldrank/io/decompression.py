@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from goldrank.errors import InputError
 
@@ -95,6 +97,33 @@ def decompressed(pieces: Iterable[bytes], compression: str, name: str, *, packed
             where=name,
             remedy="copy or download it again",
         ) from None
+
+
+def open_archive(path: Path, compression: str) -> BinaryIO:
+    """The content of an archive as a stream that is read from its beginning to its end."""
+    return cast(BinaryIO, io.BufferedReader(_Archive(path, compression), _PIECE))
+
+
+class _Archive(io.RawIOBase):
+    def __init__(self, path: Path, compression: str) -> None:
+        self._file = path.open("rb")
+        pieces = iter(lambda: self._file.read(_PIECE), b"")
+        self._parts = decompressed(pieces, compression, str(path), packed=path.stat().st_size)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            self._rest = next(self._parts, b"")
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _Unpacker:

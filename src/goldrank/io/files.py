@@ -84,9 +84,13 @@ def map_text(path: PathLike) -> MappedFile | None:
         return None
     without_mark(head, display_name(path))
     with unchanged(mapped):
-        bytes_ = np.frombuffer(mapped, np.uint8)
-        chunks = (bytes_[start : start + _CHUNK] for start in range(0, len(bytes_), _CHUNK))
-        if not all(chunk.max() < 128 and chunk.min() > 0 for chunk in chunks):
+        bytes_, is_ascii = np.frombuffer(mapped, np.uint8), True
+        for start in range(0, len(bytes_), _CHUNK):
+            chunk = bytes_[start : start + _CHUNK]
+            if chunk.min() == 0:
+                _refuse_nul(mapped[: start + _CHUNK], display_name(path))
+            is_ascii = is_ascii and bool(chunk.max() < 128)
+        if not is_ascii:
             _refuse_binary(mapped[:], display_name(path))
     return mapped
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import mode
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, MissingExtraError, shorten
+from goldrank.io.decompression import compression_of, open_archive
 from goldrank.io.files import cache_folder
 from goldrank.io.vocabulary import MappedVocabulary, write_vocabulary
 
@@ -137,20 +138,8 @@ def _read(file: Path, rule: Rule, encoding: str) -> tuple[list[str], Matrix, int
 
 def _opened(file: Path) -> BinaryIO:
     with file.open("rb") as stream:
-        head = stream.read(6)
-    if head[:2] == b"\x1f\x8b":
-        import gzip
-
-        return cast(BinaryIO, gzip.open(file, "rb"))
-    if head[:3] == b"BZh":
-        import bz2
-
-        return cast(BinaryIO, bz2.open(file, "rb"))
-    if head == b"\xfd7zXZ\x00":
-        import lzma
-
-        return cast(BinaryIO, lzma.open(file, "rb"))
-    return file.open("rb")
+        compression = compression_of(stream.read(16))
+    return file.open("rb") if compression is None else open_archive(file, compression)
 
 
 def _read_stream(stream: BinaryIO, file: Path, rule: Rule, encoding: str) -> tuple[list[str], Matrix, int]:
@@ -161,8 +150,9 @@ def _read_stream(stream: BinaryIO, file: Path, rule: Rule, encoding: str) -> tup
         raise InputError("the file is empty", where=str(file), remedy="check that it was written completely")
     header = _header(lines[0]) if rule == "plain" else None
     if header is not None and _is_binary(lines[1:], header[1]):
-        stream.seek(len(lines[0]))
-        return (*_read_binary(stream, *header, file, encoding), 0)
+        with _opened(file) as again:
+            again.readline()
+            return (*_read_binary(again, *header, file, encoding), 0)
     reader = _TextReader(file, rule, encoding, header[1] if header else None)
     start = 1 if header else 0
     reader.take(lines[start:], start + 1)
