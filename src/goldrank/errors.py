@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+from goldrank.redaction import redact
+
 
 class GoldrankError(Exception):
-    """Anything goldrank refuses or fails at; the command line prints it in one line and exits with 1."""
+    """Anything goldrank refuses or fails at; the command line prints it in one line and exits with 1.
+
+    No message holds a secret that `redact` can tell, wherever it is shown or stored.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(redact(message))
 
 
 class InputError(GoldrankError):
@@ -22,7 +30,7 @@ class InputError(GoldrankError):
     exit_code = 2
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
-        self.what, self.where, self.remedy = what, where, remedy
+        self.what, self.where, self.remedy = redact(what), where and redact(where), remedy and redact(remedy)
         super().__init__((f"{where}: " if where else "") + what + (f"; {remedy}" if remedy else ""))
 
 
@@ -74,11 +82,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> In
 
 
 def shorten(text: object, limit: int = 60) -> str:
-    """A repr short enough for an error message, whatever the input held.
+    """Return a repr short enough for an error message, whatever the input held, without secrets.
 
     >>> shorten("x" * 1000, limit=8)
     "'xxxxxxxx…'"
     """
+    if isinstance(text, str):
+        # Before it is cut: half of an address is not recognised as one.
+        text = redact(text)
     if isinstance(text, (str, bytes)) and len(text) > limit:
         return repr(text[:limit])[:-1] + "…" + repr(text[:1])[-1]
     return repr(text)

@@ -6,6 +6,9 @@ import os
 import sys
 from types import TracebackType
 
+from goldrank.escaping import visible_line
+from goldrank.redaction import redact
+
 _DELAY = 2.0
 
 
@@ -23,7 +26,8 @@ class Progress:
         if shown:
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=what, unit=f" {unit}s", delay=_DELAY, unit_scale=True, leave=False)
+            desc = visible_line(redact(what))
+            self._bar = tqdm(total=total, desc=desc, unit=f" {unit}s", delay=_DELAY, unit_scale=True, leave=False)
 
     def advance(self, count: int = 1) -> None:
         """Say that *count* more are done."""

@@ -19,6 +19,7 @@ from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
+from goldrank.redaction import redact_command
 from goldrank.scoring import Bootstrap, Scores, agree, score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.rescoring import count_under
@@ -266,7 +267,7 @@ def environment() -> dict[str, Any]:
         "packages": {name: version_of(name).rpartition(" ")[2] for name in _PACKAGES},
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "commit": _commit(),
-        "command": " ".join(sys.argv[1:]) if sys.argv and sys.argv[0].endswith("goldrank") else "",
+        "command": redact_command(sys.argv[1:]) if sys.argv and sys.argv[0].endswith("goldrank") else "",
     }
 
 

@@ -9,7 +9,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from goldrank.cli import options
+from goldrank.cli import options, printing
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import cache_folder
 from goldrank.io.kept import KINDS, kept, remove
@@ -90,7 +90,7 @@ def _ask(what: str, args: argparse.Namespace) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
-    print(f"Remove {what}? [y/N] ", end="", file=sys.stderr, flush=True)
+    printing.say(f"Remove {what}? [y/N] ", end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise GoldrankError("nothing was removed")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from goldrank.cli import options
+from goldrank.cli import options, printing
 from goldrank.io.collections import READERS, Collection, read_collection
 from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check
 from goldrank.io.collections.converting import WRITERS, convert
@@ -98,10 +98,10 @@ def _convert(args: argparse.Namespace) -> int:
     collection = _read(args)
     remarks = convert(collection, args.out, args.to, overwrite=args.overwrite)
     asked = "which are the queries too" if collection.related else counts(len(collection.queries), "query", "queries")
-    print(
+    printing.show(
         f"{args.out}: {counts(len(collection.items), 'item')}, {asked}, "
         f"{counts(len(collection.gold.items), 'judged pair')} of the split {collection.split}, as {args.to}."
     )
     for remark in remarks or ["Read again, it is the same in every part."]:
-        print(remark)
+        printing.show(remark)
     return 0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
-from goldrank.cli import options, report_command
+from goldrank.cli import options, printing, report_command
 from goldrank.cli.run_command import show_board
 from goldrank.errors import MissingExtraError
 from goldrank.running import Leaderboard, run_all
@@ -40,25 +39,23 @@ def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     store = Store.open(args.store)
     written = " ".join(f'"{model}"' if "(" in model else model for model in MODELS)
-    print(f"$ goldrank run -m {written} -t {' '.join(TASKS)} --worst 3\n", flush=True)
+    printing.show(f"$ goldrank run -m {written} -t {' '.join(TASKS)} --worst 3\n")
     boards = []
-    for board in run_all(
-        MODELS, TASKS, store=store, report=lambda line: print(f"goldrank: {line}", file=sys.stderr, flush=True)
-    ):
+    for board in run_all(MODELS, TASKS, store=store, report=printing.say):
         boards.append(board)
-        print(show_board(board, worst=3), end="\n\n", flush=True)
+        printing.show(show_board(board, worst=3), end="\n\n")
     for board in boards:
         if isinstance(board, Leaderboard):
-            print(_verdict(board))
+            printing.show(_verdict(board))
     fresh = sum(outcome.fresh for board in boards for outcome in board.outcomes)
     total = sum(len(board.outcomes) for board in boards)
     best = boards[-1].best.stored.key
-    print(
+    printing.show(
         f"\n{total} results, {fresh} of them evaluated now, in {time.perf_counter() - started:.1f} s; "
         f"they are in {store.where}."
     )
     _write_report([outcome.stored.key for board in boards for outcome in board.outcomes], args)
-    print(
+    printing.show(
         f"Next: goldrank serve · goldrank runs show {best} · goldrank score {best} --profile beir · "
         f"goldrank run -m bm25 -t ./my-folder"
     )
@@ -72,7 +69,7 @@ def _write_report(keys: list[str], args: argparse.Namespace) -> None:
     try:
         report_command.run(report_command.parser().parse_args(given))
     except MissingExtraError as error:
-        print(f"goldrank: note: no report was written: {error}.", file=sys.stderr)
+        printing.say(f"note: no report was written: {error}.")
 
 
 def _verdict(board: Leaderboard) -> str:

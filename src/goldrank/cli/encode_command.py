@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from goldrank.cli import options
+from goldrank.cli import options, printing
 from goldrank.cli.sharing import add_engine, sharing
 from goldrank.engines.here import Here
 from goldrank.errors import InputError
@@ -66,13 +66,13 @@ def run(args: argparse.Namespace) -> int:
             "made": made.made,
         }
         about = {"warnings": [warning.to_dict() for warning in warnings], **about}
-        print(to_json(about))
+        printing.show(to_json(about))
         return 0
     for warning in warnings:
-        print(f"Warning: {warning}")
+        printing.show(f"Warning: {warning}")
     before = len(made.shards) - made.made
     again = f", {before} of which were there before" if before else ""
-    print(
+    printing.show(
         f"{args.output}: vectors of {counts(made.count, 'text')} in {made.dimension} dimensions, "
         f"{counts(len(made.shards), 'shard')}{again}."
     )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import io
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from goldrank.cli import printing
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io import formats
 from goldrank.io.files import write_atomically
 from goldrank.io.parquet import load_pyarrow
-from goldrank.report.results import to_csv, to_json
+from goldrank.report.results import to_json
 from goldrank.store import StoredRun
 
 _SUFFIXES = {"json": ".json", "csv": ".csv", "parquet": ".parquet"}
@@ -80,7 +81,7 @@ def _hits_columns(run: StoredRun) -> dict[str, list[Any]]:
     hits = run.hits()
     without = int((np.diff(hits.starts) == 0).sum())
     if without:
-        print(f"goldrank: note: {run.key}: {without} queries have no gold and so no row.", file=sys.stderr)
+        printing.say(f"note: {run.key}: {without} queries have no gold and so no row.")
     return _columns(hits)
 
 
@@ -90,7 +91,10 @@ def _write_columns(columns: dict[str, list[Any]], what: str, format: str, target
         text = to_json([dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
         data = (text + "\n").encode()
     elif format == "csv":
-        data = (to_csv([list(columns), *zip(*columns.values(), strict=True)]) + "\n").encode()
+        # Exact, unlike the CSV of reports: goldrank and other tools read these ids again.
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
+        data = written.getvalue().encode()
     elif format == "parquet":
         pyarrow, parquet = load_pyarrow()
         out = io.BytesIO()

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from goldrank.cli import options
+from goldrank.cli import options, printing
 from goldrank.errors import InputError
 from goldrank.hits import Run
+from goldrank.redaction import redact
 from goldrank.report import results
 from goldrank.report.grids import Cell, Grid, render
 
@@ -89,7 +90,7 @@ def _build(args: argparse.Namespace) -> int:
         print(f"Warning: {warning}")
     size = sum(entry["size"] for entry in manifest.files.values())
     empty = f", {texts.empty} of them empty" if texts.empty else ""
-    print(
+    printing.show(
         f"{args.output}: {manifest.count} texts{empty}, {manifest.dimension} dimensions, {manifest.similarity}, "
         f"{manifest.index}, {readable(size)}."
     )
@@ -112,7 +113,7 @@ def _search(args: argparse.Namespace) -> int:
     if args.run is not None:
         found.write(args.run, format=None if Path(args.run).suffix else "trec", tag=model)
         return 0
-    print(_shown(found, queries, texts, args.format))
+    printing.show(_shown(found, queries, texts, args.format))
     return 0
 
 
@@ -180,7 +181,7 @@ def _info(args: argparse.Namespace) -> int:
 
     manifest = asdict(open_index(args.index, verify=args.verify).manifest)
     if args.format == "json":
-        print(results.to_json(manifest))
+        printing.show(results.to_json(manifest))
         return 0
     files = manifest.pop("files")
     rows = [[name, _plain(value)] for name, value in manifest.items()]
@@ -192,22 +193,21 @@ def _info(args: argparse.Namespace) -> int:
         ]
     )
     if args.format == "csv":
-        print(results.to_csv([["field", "value"], *rows]))
+        printing.show(results.to_csv([["field", "value"], *rows]))
     else:
         cells = [[Cell(text) for text in row] for row in rows]
-        print(render([Grid(["index", args.index], cells, text_columns=2)], args.format))
+        printing.show(render([Grid(["index", args.index], cells, text_columns=2)], args.format))
     return 0
 
 
 def _drop(args: argparse.Namespace) -> int:
     from goldrank.index.base import drop
-    from goldrank.index.database import without_password
 
     dropped = drop(args.spec)
     if not dropped:
-        where = without_password(args.spec)
+        where = redact(args.spec)
         raise InputError("nothing is there that goldrank loaded", where=where, remedy="check the names in the spec")
-    print(f"Dropped {', '.join(dropped)}.")
+    printing.show(f"Dropped {', '.join(dropped)}.")
     return 0
 
 

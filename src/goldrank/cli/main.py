@@ -7,6 +7,7 @@ import os
 import sys
 from importlib import import_module
 
+from goldrank.cli import printing
 from goldrank.cli.output import prepare_streams, write_failure
 from goldrank.errors import GoldrankError, unknown_name
 from goldrank.io.files import reason_of
@@ -95,30 +96,27 @@ def _run(arguments: list[str]) -> int:
     except GoldrankError as error:
         if debug:
             raise
-        print(f"goldrank: {error}", file=sys.stderr)
+        printing.say(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        print("goldrank: interrupted", file=sys.stderr)
+        printing.say("interrupted")
         return 130
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _WRITING:
             return _fail(write_failure() or reason_of(error).lower())
         if debug:
             raise
-        print(
-            f"goldrank: internal error, {type(error).__name__}: {error}; run again with --debug and report it",
-            file=sys.stderr,
-        )
+        printing.say(f"internal error, {type(error).__name__}: {error}; run again with --debug and report it")
         return 1
 
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         lines = "\n".join(f"  {name:<11} {text}" for name, text in COMMANDS.items())
-        print(_USAGE.format(commands=lines), end="")
+        printing.show(_USAGE.format(commands=lines), end="")
         return 0 if arguments else 2
     if arguments[0] in ("-V", "--version", "version"):
-        print(version())
+        printing.show(version())
         return 0
     name = arguments[0]
     if name not in COMMANDS:

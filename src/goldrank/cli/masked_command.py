@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.cli.sharing import add_engine, sharing
 from goldrank.errors import InputError
 from goldrank.io.text import counts
@@ -186,10 +185,10 @@ def _make(args: argparse.Namespace) -> int:
     )
     write_chunks(chunks, args.output)
     of = f"{counts(made.masks, 'mask')} of {counts(made.pages, 'page')}"
-    print(f"{args.output}: {counts(made.chunks, 'example')} with {of}.")
+    printing.show(f"{args.output}: {counts(made.chunks, 'example')} with {of}.")
     if made.dropped:
         whole = f", among them all of {counts(made.unnamed, 'page')}" if made.unnamed else ""
-        print(f"Left out: {counts(made.dropped, 'part')} without the person's name{whole}.")
+        printing.show(f"Left out: {counts(made.dropped, 'part')} without the person's name{whole}.")
     return 0
 
 
@@ -235,9 +234,9 @@ def _predict(args: argparse.Namespace) -> int:
     for spec, predictor in predictors.items():
         order = Order(name_of(args.data), chunks, spec, predictor, args.k, args.context)
         saved, fresh = predict_run(order, store, overwrite=args.overwrite)
-        print(f"{saved.key}" + ("" if fresh else " (stored before)"))
+        printing.show(f"{saved.key}" + ("" if fresh else " (stored before)"))
         for remark in saved.environment.get("remarks", ()):
-            print(f"goldrank: note: {remark}.", file=sys.stderr)
+            printing.say(f"note: {remark}.")
     return 0
 
 

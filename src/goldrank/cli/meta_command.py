@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.errors import InputError
 from goldrank.io.files import image_format
 from goldrank.io.text import counts
@@ -91,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             plot_pivot(made, args.pivot, args.plot)
     if args.format != "json":
         for warning in made.warnings:
-            print(f"goldrank: warning: {warning}.", file=sys.stderr)
+            printing.say(f"warning: {warning}.")
     options.emit(show(made, args.format), args)
     return 0
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from goldrank.cli import printing
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES
@@ -177,7 +178,7 @@ def refuse_unwritable(args: argparse.Namespace) -> None:
 def emit(text: str, args: argparse.Namespace) -> None:
     """Print *text*, or write it to the output file in one piece."""
     if args.output is None:
-        print(text)
+        printing.show(text)
         return
     from goldrank.io.files import write_atomically
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.cli.masked_command import add_rules, aliases_of, rules_of
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.report import stored_scores
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         again = sum(one.stem.partition("~")[0] == made.name for one in drawn)
         path = folder / f"{made.name}{f'~{again + 1}' if again else ''}.{args.format}"
         draw(made, path, args.theme, args.size)
-        print(path, flush=True)
+        printing.show(path)
         drawn.append(path)
     if not drawn:
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in left_out)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import goldrank
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     runs = [store.get(key) for key in args.keys]
     data = _rendered(_report(args, store, runs, look), look, args.theme)
     write_atomically(path, lambda out: out.write(data))
-    print(path)
-    print(f"goldrank: note: {len(data) / 1e6:.1f} MB, {_opens(look)}.", file=sys.stderr)
+    printing.show(path)
+    printing.say(f"note: {len(data) / 1e6:.1f} MB, {_opens(look)}.")
     return 0
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from typing import Any
 
-from goldrank.cli import options
+from goldrank.cli import options, printing
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.cli.sharing import add_engine, sharing
 from goldrank.errors import InputError
@@ -127,12 +126,12 @@ def run(args: argparse.Namespace) -> int:
             measures=config.measures,
             overwrite=config.overwrite,
             sharding=sharding,
-            report=lambda line: print(f"goldrank: {line}", file=sys.stderr),
+            report=printing.say,
         ):
             boards.append(board)
             if args.format == "table" and args.output is None:
                 # A table is shown as soon as its task is done; the next may take hours.
-                print(show_board(board, args.worst), end="\n\n", flush=True)
+                printing.show(show_board(board, args.worst), end="\n\n")
     if args.format == "json":
         options.emit(
             results.to_json({"store": store.where, "tasks": [board_json(b, args.worst) for b in boards]}), args
@@ -142,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.format != "table" or args.output is not None:
         shown = "\n\n".join(show_board(board, args.worst, args.format) for board in boards)
         options.emit(shown, args)
-    print(f"goldrank: stored in {store.where}", file=sys.stderr)
+    printing.say(f"stored in {store.where}")
     return 0
 
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.errors import GoldrankError, InputError
 from goldrank.metrics import Metric, parse_all
 from goldrank.report import numbers, results
@@ -246,7 +246,7 @@ def _confirm(keys: list[str], args: argparse.Namespace) -> None:
     what = ", ".join(dict.fromkeys(keys))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
-    print(f"Remove {what} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    printing.say(f"Remove {what} for good? [y/N] ", end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise GoldrankError("nothing was removed")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Sequence
 
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.metrics import Metric, Profile, parse_all, profile
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
@@ -131,7 +130,7 @@ def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
         return results.scores_csv(all_scores, intervals=intervals, per_query=args.per_query)
     for line in results.counts_lines(all_scores):
         if args.output is not None:
-            print(f"goldrank: note: {line}", file=sys.stderr)
+            printing.say(f"note: {line}")
     grids = [results.per_query_grid(scores) for scores in all_scores] if args.per_query else []
     return render([*grids, results.score_grid(all_scores, intervals=intervals)], args.format)
 

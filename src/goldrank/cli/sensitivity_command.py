@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from goldrank.cli import options
+from goldrank.cli import options, printing
 from goldrank.report import results
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.running import OVERWRITE, Measures
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         store=Store.open(args.store),
         measures=Measures(args.metrics, args.profile),
         overwrite=args.overwrite,
-        report=lambda line: print(f"goldrank: {line}", file=sys.stderr),
+        report=printing.say,
     )
     if args.plot is not None:
         plot_sensitivity(made, args.plot)

@@ -7,10 +7,9 @@ import errno
 import os
 import secrets
 import socket
-import sys
 from urllib.parse import quote
 
-from goldrank.cli import options, stored
+from goldrank.cli import options, printing, stored
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 
 PORT = 8321
@@ -56,11 +55,9 @@ def run(args: argparse.Namespace) -> int:
     app = create_app(store, access=Access.on(args.host, token), allow_delete=args.allow_delete)
     listening = _listen(args.host, args.port)
     url = _url(listening, args.host)
-    print(
-        f"goldrank: {held} stored runs of {store.where}\ngoldrank: explore them at {url} (Ctrl-C ends it)", flush=True
-    )
+    printing.show(f"goldrank: {held} stored runs of {store.where}\ngoldrank: explore them at {url} (Ctrl-C ends it)")
     if token is not None:
-        print(f"goldrank: the first visit needs the token: {url}?token=…", flush=True)
+        printing.show(f"goldrank: the first visit needs the token: {url}?token=…")
     if args.open:
         import webbrowser
 
@@ -73,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             uvicorn.Server(settings).run(sockets=[listening])
         except KeyboardInterrupt:
             # It is the way to end it, not a failure.
-            print("goldrank: ended", file=sys.stderr)
+            printing.say("ended")
     return 0
 
 

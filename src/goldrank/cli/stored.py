@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldrank.cli import printing
 from goldrank.errors import InputError, shorten
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _get(store: Any, key: str) -> StoredRun:
 def print_notes(notes: list[str]) -> None:
     """Say on standard error what does not belong into the table."""
     for note in dict.fromkeys(notes):
-        print(f"goldrank: note: {note}.", file=sys.stderr)
+        printing.say(f"note: {note}.")
 
 
 def reasons_of(run: StoredRun, metric: Metric, base: Profile, other: Profile) -> list[Reason] | None:

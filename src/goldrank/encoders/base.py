@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.progress import Progress
+from goldrank.redaction import redact
 
 if TYPE_CHECKING:
     from goldrank.hits import Run
@@ -185,14 +186,17 @@ def unit(vectors: NDArray[Any]) -> Dense:
     return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-# How the work is done, never what comes out: no part of an identity.
-_UNCHANGING = ("batch_size", "device", "concurrency", "timeout", "retries")
+# How the work is done and who may ask for it, never what comes out: no part of an identity.
+_UNCHANGING = ("batch_size", "device", "concurrency", "timeout", "retries", "key", "key_env", "key_header")
 
 
 def identity_of(spec: Spec, version: str) -> str:
-    """The spec with its options in order of name, without those that change no vector, and the version."""
+    """Return the spec with its options in order of name, without those that change no vector, and the version.
+
+    Secrets are redacted: they are stored nowhere, and a new password is no new model.
+    """
     changing = {name: spec.options[name] for name in sorted(spec.options) if name not in _UNCHANGING}
-    return f"{Spec(spec.kind, spec.argument, changing)} {version}"
+    return redact(f"{Spec(spec.kind, spec.argument, changing)} {version}")
 
 
 class BatchEncoder(ABC):

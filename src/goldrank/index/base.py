@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Hits, Run
 from goldrank.index.exact import ExactIndex
+from goldrank.redaction import redact
 
 Similarity = Literal["cosine", "dot", "l2"]
 Dense = NDArray[np.float32]
@@ -79,10 +80,9 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
     if kind in DATABASES:
         built: Index = _database(kind).build(spec, vectors, ids, similarity)
         return built
-    from goldrank.index.database import without_password
 
     raise InputError(
-        f"there is no index {shorten(without_password(spec))}",
+        f"there is no index {shorten(redact(spec))}",
         remedy=f"write exact, cuda, faiss: and a factory (faiss:HNSW32), or a database ({', '.join(DATABASES)})",
     )
 

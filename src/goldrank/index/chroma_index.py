@@ -30,10 +30,10 @@ from goldrank.index.database import (
     numbered,
     refuse_password,
     scores_of,
-    without_password,
     written,
 )
 from goldrank.progress import Progress
+from goldrank.redaction import redact
 
 KINDS: Kinds = {"hnsw": {"max_neighbors": 16, "ef_construction": 100, "ef_search": 100}}
 _SPACES = {"cosine": "cosine", "dot": "ip", "l2": "l2"}
@@ -262,7 +262,7 @@ def clear_errors(where: str) -> Iterator[None]:
     try:
         yield
     except (ChromaError, httpx.HTTPError, ValueError) as error:
-        said = without_password(str(error).strip().partition("\n")[0]) or type(error).__name__
+        said = redact(str(error).strip().partition("\n")[0]) or type(error).__name__
         if re.search(r"(?i)\b40[13]\b|unauthori[sz]ed|forbidden", f"{type(error).__name__} {said}"):
             raise InputError(
                 f"the server refuses the token ({said})",

@@ -21,6 +21,7 @@ from goldrank.hits import Floats, Gold, Hits, Run
 from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_vectors
 from goldrank.io.columns import Columns
 from goldrank.progress import Progress
+from goldrank.redaction import redact
 
 Value = int | str | None
 Kinds = Mapping[str, Mapping[str, Value]]
@@ -46,9 +47,7 @@ class Place:
         """Read a spec: only brackets at the end that set something are options."""
         match = re.fullmatch(r"(?P<kind>\w+):(?P<address>.+?)(?:\((?P<set>[^()]*)\))?", spec.strip(), flags=re.DOTALL)
         if match is None:
-            raise InputError(
-                f"{shorten(without_password(spec))} names no database", remedy="write KIND:ADDRESS(option=value,…)"
-            )
+            raise InputError(f"{shorten(redact(spec))} names no database", remedy="write KIND:ADDRESS(option=value,…)")
         options: dict[str, str] = {}
         for part in (match["set"] or "").split(","):
             name, equals, value = (text.strip() for text in part.partition("="))
@@ -56,7 +55,7 @@ class Place:
                 continue
             if not equals or not name or not value or name in options:
                 raise InputError(
-                    f"the option {shorten(part.strip())} of {shorten(without_password(spec), 160)} cannot be read",
+                    f"the option {shorten(part.strip())} of {shorten(redact(spec), 160)} cannot be read",
                     remedy="write each option once, as name=value, with commas between them",
                 )
             options[name] = value
@@ -108,19 +107,8 @@ def written(options: Mapping[str, Value], without: Iterable[str] = ()) -> str:
 
 def refuse_password(address: str, remedy: str) -> None:
     """Raise for an address with a password in it: specs are stored with results, and passwords never are."""
-    if without_password(address) != address:
-        raise InputError("the address holds a password", where=without_password(address), remedy=remedy)
-
-
-def without_password(text: str) -> str:
-    """An address fit to be shown.
-
-    >>> without_password("pgvector:postgresql://ann:secret@host/db?sslmode=require&password=secret&schema=s")
-    'pgvector:postgresql://ann@host/db?sslmode=require&schema=s'
-    """
-    # Greedy up to the last @: a password may itself hold one, or a slash.
-    text = re.sub(r"(://[^:/@\s]*):\S*@", r"\1@", text)
-    return re.sub(r"(?i)(?<=[?&])(?:password|passwd|pwd|sslpassword)=[^&()\s]*&?", "", text).rstrip("?&")
+    if redact(address) != address:
+        raise InputError("the address holds a password", where=redact(address), remedy=remedy)
 
 
 def numbered(name: str, build: Mapping[str, Value], similarity: str) -> str:

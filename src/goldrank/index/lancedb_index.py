@@ -29,10 +29,10 @@ from goldrank.index.database import (
     refuse_password,
     refuse_zero,
     scores_of,
-    without_password,
     written,
 )
 from goldrank.progress import Progress
+from goldrank.redaction import redact
 
 _IVF: dict[str, Value] = {"num_partitions": None, "nprobes": None, "refine_factor": None}
 _GRAPH: dict[str, Value] = {**_IVF, "m": 20, "ef_construction": 300, "ef": None}
@@ -266,7 +266,7 @@ def clear_errors(where: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError, TypeError) as error:
-        said = without_password(str(error).strip().partition("\n")[0])
+        said = redact(str(error).strip().partition("\n")[0])
         if re.search(r"(?i)no space left|storage ?full|disk quota", str(error)):
             raise GoldrankError(f"{where}: there is no space left; make space and run it again") from None
         raise GoldrankError(f"{where}: LanceDB failed ({shorten(said, 200)})") from None

@@ -11,7 +11,8 @@ import numpy as np
 
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.index.base import Dense
-from goldrank.index.database import Marker, without_password
+from goldrank.index.database import Marker
+from goldrank.redaction import redact
 
 MARKERS = "goldrank_loads"
 TYPES = {"vector": ">f4", "halfvec": ">f2"}
@@ -95,7 +96,7 @@ def clear_errors(where: str) -> Iterator[None]:
 
 
 def _said(error: Exception) -> str:
-    text = without_password(str(error).strip().partition("\n")[0])
+    text = redact(str(error).strip().partition("\n")[0])
     return text.removeprefix("connection failed: ").rstrip(".") or type(error).__name__
 
 

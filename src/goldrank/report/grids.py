@@ -6,7 +6,9 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from goldrank.escaping import visible_line
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,18 @@ class Grid:
 def render(grids: list[Grid], look: str) -> str:
     """The grids one below the other, in the look ``table``, ``markdown`` or ``latex``."""
     draw = {"table": _table, "markdown": _markdown, "latex": _latex}[look]
-    return "\n\n".join(draw(grid) for grid in grids)
+    return "\n\n".join(draw(_escaped(grid)) for grid in grids)
+
+
+def _escaped(grid: Grid) -> Grid:
+    """The grid with control characters of ids, texts and file names as visible escapes, and line breaks as blanks."""
+
+    def plain(text: str) -> str:
+        return visible_line(text.replace("\n", " ").replace("\t", " "))
+
+    rows = [[replace(cell, text=plain(cell.text), detail=plain(cell.detail)) for cell in row] for row in grid.rows]
+    headings, notes = [plain(text) for text in grid.headings], [plain(text) for text in grid.notes]
+    return replace(grid, headings=headings, rows=rows, title=plain(grid.title), notes=notes)
 
 
 def _table(grid: Grid) -> str:

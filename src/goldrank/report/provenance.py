@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from goldrank.redaction import redact
 from goldrank.report.sections import Fact, RunAbout
 from goldrank.store import StoredRun
 
-_PASSWORD = re.compile(r"(\w+://[^:/@\s]*):[^@\s]*@")
 _SETTINGS = ("split", "limit", "transform", "similarity", "index", "rerank", "exclude_self", "k", "context")
 
 
@@ -29,7 +28,7 @@ def about(run: StoredRun, name: str) -> RunAbout:
 def commands(runs: Iterable[StoredRun]) -> tuple[str, ...]:
     """The command lines that made the runs, each once."""
     written = (str(run.environment.get("command") or "") for run in runs)
-    return tuple(dict.fromkeys("goldrank " + _PASSWORD.sub(r"\1:***@", line) for line in written if line))
+    return tuple(dict.fromkeys("goldrank " + redact(line) for line in written if line))
 
 
 def remarks(runs: Mapping[str, StoredRun], names: Mapping[str, str]) -> list[str]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goldrank.escaping import json_safe, spreadsheet_cell
 from goldrank.metrics import Metric
 from goldrank.report import numbers
 from goldrank.report.grids import Cell, Grid
@@ -193,8 +194,8 @@ def number(value: float) -> float | None:
 
 
 def to_json(content: Any) -> str:
-    """JSON for people and programs."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    """JSON for people and programs; control characters are escaped, which leaves the data the same."""
+    return json_safe(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> str:
@@ -222,7 +223,11 @@ def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool
 
 
 def to_csv(lines: Sequence[Sequence[Any]]) -> str:
-    """Lines of comma-separated values."""
+    """Return a report as comma-separated values, with an apostrophe before what a spreadsheet takes for a formula.
+
+    Reports are opened in spreadsheets. Files that goldrank reads back (`Run.write`, `Gold.write`, ``runs export``) keep
+    every id exact instead.
+    """
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(lines)
+    csv.writer(stream, lineterminator="\n").writerows([spreadsheet_cell(cell) for cell in line] for line in lines)
     return stream.getvalue().rstrip("\n")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from goldrank.errors import InputError, shorten
+from goldrank.redaction import redact_all
 
 _LONGEST_SLUG = 32
 _SHORTEST_DIGEST = 4
@@ -30,11 +31,13 @@ def digest(inputs: Mapping[str, Any]) -> str:
 def canonical_json(content: Mapping[str, Any], name: str) -> str:
     """JSON in ASCII with sorted keys and floats by their repr; what JSON cannot hold is refused by its path.
 
+    Secrets are redacted, so that none is stored, and inputs that differ only in a secret have the same digest.
+
     >>> canonical_json({"b": 0.1, "a": [True, None]}, "inputs")
     '{"a":[true,null],"b":0.1}'
     """
     _refuse_what_json_cannot_hold(dict(content), name)
-    return json.dumps(dict(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(redact_all(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _refuse_what_json_cannot_hold(value: Any, path: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import ArgumentError
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import PathLike, data_folder
+from goldrank.redaction import redact
 
 _FILE = "goldrank.db"
 
@@ -51,10 +52,10 @@ def _from_url(text: str) -> Place:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise InputError(f"{shorten(_without_password(text))} does not read as a URL", remedy=remedy) from None
+        raise InputError(f"{shorten(redact(text))} does not read as a URL", remedy=remedy) from None
     given = url.query.get("tables")
     url = url.difference_update_query(["tables"])
-    shown = url.render_as_string(hide_password=True)
+    shown = redact(url.render_as_string(hide_password=True))
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql", "postgres"):
         raise InputError(f"a store cannot lie in {shorten(kind)}", where=shown, remedy=remedy)
@@ -67,8 +68,3 @@ def _from_url(text: str) -> Place:
         beside = Path(os.environ.get("GOLDRANK_TABLES") or data_folder() / "tables")
     chosen = Path(given if isinstance(given, str) else beside).expanduser().absolute()
     return Place(url, chosen, shown, shared=True)
-
-
-def _without_password(text: str) -> str:
-    scheme, _, rest = text.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from goldrank.errors import InputError, shorten
+from goldrank.redaction import redact
 from goldrank.store.keys import canonical_json, digest
 from goldrank.store.records import Record, StoredRun
 
@@ -27,8 +28,8 @@ def make_row(record: Record) -> dict[str, Any]:
     seconds = record.environment.get("seconds")
     return {
         "digest": digest(record.inputs),
-        "task": record.task,
-        "model": record.model,
+        "task": redact(record.task),
+        "model": redact(record.model),
         "inputs": canonical_json(record.inputs, "inputs"),
         "environment": canonical_json(record.environment, "environment"),
         "profile": record.profile,

@@ -21,6 +21,7 @@ from goldrank.errors import DataWarning
 from goldrank.fusion import Fusion, is_fusion
 from goldrank.hits import Run
 from goldrank.io.checkpoints import Checkpoint
+from goldrank.redaction import redact
 from goldrank.tasks.material import Material
 from goldrank.tasks.ranked import Ranked
 from goldrank.tasks.vector_ranking import best_of, rank_by_vectors
@@ -38,6 +39,11 @@ class Model:
     """Whether similarity, index and transform bear on it."""
     encoder: Encoder | None = None
     """What makes its vectors, where it is nothing but an encoder."""
+
+    def __post_init__(self) -> None:
+        # The name is stored and shown, and no secret is.
+        object.__setattr__(self, "spec", redact(self.spec))
+        object.__setattr__(self, "identity", redact(self.identity))
 
 
 def load_model(model: Any) -> Model:

@@ -8,9 +8,9 @@ from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.index.base import DATABASES
-from goldrank.index.database import without_password
 from goldrank.index.exact import RANKABLE
 from goldrank.index.multivector import SCORERS
+from goldrank.redaction import redact
 from goldrank.tasks.task import OOV
 from goldrank.tasks.text_rule import TextRule
 from goldrank.vectors.transforms import FIT_ON, Pipeline
@@ -84,14 +84,14 @@ class Settings:
     def _check_index(self) -> None:
         if self.index != "exact" and self.index.partition(":")[0] not in ("cuda", "faiss", *DATABASES):
             raise InputError(
-                f"there is no index {shorten(without_password(self.index))}",
+                f"there is no index {shorten(redact(self.index))}",
                 remedy=f"write exact, cuda, faiss: and a factory, or a database ({', '.join(DATABASES)})",
             )
-        if without_password(self.index) != self.index:
+        if redact(self.index) != self.index:
             # Settings are stored with every result.
             raise InputError(
                 "the address of the index holds a password",
-                where=without_password(self.index),
+                where=redact(self.index),
                 remedy="leave it out and give it in the environment (PGPASSWORD)",
             )
         if self.index != "exact" and self.scoring != "single":

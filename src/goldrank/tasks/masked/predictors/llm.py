@@ -79,8 +79,8 @@ class ChatModel:
     @property
     def identity(self) -> str:
         """The model, where it is asked, and with what words; only the server knows what answers to the name."""
-        # The words of the prompt count, not where they lie; the key opens the door and changes no guess.
-        kept = {name: value for name, value in self.spec.options.items() if name not in ("prompt", "key")}
+        # The words of the prompt count, not where they lie.
+        kept = {name: value for name, value in self.spec.options.items() if name != "prompt"}
         asked = Spec(self.spec.kind, self.spec.argument, kept)
         return identity_of(asked, f"{self._url} prompt {texts_stamp([self._prompt])}")
 
