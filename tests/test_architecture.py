@@ -10,9 +10,9 @@ import goldrank
 ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
-    "redaction", "escaping", "errors", "progress", "engines", "native", "io", "hits", "fusion", "encoders", "vectors", "index", "metrics",
-    "stats", "scoring", "comparing", "reasons", "audit", "tasks", "store", "measuring", "running", "masked_runs",
-    "planning", "sensitivity", "meta", "report", "web", "cli", "evaluation",
+    "redaction", "escaping", "errors", "progress", "engines", "native", "io", "hits", "fusion", "encoders", "vectors",
+    "index", "metrics", "stats", "scoring", "comparing", "reasons", "audit", "tasks", "store", "measuring",
+    "running", "masked_runs", "planning", "sensitivity", "meta", "report", "web", "cli", "evaluation",
 ]  # fmt: skip
 
 

@@ -43,7 +43,12 @@ def parser() -> argparse.ArgumentParser:
     search.add_argument("query", metavar="QUERY", nargs="*")
     search.add_argument("--queries", metavar="FILE", help="queries with ids, in the same formats; - is stdin, by lines")
     search.add_argument("-k", type=int, default=3, help="results of each query (default 3)")
-    search.add_argument("-m", "--model", metavar="MODEL", help="default: the one that the index was built with")
+    search.add_argument(
+        "-m",
+        "--model",
+        metavar="MODEL",
+        help="default: that of the index, unless it runs code or opens connections",
+    )
     search.add_argument("--run", metavar="FILE", help="write a run there (TREC, or what the suffix says)")
     info = actions.add_parser("info", help="what an index holds and what made it")
     info.add_argument("index", metavar="DIR")
@@ -103,15 +108,13 @@ def _search(args: argparse.Namespace) -> int:
 
     queries = _queries(args)
     opened = open_index(args.index, verify=args.verify)
-    model = args.model or opened.manifest.model
-    if model is None:
-        raise InputError("the index does not say which model made it", where=args.index, remedy="name it with -m")
+    model = opened.model(args.model)
     texts = opened.texts
     encoder = load_encoder(model, list(texts.values()) if texts else [])
     opened.refuse_other(encoder)
     found = opened.search(encoded(encoder, list(queries.values()), "query"), args.k, query_ids=list(queries))
     if args.run is not None:
-        found.write(args.run, format=None if Path(args.run).suffix else "trec", tag=model)
+        found.write(args.run, format=None if Path(args.run).suffix else "trec", tag=redact(model))
         return 0
     printing.show(_shown(found, queries, texts, args.format))
     return 0

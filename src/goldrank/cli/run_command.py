@@ -46,6 +46,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--top", type=float, default=0.25, metavar="SHARE", help="of these pairs are positives (0.25)")
     made.add_argument("--reverse", action="store_true", help="let the second text of a positive pair ask too")
     made.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
+    made.add_argument("--allow-code", action="store_true", help="let models that FILE names run Python code")
+    made.add_argument(
+        "--allow-connections", action="store_true", help="let FILE name servers to send texts, keys and results to"
+    )
     made.add_argument(
         "--metric", dest="metrics", action="append", metavar="METRIC", help="measure this instead of the task's own"
     )

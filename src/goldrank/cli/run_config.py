@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from goldrank.cli import printing
+from goldrank.encoders.consent import Effects, effects_of, is_address
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.metrics import CHOICES
 from goldrank.running import OVERWRITE, Measures
@@ -71,6 +73,7 @@ def configured(args: argparse.Namespace) -> RunConfig:
     given = _Given()
     if args.config is not None:
         given.values, given.where = _read(args.config), str(args.config)
+        _ask_for_consent(given, args)
     conventions = (*CHOICES, "relevance_level")
     flags = {name: getattr(args, name, None) for name in (*known_names(), *conventions)}
     for name, value in flags.items():
@@ -86,6 +89,44 @@ def configured(args: argparse.Namespace) -> RunConfig:
         if (value := getattr(args, name, None)) is not None:
             given.values["text"] = {**_table(given, "text"), name: value}
     return _checked(given)
+
+
+def _ask_for_consent(given: _Given, args: argparse.Namespace) -> None:
+    """Refuse what a run file names and the command line does not, if it runs code or opens a connection unasked."""
+    for name, place, effects in _file_effects(given, args):
+        wanted = [
+            flag
+            for flag, needed, allowed in (
+                ("--allow-code", effects.code, args.allow_code),
+                ("--allow-connections", effects.connection, args.allow_connections),
+            )
+            if needed and not allowed
+        ]
+        if wanted:
+            raise InputError(
+                f"{name} names {shorten(place, 160)}, which {effects}, with --dry-run too",
+                where=given.where,
+                remedy=f"read the file, and add {' '.join(wanted)} if you trust it, or give it on the command line",
+            )
+        printing.say(f"note: {given.where}: {name} names {shorten(place, 160)}, which {effects}")
+
+
+def _file_effects(given: _Given, args: argparse.Namespace) -> Iterator[tuple[str, str, Effects]]:
+    """Everything of a run file that does more than read local files, unless a flag overrides it."""
+    for name in ("models", "rerank", "tasks", "index", "store", "engine", "work_folder"):
+        if getattr(args, name, None) is not None:
+            continue
+        value = given.values.get(name)
+        for place in value if isinstance(value, list) else [value]:
+            if not isinstance(place, str):
+                continue  # refused later, by its name
+            if name in ("models", "rerank"):
+                effects = effects_of(place)
+            else:
+                # The workers of a Ray cluster answer in pickles.
+                effects = Effects(code=name == "engine" and is_address(place), connection=is_address(place))
+            if effects:
+                yield name, place, effects
 
 
 def _table(given: _Given, name: str) -> dict[str, Any]:

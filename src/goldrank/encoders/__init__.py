@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from goldrank.encoders.base import Encoder, Fitted, Options, PairScorer, Searcher
 from goldrank.encoders.spec import Spec
@@ -13,6 +13,16 @@ from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion import is_fusion
 
 __all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
+
+
+Access = Literal["local", "download", "hub", "network", "code"]
+ACCESS: dict[Access, str] = {
+    "local": "reads local files only and runs no code of others",
+    "download": "downloads a model that is no local folder; runs no code of it",
+    "hub": "downloads a model that is no local folder; code in a local folder, or with trust_remote_code=true, runs",
+    "network": "sends texts, and a key where there is one, to the server that it names",
+    "code": "runs the Python code that it names",
+}
 
 
 @dataclass(frozen=True)
@@ -26,11 +36,13 @@ class Kind:
     install: str
     """The command that brings its packages; empty if goldrank itself does."""
     example: str
+    access: Access = "local"
+    """What it reaches besides local files; data may name only models of the access ``local``."""
 
 
-def _kind(module: str, maker: str, summary: str, extra: str, example: str) -> Kind:
+def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
     install = f"pip install 'goldrank[{extra}]'" if extra else ""
-    return Kind(f"goldrank.encoders.{module}", maker, summary, install, example)
+    return Kind(f"goldrank.encoders.{module}", maker, summary, install, example, access)
 
 
 KINDS: dict[str, Kind] = {
@@ -40,19 +52,37 @@ KINDS: dict[str, Kind] = {
     "bm25": _kind("bm25", "Bm25", "BM25 ranking by shared words, no vectors", "", "bm25(k1=0.9,b=0.4)"),
     "words": _kind("words", "make", "mean or SIF of the vectors of a word file", "", "words:glove.6B.50d.txt"),
     "doc2vec": _kind("doc2vec", "Doc2Vec", "PV-DBOW trained on the corpus", "doc2vec", "doc2vec:100(epochs=30)"),
-    "st": _kind("st", "SentenceTransformers", "any sentence-transformers model", "st", "st:BAAI/bge-base-en-v1.5"),
-    "flag": _kind("flag", "Flag", "BGE models through FlagEmbedding", "flag", "flag:BAAI/bge-base-en-v1.5"),
+    "st": _kind(
+        "st", "SentenceTransformers", "any sentence-transformers model", "st", "st:BAAI/bge-base-en-v1.5", "hub"
+    ),
+    "flag": _kind("flag", "Flag", "BGE models through FlagEmbedding", "flag", "flag:BAAI/bge-base-en-v1.5", "hub"),
     "onnx": _kind("onnx", "Onnx", "an ONNX model with its tokenizer.json", "onnx", "onnx:models/minilm"),
-    "model2vec": _kind("model2vec", "Model2Vec", "static model2vec models", "model2vec", "model2vec:models/potion"),
+    "model2vec": _kind(
+        "model2vec", "Model2Vec", "static model2vec models", "model2vec", "model2vec:models/potion", "download"
+    ),
     "vectors": _kind("vectors", "Vectors", "vectors made elsewhere, looked up by id or text", "", "vectors:items.npz"),
     "openai": _kind(
-        "openai", "OpenAi", "an OpenAI-compatible embeddings server", "", "openai:bge-m3@http://localhost:8000/v1"
+        "openai",
+        "OpenAi",
+        "an OpenAI-compatible embeddings server",
+        "",
+        "openai:bge-m3@http://localhost:8000/v1",
+        "network",
     ),
-    "python": _kind("function", "CallableEncoder", "your own function, texts to array", "", "python:mymodel:encode"),
+    "python": _kind(
+        "function", "CallableEncoder", "your own function, texts to array", "", "python:mymodel:encode", "code"
+    ),
     "run": _kind("run_file", "RunFile", "rankings made elsewhere, from a run file", "", "run:bm25.trec"),
-    "search": _kind("search_function", "SearchFunction", "your own search(query, k)", "", "search:mymodel:search"),
+    "search": _kind(
+        "search_function", "SearchFunction", "your own search(query, k)", "", "search:mymodel:search", "code"
+    ),
     "http": _kind(
-        "http_search", "HttpSearch", "a live search server", "", "http:http://localhost:8000/search(results=hits)"
+        "http_search",
+        "HttpSearch",
+        "a live search server",
+        "",
+        "http:http://localhost:8000/search(results=hits)",
+        "network",
     ),
     "random": _kind("random", "Random", "random unit vectors: the floor", "", "random:256"),
 }

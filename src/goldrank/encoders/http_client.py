@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import GoldrankError, InputError, shorten
 
 _LONGEST_WAIT = 60.0
 
@@ -94,6 +95,17 @@ def refuse_unset(option: str, variable: str) -> None:
         raise InputError(
             f"{option}= names a variable that is not set", remedy="export the key under that name; never write it here"
         )
+
+
+def refuse_user(url: str, option: str) -> None:
+    """Raise where an address holds a user or a password: it would be sent with every request, and shown in errors."""
+    try:
+        parts = urlsplit(url)
+        holds = parts.username is not None or parts.password is not None
+    except ValueError:
+        raise InputError(f"{shorten(url)} is no address", remedy="write https://host/path") from None
+    if holds:
+        raise InputError("the address holds a password", where=url, remedy=f"take it out, and use {option}=VARIABLE")
 
 
 def _message(error: urllib.error.HTTPError) -> str:

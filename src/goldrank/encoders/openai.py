@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, number, one_of, positive, unit
-from goldrank.encoders.http_client import Client, refuse_unset
+from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
 
@@ -43,6 +43,7 @@ class OpenAi(BatchEncoder):
             raise InputError(
                 f"openai:{spec.argument} names no model and address", remedy="write openai:MODEL@https://host/v1"
             )
+        refuse_user(self._url, "key")
         if "key" in own:
             refuse_unset("key", own["key"])
         self._client = Client(

@@ -27,6 +27,7 @@ PAIR_KINDS: dict[str, Kind] = {
         "any cross-encoder of sentence-transformers",
         "pip install 'goldrank[st]'",
         "cross:cross-encoder/ms-marco-MiniLM-L6-v2",
+        "hub",
     ),
     "overlap": Kind(
         "goldrank.encoders.pair_scorers", "Overlap", "share of words in common (Jaccard); built in", "", "overlap"
@@ -37,6 +38,7 @@ PAIR_KINDS: dict[str, Kind] = {
         "your own function, pairs to scores",
         "",
         "pairs:mymodel:score",
+        "code",
     ),
 }
 

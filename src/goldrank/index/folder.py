@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from goldrank.encoders.base import Encoder
+from goldrank.encoders.consent import described, effects_of
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.index.base import Index, build, checked_similarity, checked_vectors
@@ -39,6 +40,7 @@ from goldrank.index.folder_checks import (
     stamp,
 )
 from goldrank.io.files import PathLike, read_bytes, write_atomically
+from goldrank.redaction import redact
 from goldrank.vectors.transforms import Pipeline
 
 FORMAT = 2
@@ -136,6 +138,27 @@ class IndexFolder:
             raise InputError("the index was replaced after it was opened", where=str(file), remedy="open it again")
         return dict(zip(self.ids, _read_json(file, len(self.ids)), strict=True))
 
+    def model(self, given: str | None = None) -> str:
+        """Return the model to load for queries: *given* by the user, or else the manifest's if that is harmless.
+
+        A manifest is data and may come from anyone, so a model that runs code or opens a connection is loaded only
+        where the user names it.
+        """
+        if given is not None:
+            return given
+        named: object = self.manifest.model
+        if not isinstance(named, str):
+            raise InputError(
+                "the index does not say which model made it", where=str(self.path), remedy="name it with -m"
+            )
+        if effects_of(named):
+            raise InputError(
+                f"the manifest names the model {described(named)}",
+                where=str(self.path),
+                remedy="name it yourself with -m if you trust it; a manifest is data, and anyone may have written it",
+            )
+        return named
+
     def refuse_other(self, encoder: Encoder) -> None:
         """Raise unless *encoder* is the one that made the items: vectors of two models cannot be compared."""
         if self.manifest.identity is not None and encoder.identity != self.manifest.identity:
@@ -199,7 +222,7 @@ def write_index(
         similarity=similarity,
         dimension=index.dimension,
         count=index.count,
-        model=model,
+        model=None if model is None else redact(model),
         identity=None if encoder is None else encoder.identity,
         prompts={} if prompt is None else {side: prompt(side) for side in ("query", "item")},
         transform=None if transform is None else transform.identity,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from goldrank.encoders import Kind
+from goldrank.encoders import Access, Kind
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.tasks.masked.predictors.base import Closed, Predictor, remarks_of
@@ -14,9 +14,9 @@ from goldrank.tasks.masked.predictors.base import Closed, Predictor, remarks_of
 __all__ = ["PREDICTORS", "Closed", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
 
 
-def _kind(module: str, maker: str, summary: str, extra: str, example: str) -> Kind:
+def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
     install = f"pip install 'goldrank[{extra}]'" if extra else ""
-    return Kind(f"goldrank.tasks.masked.predictors.{module}", maker, summary, install, example)
+    return Kind(f"goldrank.tasks.masked.predictors.{module}", maker, summary, install, example, access)
 
 
 PREDICTORS: dict[str, Kind] = {
@@ -27,13 +27,25 @@ PREDICTORS: dict[str, Kind] = {
         "retrieve", "Retrieve", "the persons of the data whose titles and texts are nearest", "", "retrieve:wordllama"
     ),
     "fill-mask": _kind(
-        "fill_mask", "FillMask", "any masked language model of transformers", "fill-mask", "fill-mask:roberta-base"
+        "fill_mask",
+        "FillMask",
+        "any masked language model of transformers",
+        "fill-mask",
+        "fill-mask:roberta-base",
+        "hub",
     ),
     "llm": _kind(
-        "llm", "ChatModel", "an OpenAI-compatible chat server", "", "llm:llama-3.1-8b@http://localhost:8000/v1"
+        "llm",
+        "ChatModel",
+        "an OpenAI-compatible chat server",
+        "",
+        "llm:llama-3.1-8b@http://localhost:8000/v1",
+        "network",
     ),
     "file": _kind("from_file", "PredictionFile", "predictions made elsewhere", "", "file:predictions.jsonl"),
-    "python": _kind("function", "PredictFunction", "your own function(before, after, k)", "", "python:mymodel:guess"),
+    "python": _kind(
+        "function", "PredictFunction", "your own function(before, after, k)", "", "python:mymodel:guess", "code"
+    ),
 }
 
 

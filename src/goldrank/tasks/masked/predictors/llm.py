@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.encoders.base import checked_texts, identity_of, number, positive
-from goldrank.encoders.http_client import Client, refuse_unset
+from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
 from goldrank.encoders.provenance import texts_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
@@ -61,6 +61,7 @@ class ChatModel:
             raise InputError(
                 f"llm:{spec.argument} names no model and address", remedy="write llm:MODEL@https://host/v1"
             )
+        refuse_user(self._url, "key")
         if "key" in own:
             refuse_unset("key", own["key"])
         self._client = Client(
