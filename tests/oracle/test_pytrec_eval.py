@@ -80,13 +80,43 @@ def test_a_near_tie_in_float32_is_ordered_by_id_in_trec_eval_9_and_by_score_in_1
     assert pytrec_eval.RelevanceEvaluator(gold, {"recip_rank"}).evaluate(run)["q"]["recip_rank"] == 0.5
 
 
-def test_relevance_level_equals_pytrec_evals():
+@given(GOLD, RUNS, st.sampled_from([1, 2, 3]), st.booleans())
+def test_every_option_of_trec_eval_equals_pytrec_evals_on_every_metric(gold, run, level, judged_only):
+    """-l is relevance_level, -J is unjudged=drop."""
+    # A query that no judged item answers has no precision there: 0 / 0.
+    run = {query: {**items, "d0": 5.0} for query, items in run.items()}
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        gold, MEASURES, relevance_level=level, judged_docs_only_flag=judged_only
+    )  # fmt: skip
+    theirs = evaluator.evaluate(run)
+    conventions = {"relevance_level": level, "unjudged": "drop" if judged_only else "nonrelevant"}
+    ours = gr.score(gold, run, list(NAMES.values()), profile="trec_eval9", **conventions)
+    for name, metric in NAMES.items():
+        for query, values in theirs.items():
+            assert ours[metric].per_query[query] == pytest.approx(values[name], abs=1e-12), (name, query)
+
+
+def test_a_grade_below_0_is_unjudged_to_the_option_that_drops_unjudged_items():
+    gold, run = {"q": {"a": 1, "pooled": -1}}, {"q": {"pooled": 3.0, "unjudged": 2.0, "a": 1.0}}
+    theirs = pytrec_eval.RelevanceEvaluator(gold, {"map"}, judged_docs_only_flag=True).evaluate(run)["q"]["map"]
+    assert gr.score(gold, run, "map", unjudged="drop")["map"].mean == theirs == 1.0
+
+
+@given(GOLD, RUNS, st.sampled_from([1, 2]))
+def test_missing_zero_counts_all_queries_as_the_option_c_does(gold, run, level):
+    theirs = pytrec_eval.RelevanceEvaluator(gold, {"map"}, relevance_level=level).evaluate(run)
+    mean = sum(values["map"] for values in theirs.values()) / len(gold)
+    ours = gr.score(gold, run, "map", profile="trec_eval9", missing="zero", relevance_level=level)["map"].mean
+    assert ours == pytest.approx(mean, abs=1e-12)
+
+
+def test_a_metric_with_a_level_of_its_own_keeps_it():
     gold = {"q": {"a": 1, "b": 2, "c": 3, "d": 0}}
     for order in itertools.permutations("abcd"):
         run = {"q": {item: 4.0 - place for place, item in enumerate(order)}}
         for level in (1, 2, 3):
             theirs = pytrec_eval.RelevanceEvaluator(gold, {"map", "P.2"}, relevance_level=level).evaluate(run)["q"]
-            ours = gr.score(gold, run, [f"map(rel={level})", f"precision(rel={level})@2"])
+            ours = gr.score(gold, run, [f"map(rel={level})", f"precision(rel={level})@2"], relevance_level=2)
             assert [score.mean for score in ours.values()] == pytest.approx([theirs["map"], theirs["P_2"]], abs=1e-12)
 
 
