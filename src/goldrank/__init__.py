@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from goldrank.hits import Gold, Hits, Run
     from goldrank.index.exact import exact_hits
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
+    from goldrank.rank_overlap import RankOverlap, rbo
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
     from goldrank.tasks import Evaluation, Task, evaluate
@@ -23,6 +24,7 @@ _HOMES = {
     "goldrank.hits": ("Gold", "Hits", "Run"),
     "goldrank.index.exact": ("exact_hits",),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
+    "goldrank.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
     "goldrank.tasks": ("Evaluation", "Task", "evaluate"),
@@ -41,6 +43,7 @@ __all__ = [
     "Metric",
     "MissingExtraError",
     "Profile",
+    "RankOverlap",
     "Run",
     "Score",
     "Scores",
@@ -50,6 +53,7 @@ __all__ = [
     "compare_hits",
     "evaluate",
     "exact_hits",
+    "rbo",
     "score",
     "score_hits",
 ]

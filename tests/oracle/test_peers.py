@@ -122,3 +122,16 @@ def test_ranx_refuses_a_query_without_results_where_goldrank_counts_it():
     with pytest.raises(gr.InputError, match="no results"):
         gr.score(gold, run, "mrr", profile="ranx")
     assert gr.score(gold, run, "mrr")["mrr"].mean == 0.5
+
+
+@given(collections_without_ties())
+@settings(max_examples=30)
+def test_compat_equals_ir_measures(case):
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    names = ["Compat(p=0.95)", "Compat(p=0.8)", "Compat(p=0.95, normalize=False)"]
+    gold, run = case
+    ours = gr.score(gold, run, [name.replace(" ", "") for name in names])
+    for name in names:
+        for entry in ir_measures.iter_calc([ir_measures.parse_measure(name)], gold, run):
+            value = ours[name.replace(" ", "")].per_query[entry.query_id]
+            assert value == pytest.approx(entry.value, abs=1e-9), name

@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "evaluate any models on any tasks, store the results, show who is better",
     "score": "score runs against gold: any metric, any convention, with intervals",
     "compare": "compare runs query by query: is the difference real?",
+    "rbo": "how alike the rankings of two runs are, without gold",
     "explain": "what a metric means, its formula and variants, and which tool prints which",
     "list": "list tasks, models, metrics, profiles and everything else that has a name",
     "similarity": "how alike texts are, by every measure side by side",
@@ -121,7 +122,7 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
-    if name in ("score", "compare", "explain", "list"):
+    if name in ("score", "compare", "rbo", "explain", "list"):
         # These multiply nothing large; the idle threads of a BLAS would cost more than their work.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")

@@ -9,6 +9,7 @@ from goldrank.metrics import (  # noqa: F401 - importing a module registers its 
     models,
     mrr,
     ndcg,
+    overlap,
     ranks,
     sets,
 )

@@ -1,0 +1,153 @@
+"""Rank-biased overlap of two runs: how alike their rankings are, without gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from goldrank import stats
+from goldrank.errors import InputError, shorten
+from goldrank.hits import Floats, Ints, Run
+from goldrank.metrics.overlap import Overlap, rank_biased_overlap
+from goldrank.scoring import Bootstrap, as_run
+
+
+@dataclass(frozen=True, eq=False)
+class RankOverlap:
+    """The rank-biased overlap of two runs, query by query.
+
+    >>> result = rbo({"q1": {"a": 3, "b": 2, "c": 1}}, {"q1": {"a": 3, "c": 2, "b": 1}})
+    >>> round(result.mean, 4)
+    0.955
+    """
+
+    p: float
+    depth: int | None
+    queries: list[str]
+    values: Floats
+    """RBO_ext of each query: the agreement seen is taken to go on below the lists."""
+    low: Floats
+    """RBO_min of each query: the least that it can be, whatever stands below the lists."""
+    residual: Floats
+    """RBO_res of each query: how much higher than ``low`` it can be."""
+    left_out: tuple[int, int]
+    """Queries that only the first and only the second run have."""
+    bootstrap: Bootstrap = Bootstrap()
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean of RBO_ext over the queries that both runs have."""
+        return stats.aggregate(self.values)
+
+    @cached_property
+    def interval(self) -> stats.Interval | None:
+        """The bootstrap interval of the mean; None for fewer than two queries."""
+        how = self.bootstrap
+        (interval,) = stats.intervals(
+            [stats.Sample(self.values)],
+            resamples=how.resamples,
+            level=how.level,
+            method=how.method,
+            seed=how.seed,
+        )
+        return interval
+
+    @property
+    def per_query(self) -> dict[str, float]:
+        """RBO_ext of each query."""
+        return dict(zip(self.queries, self.values.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The means, the interval and what was left out, for JSON."""
+        interval = self.interval
+        return {
+            "p": self.p,
+            "depth": self.depth,
+            "queries": len(self.queries),
+            "only_first": self.left_out[0],
+            "only_second": self.left_out[1],
+            "rbo": {
+                "mean": self.mean,
+                "low": None if interval is None else interval.low,
+                "high": None if interval is None else interval.high,
+            },
+            "min": stats.aggregate(self.low),
+            "residual": stats.aggregate(self.residual),
+        }
+
+    def __repr__(self) -> str:
+        return f"RankOverlap(p={self.p:g}, mean={self.mean:.4f}, {len(self.queries)} queries)"
+
+
+def rbo(
+    first: Any,
+    second: Any,
+    p: float = 0.9,
+    *,
+    depth: int | None = None,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+) -> RankOverlap:
+    """Compare two runs by rank-biased overlap, without gold.
+
+    1 means the same rankings, 0 that they have nothing in common; the first ranks weigh most. Items with equal scores
+    are tied: they share the rank of the first of them.
+
+    Args:
+        first: a Run, a file, or anything a Run is built from.
+        second: the same.
+        p: persistence, above 0 and below 1; with 0.9 the first 10 ranks have 86% of the weight, with 0.98 the
+            first 50.
+        depth: read no ranking further than this; a tie that reaches beyond is cut by descending id.
+        bootstrap: how the interval is made.
+
+    >>> rbo({"q1": {"a": 2, "b": 1}}, {"q1": {"c": 2, "d": 1}}).mean
+    0.0
+    """
+    if not 0 < p < 1:
+        raise InputError(f"the persistence p={p:g} is not between 0 and 1", remedy="give one such as 0.9")
+    if depth is not None and depth < 1:
+        raise InputError(f"the depth {depth} is not a rank", remedy="give a whole number from 1 up")
+    rankings = [_rankings(as_run(run)) for run in (first, second)]
+    common = [query for query in rankings[0] if query in rankings[1]]
+    if not common:
+        names = [shorten(next(iter(ranking), "")) for ranking in rankings]
+        raise InputError(
+            f"the two runs have no query in common (the first has {names[0]}, the second {names[1]})",
+            remedy="check that both use the same query ids",
+        )
+    overlaps = [_overlap(rankings[0][query], rankings[1][query], p, depth) for query in common]
+    return RankOverlap(
+        p,
+        depth,
+        common,
+        np.array([overlap.extrapolated for overlap in overlaps]),
+        np.array([overlap.low for overlap in overlaps]),
+        np.array([overlap.residual for overlap in overlaps]),
+        (len(rankings[0]) - len(common), len(rankings[1]) - len(common)),
+        bootstrap,
+    )
+
+
+def _rankings(run: Run) -> dict[str, dict[str, float]]:
+    """The rankings of the queries that have results, checked."""
+    return {query: ranking for query, ranking in Run.from_columns(run.columns).to_dict().items() if ranking}
+
+
+def _overlap(first: dict[str, float], second: dict[str, float], p: float, depth: int | None) -> Overlap:
+    ranks = [_tied_ranks(ranking, depth) for ranking in (first, second)]
+    shared = [item for item in ranks[0] if item in ranks[1]]
+    both = tuple(np.array([rank[item] for item in shared], np.int64) for rank in ranks)
+    return rank_biased_overlap(*(np.array(list(rank.values()), np.int64) for rank in ranks), (both[0], both[1]), p)
+
+
+def _tied_ranks(ranking: dict[str, float], depth: int | None) -> dict[str, int]:
+    """The rank of each item from 1, best first; items of equal score share the rank of the first of them."""
+    items = sorted(ranking, key=lambda item: (ranking[item], item), reverse=True)[:depth]
+    scores: Floats = np.array([ranking[item] for item in items])
+    starts: Ints = np.maximum.accumulate(
+        np.where(np.diff(scores, prepend=np.inf) != 0, np.arange(1, len(items) + 1), 0)
+    )
+    return dict(zip(items, starts.tolist(), strict=True))
