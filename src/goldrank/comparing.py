@@ -79,7 +79,7 @@ def compare(
     corpus: int | Collection[str] | None = None,
     common: bool = False,
     test: str = "randomisation",
-    correction: str = "holm",
+    correction: str | None = None,
     family: str = "metric",
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
@@ -91,8 +91,9 @@ def compare(
         gold, metrics, profile, corpus, bootstrap, conventions: as in :func:`score`.
         runs: two or more runs by name.
         common: reduce the comparison to the queries for which every run has results.
-        test: ``randomisation``, ``t``, ``wilcoxon`` or ``mcnemar`` (hit metrics only).
-        correction: ``holm``, ``bh`` (Benjamini-Hochberg) or ``none``.
+        test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (hit metrics only), or ``tukey``: Tukey's honestly
+            significant differences, which compares all runs at once and needs no correction.
+        correction: ``holm`` (if not given), ``bh`` (Benjamini-Hochberg) or ``none``.
         family: correct over the pairs of each ``metric``, or over ``all`` pairs and metrics together.
         alpha: the level at which a difference is called significant.
     """
@@ -124,13 +125,15 @@ def compare_hits(
     profile: str | Profile = "standard",
     common: bool = False,
     test: str = "randomisation",
-    correction: str = "holm",
+    correction: str | None = None,
     family: str = "metric",
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     **conventions: Any,
 ) -> Comparison:
     """Compare hits of several runs on the same gold; arguments as in :func:`compare`."""
+    if test == "tukey":
+        _refuse_correction_of_tukey(correction, family)
     left_out = None
     if common:
         answered = np.logical_and.reduce([one.depth > 0 for one in hits.values()])
@@ -141,8 +144,11 @@ def compare_hits(
         for name, one in hits.items()
     }
     _refuse_different_queries(scores)
-    pairs = _adjust(_pairs(scores, test, bootstrap), correction, family)
-    return Comparison(scores, pairs, test, correction, family, alpha, left_out)
+    pairs = _pairs(scores, test, bootstrap)
+    if test == "tukey":
+        return Comparison(scores, _tukey(pairs, scores), test, "tukey", family, alpha, left_out)
+    correction = correction or "holm"
+    return Comparison(scores, _adjust(pairs, correction, family), test, correction, family, alpha, left_out)
 
 
 def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
@@ -202,7 +208,7 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, s
     geometric = a.metric.definition.aggregate == "geometric"
     tested = replace(
         pair,
-        p=stats.paired_test(test, differences, a.values[both], b.values[both], seed=seed).p,
+        p=math.nan if test == "tukey" else stats.paired_test(test, differences, a.values[both], b.values[both], seed).p,
         effect=stats.effect_size(differences),
         detectable=math.nan if geometric else stats.smallest_detectable(differences),
     )
@@ -223,6 +229,37 @@ def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:
         return None, "the two runs average over different gold items; rank unfound gold last to compare them"
     weights = a.weights[both]
     return (b.values - a.values)[both] * weights / weights.mean(), ""
+
+
+def _refuse_correction_of_tukey(correction: str | None, family: str) -> None:
+    if correction is not None:
+        raise InputError("Tukey's test corrects for all pairs itself", remedy="leave the correction out")
+    if family != "metric":
+        raise InputError("Tukey's test corrects over the pairs of one metric", remedy="leave the family out")
+
+
+def _tukey(pairs: list[Pair], scores: Mapping[str, Scores]) -> list[Pair]:
+    """The pairs with p-values of Tukey's test; those of a metric without a test of means stay untested."""
+    place = {name: at for at, name in enumerate(scores)}
+    results = {
+        metric: _tukey_of([one[metric] for one in scores.values()]) for metric in {pair.metric for pair in pairs}
+    }
+    tested = []
+    for pair in pairs:
+        result, at = results[pair.metric], (place[pair.a], place[pair.b])
+        tested.append(replace(pair, p=float(result.p[at]), adjusted=float(result.adjusted[at])) if result else pair)
+    return tested
+
+
+def _tukey_of(columns: list[Score]) -> stats.TukeyResult | None:
+    """Tukey's test of one metric, over the queries for which it is defined in every run."""
+    first = columns[0]
+    defined = ~np.isnan([column.values for column in columns]).any(axis=0)
+    # Differences to the first run, which has none to itself: what they have in common is an effect of the query.
+    differences = [_differences(first, column, defined)[0] for column in columns]
+    if any(column is None for column in differences):
+        return None
+    return stats.tukey_hsd(np.column_stack([column for column in differences if column is not None]))
 
 
 def _adjust(pairs: list[Pair], correction: str, family: str) -> list[Pair]:

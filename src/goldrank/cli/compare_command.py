@@ -15,6 +15,7 @@ _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run
   goldrank compare qrels.txt *.run -m ndcg@10 -m mrr@10 --correction bh
   goldrank compare qrels.txt a.run b.run -m hit_rate@10 --test mcnemar
+  goldrank compare qrels.txt *.run -m ndcg@10 --test tukey
   goldrank compare qrels.txt a.run b.run --common --format json
   goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -m mrr
 """
@@ -29,7 +30,11 @@ def parser() -> argparse.ArgumentParser:
     # A stored run has a profile of its own, so it must be known whether one was asked for.
     made.set_defaults(profile=None)
     made.add_argument("--test", choices=tuple(TESTS), default="randomisation", help="paired test (two-sided)")
-    made.add_argument("--correction", choices=tuple(CORRECTIONS), default="holm", help="for several comparisons")
+    made.add_argument(
+        "--correction",
+        choices=tuple(name for name in CORRECTIONS if name != "tukey"),
+        help="for several comparisons (default holm; --test tukey needs none)",
+    )
     made.add_argument(
         "--family",
         choices=("metric", "all"),

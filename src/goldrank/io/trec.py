@@ -145,7 +145,9 @@ def dump(columns: Columns, kind: Kind, tag: str = "goldrank") -> bytes:
     for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
         if kind == "gold":
             rows = range(start, end)
-            lines += [f"{query} {subtopics[row]} {columns.items[row]} {number_text(values[row], kind)}\n" for row in rows]
+            lines += [
+                f"{query} {subtopics[row]} {columns.items[row]} {number_text(values[row], kind)}\n" for row in rows
+            ]
         else:
             ranks = _ranks(columns.items[start:end], values[start:end])
             lines += [

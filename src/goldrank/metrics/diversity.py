@@ -70,9 +70,7 @@ def _sum(left: dict[str, float], subtopics: Subtopics) -> float:
     return sum(sorted(left[subtopic] for subtopic in subtopics))
 
 
-def _discounted(
-    ranking: Sequence[Subtopics], ranks: Floats, alpha: float, k: int | None, discount: Discount
-) -> float:
+def _discounted(ranking: Sequence[Subtopics], ranks: Floats, alpha: float, k: int | None, discount: Discount) -> float:
     left: dict[str, float] = {}
     gains = np.zeros(len(ranking))
     for place, subtopics in enumerate(ranking):
@@ -102,11 +100,14 @@ def _queries(placement: Placement, rel: float | None) -> Iterator[tuple[int, _Qu
         rows = [row for row in range(start, end) if relevant[row]]
         places = [place for place in range(first, last) if relevant[placement.row[place]]]
         if rows:
-            yield query, _Query(
-                placement.start[places] + 1.0,
-                [relevant[placement.row[place]] for place in places],
-                [placement.gold_items[row] for row in rows],
-                [relevant[row] for row in rows],
+            yield (
+                query,
+                _Query(
+                    placement.start[places] + 1.0,
+                    [relevant[placement.row[place]] for place in places],
+                    [placement.gold_items[row] for row in rows],
+                    [relevant[row] for row in rows],
+                ),
             )
 
 

@@ -14,8 +14,14 @@ TESTS = {
     "t": "t test",
     "wilcoxon": "Wilcoxon signed-rank test",
     "mcnemar": "McNemar's exact test",
+    "tukey": "Tukey's HSD, two-way analysis of variance with queries as blocks",
 }
-CORRECTIONS = {"holm": "after Holm", "bh": "after Benjamini–Hochberg", "none": "uncorrected"}
+CORRECTIONS = {
+    "holm": "after Holm",
+    "bh": "after Benjamini–Hochberg",
+    "none": "uncorrected",
+    "tukey": "after Tukey",
+}
 
 
 def show(comparison: Comparison, look: str) -> str:

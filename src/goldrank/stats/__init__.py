@@ -34,6 +34,7 @@ from goldrank.stats.paired import (
     wilcoxon,
 )
 from goldrank.stats.resampling import bootstrap_means, bootstrap_medians
+from goldrank.stats.tukey import TukeyResult, tukey_hsd
 
 __all__ = [
     "GEOMETRIC_FLOOR",
@@ -44,6 +45,7 @@ __all__ = [
     "Kind",
     "Sample",
     "TestResult",
+    "TukeyResult",
     "WinsTiesLosses",
     "aggregate",
     "benjamini_hochberg",
@@ -70,6 +72,7 @@ __all__ = [
     "smallest_detectable",
     "spearman",
     "t_test",
+    "tukey_hsd",
     "weighted_correlations",
     "wilcoxon",
     "williams",
