@@ -146,7 +146,7 @@ class Gold(_Rows):
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) and isinstance(other, Gold) and self.subtopics == other.subtopics
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class Run(_Rows):

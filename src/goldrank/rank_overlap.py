@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,7 @@ class RankOverlap:
     """RBO_res of each query: how much higher than ``low`` it can be."""
     left_out: tuple[int, int]
     """Queries that only the first and only the second run have."""
-    bootstrap: Bootstrap = Bootstrap()
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
     @cached_property
     def mean(self) -> float:
@@ -139,8 +139,9 @@ def _rankings(run: Run) -> dict[str, dict[str, float]]:
 def _overlap(first: dict[str, float], second: dict[str, float], p: float, depth: int | None) -> Overlap:
     ranks = [_tied_ranks(ranking, depth) for ranking in (first, second)]
     shared = [item for item in ranks[0] if item in ranks[1]]
+    one, other = (np.array(list(rank.values()), np.int64) for rank in ranks)
     both = tuple(np.array([rank[item] for item in shared], np.int64) for rank in ranks)
-    return rank_biased_overlap(*(np.array(list(rank.values()), np.int64) for rank in ranks), (both[0], both[1]), p)
+    return rank_biased_overlap(one, other, (both[0], both[1]), p)
 
 
 def _tied_ranks(ranking: dict[str, float], depth: int | None) -> dict[str, int]:

@@ -48,9 +48,7 @@ def test_the_error_is_that_of_least_squares_on_queries_and_systems(values):
     assert result.error * result.freedom == pytest.approx(residual, abs=1e-9)
 
 
-@given(
-    arrays.arrays(float, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(0, 1).map(lambda x: round(x, 3)))
-)
+@given(TABLES.map(lambda values: values[:, :2]))
 @settings(max_examples=40, deadline=None)
 def test_with_two_systems_it_is_the_paired_t_test(values):
     expected = stats.t_test(values[:, 1] - values[:, 0]).p
@@ -69,7 +67,7 @@ def test_neither_effects_of_queries_nor_the_order_of_systems_matter_and_all_pair
     mixed = stats.tukey_hsd(values[:, order])
     assert mixed.adjusted == pytest.approx(result.adjusted[np.ix_(order, order)], abs=1e-5)
     assert (result.adjusted >= result.p).all()
-    assert ((0 <= result.p) & (result.adjusted <= 1)).all()
+    assert ((result.p >= 0) & (result.adjusted <= 1)).all()
 
 
 def test_systems_that_differ_by_a_constant_or_not_at_all():

@@ -37,7 +37,8 @@ class Ballots:
     @property
     def runs(self) -> Ints:
         """How many runs rank each item."""
-        return (self.ranks > 0).sum(axis=0, dtype=np.int64)
+        counts: Ints = (self.ranks > 0).sum(axis=0, dtype=np.int64)
+        return counts
 
     @property
     def weight(self) -> float:
@@ -112,7 +113,8 @@ def _median(ascending: Floats, axis: int) -> Floats:
     """The median of each column, NaN last; halves are added, as the sum of two huge scores would overflow."""
     held, columns = (~np.isnan(ascending)).sum(axis=axis), np.arange(ascending.shape[1])
     low, high = ascending[(held - 1) // 2, columns], ascending[held // 2, columns]
-    return np.where(low == high, low, low / 2 + high / 2)
+    middle: Floats = np.where(low == high, low, low / 2 + high / 2)
+    return middle
 
 
 def _inverse_square_ranks(ballots: Ballots, settings: Settings) -> Floats:

@@ -103,7 +103,7 @@ def _queries(placement: Placement, rel: float | None) -> Iterator[tuple[int, _Qu
             yield (
                 query,
                 _Query(
-                    placement.start[places] + 1.0,
+                    placement.start[places].astype(np.float64) + 1.0,
                     [relevant[placement.row[place]] for place in places],
                     [placement.gold_items[row] for row in rows],
                     [relevant[row] for row in rows],
@@ -204,8 +204,8 @@ def _subtopic_recall(placement: Placement, k: int | None, rel: float | None) -> 
 _GAIN = "gain = Σ over the result's subtopics of (1 − alpha)^(times it was seen before)"
 _IDEAL = "The ideal ranking is made greedily, as in ndeval; equal gains are ordered by descending id."
 _BOUND = (
-    "The divisor is the gain of a ranking whose every item is relevant for every subtopic. ndeval forgets it at rank 1; "
-    "here @1 is divided too."
+    "The divisor is the gain of a ranking whose every item is relevant for every subtopic. ndeval forgets it at "
+    "rank 1; here @1 is divided too."
 )
 
 
