@@ -15,7 +15,18 @@ from goldrank.errors import InputError
 from goldrank.hits import Floats, Hits
 from goldrank.metrics import Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
-from goldrank.scoring import Bootstrap, Metrics, Score, Scores, agree, as_gold, as_run, find_hits, score_hits
+from goldrank.scoring import (
+    Bootstrap,
+    Metrics,
+    Score,
+    Scores,
+    add_confidence,
+    agree,
+    as_gold,
+    as_run,
+    find_hits,
+    score_hits,
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +114,10 @@ def compare(
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
     judged = as_gold(gold)
-    hits = {name: find_hits(judged, as_run(run), agreed, corpus) for name, run in runs.items()}
+    hits = {}
+    for name, given in runs.items():
+        run = as_run(given)
+        hits[name] = add_confidence(find_hits(judged, run, agreed, corpus), run, asked, agreed)
     return compare_hits(
         hits,
         asked,
@@ -218,8 +232,8 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, s
 def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:
     """Per-query differences whose mean is the difference of the two scores, or why there are none."""
     how = a.metric.definition.aggregate
-    if how in ("sum", "median"):
-        return None, f"a {how} over queries has no paired test of means"
+    if how in ("sum", "median", "nauc"):
+        return None, f"{_NO_MEANS[how]} has no paired test of means"
     if how == "geometric":
         logs = [np.log(np.maximum(score.values[both], stats.GEOMETRIC_FLOOR)) for score in (a, b)]
         return logs[1] - logs[0], "tested on the logarithms, which the geometric mean averages"
@@ -229,6 +243,13 @@ def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:
         return None, "the two runs average over different gold items; rank unfound gold last to compare them"
     weights = a.weights[both]
     return (b.values - a.values)[both] * weights / weights.mean(), ""
+
+
+_NO_MEANS = {
+    "sum": "a sum over queries",
+    "median": "a median over queries",
+    "nauc": "an area under the abstention curve",
+}
 
 
 def _refuse_correction_of_tukey(correction: str | None, family: str) -> None:

@@ -340,6 +340,8 @@ class Hits:
     where that is not known or the counts hold it."""
     subtopics: list[dict[str, float]] | None = None
     """Of gold judged by subtopic: for each row the grade for each subtopic."""
+    confidence: Floats | None = None
+    """How sure the run is of each query, where a metric asks for it: see `metrics.abstention.confidences`."""
 
     @property
     def query(self) -> NDArray[np.object_]:
@@ -408,6 +410,7 @@ class Hits:
             queries=[query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept],
             starts=np.concatenate(([0], np.cumsum(np.diff(self.starts)[keep]))),
             depth=self.depth[keep],
+            confidence=None if self.confidence is None else self.confidence[:, keep],
         )
 
     @property

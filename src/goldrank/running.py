@@ -52,8 +52,12 @@ class Measures:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.metrics is not None:
-            parse_all(self.metrics)
+        for metric in parse_all(self.metrics) if self.metrics is not None else []:
+            if metric.definition.aggregate == "nauc":
+                raise InputError(
+                    "nauc needs the scores of a run's results, and stored runs are scored by their ranks",
+                    remedy="write the run to a file with `goldrank runs export` and score that with `goldrank score`",
+                )
         agree(find_profile(self.profile or "standard"), self.conventions)
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha:g}", remedy="give a level of significance such as 0.05")

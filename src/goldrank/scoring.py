@@ -13,6 +13,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
 from goldrank.metrics import profile as find_profile
+from goldrank.metrics.abstention import apply_inner, confidences
 
 Metrics = str | Metric | Iterable[str | Metric] | None
 
@@ -173,7 +174,8 @@ def score(
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
-    hits = find_hits(as_gold(gold), as_run(run), agreed, corpus)
+    ranked = as_run(run)
+    hits = add_confidence(find_hits(as_gold(gold), ranked, agreed, corpus), ranked, asked, agreed)
     return _score(hits, asked, chosen, agreed, name, bootstrap)
 
 
@@ -210,6 +212,14 @@ def find_hits(gold: Gold, run: Run, conventions: Conventions, corpus: int | Coll
     return run.hits(gold, precision=precision, drop_self=drop, corpus=corpus)
 
 
+def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions: Conventions) -> Hits:
+    """The hits with the run's confidence in each query, if a metric asks for it."""
+    if all(metric.definition.aggregate != "nauc" for metric in metrics):
+        return hits
+    drop_self = conventions.self_matches in ("drop", "drop_results")
+    return replace(hits, confidence=confidences(run, hits.queries, drop_self=drop_self))
+
+
 def as_gold(gold: Any) -> Gold:
     """A Gold from whatever stands for one."""
     if isinstance(gold, Gold):
@@ -241,7 +251,8 @@ def _score(
     name: str,
     bootstrap: Bootstrap,
 ) -> Scores:
-    applied = [profile.apply(metric, conventions.relevance_level) for metric in asked]
+    level = conventions.relevance_level
+    applied = [apply_inner(profile.apply(metric, level), profile, level) for metric in asked]
     if conventions.ties == "expected":
         for metric in applied:
             if not metric.definition.expected:
@@ -255,7 +266,7 @@ def _score(
             "no query is left to average over",
             remedy="check the gold, and the conventions missing and outside",
         )
-    counts = _count(hits, placement, asked, conventions.relevance_level)
+    counts = _count(hits, placement, asked, level)
     scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap)
     scores._scores  # noqa: B018 - computed now, so that a metric the data cannot give is refused here
     return scores

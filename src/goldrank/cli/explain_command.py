@@ -28,6 +28,7 @@ _AGGREGATES = {
     "geometric": "geometric mean over queries",
     "median": "median over queries",
     "sum": "sum over queries",
+    "nauc": "area under the abstention curve over queries",
 }
 
 

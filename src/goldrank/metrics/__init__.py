@@ -1,6 +1,7 @@
 """The metrics: each a short function over a placement with its declaration, known by name."""
 
 from goldrank.metrics import (  # noqa: F401 - importing a module registers its metrics
+    abstention,
     average_precision,
     bpref,
     diversity,

@@ -15,13 +15,16 @@ from goldrank.metrics.placement import Placement
 
 Setting = str | int | float | None
 Direction = Literal["higher", "lower", "neither"]
-Aggregate = Literal["mean", "geometric", "median", "sum"]
+Aggregate = Literal["mean", "geometric", "median", "sum", "nauc"]
 Cutoff = Literal["optional", "required", "none", "recall"]
 
 
 @dataclass(frozen=True)
 class Values:
-    """One number per query (NaN where the metric is undefined), with weights where gold items are pooled."""
+    """One number per query (NaN where the metric is undefined), with weights where gold items are pooled.
+
+    For the aggregate ``nauc`` the weights are the confidences of the run.
+    """
 
     values: Floats
     weights: Floats | None = None

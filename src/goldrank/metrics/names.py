@@ -45,6 +45,7 @@ _FORM = (
     r"(?P<name>\w[\w.\-]*?)(?P<dotted>\.(?:[\w.]+=|[-+\d.]*,)[^()@]*)?\s*"
     r"(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*?))?"
 )
+_NAUC = r"nauc_(?P<metric>map|ndcg|recall|precision|mrr)_at_(?P<cut>\d+)_(?P<confidence>max|std|diff1)"
 _LEVEL = r"(?P<rest>.+[^\W_])-l(?P<level>\d+)"
 
 
@@ -112,6 +113,9 @@ def translate(written: Written, known: Container[str]) -> Written:
     Raises:
         InputError: a known tool has this metric and goldrank does not compute it, or two tools mean different metrics.
     """
+    if nauc := re.fullmatch(_NAUC, written.name, re.IGNORECASE):
+        inner = f"{nauc['metric'].lower()}@{nauc['cut']}"
+        return written.renamed("nauc", of=inner, confidence=nauc["confidence"].lower())
     if written.name in _EXACT:
         return _EXACT[written.name](_shared_options(written))
     written = _read_cutoff(written, known)

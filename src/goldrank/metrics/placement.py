@@ -67,6 +67,8 @@ class Placement:
     gold_items: list[str]
     gold_subtopics: list[dict[str, float]] | None
     """For each judged item the grade for each subtopic; None where the gold was not judged by subtopic."""
+    confidence: Floats | None
+    """How sure the run is of each query, as in ``Hits``."""
 
     @property
     def count(self) -> int:
@@ -141,6 +143,7 @@ def place(hits: Hits, conventions: Conventions) -> Placement:
         row=rows,
         gold_items=hits.items,
         gold_subtopics=hits.subtopics,
+        confidence=hits.confidence,
     )
 
 

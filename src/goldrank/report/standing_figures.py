@@ -163,7 +163,7 @@ def _scale(metric: Metric) -> tuple[str, str, bool]:
 
 def _averages(metrics: list[Metric]) -> str:
     kinds = {metric.definition.aggregate for metric in metrics}
-    words = {"mean": "means", "geometric": "geometric means", "median": "medians", "sum": "sums"}
+    words = {"mean": "means", "geometric": "geometric means", "median": "medians", "sum": "sums", "nauc": "areas"}
     return " or ".join(words[kind] for kind in words if kind in kinds)
 
 

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from goldrank.errors import InputError, unknown_name
+from goldrank.stats.abstention import abstention_area, resampled_areas
 from goldrank.stats.resampling import Floats, bootstrap_means, bootstrap_medians
 
 if TYPE_CHECKING:
     from statistics import NormalDist
 
-How = Literal["mean", "geometric", "median", "sum"]
+How = Literal["mean", "geometric", "median", "sum", "nauc"]
 GEOMETRIC_FLOOR = 1e-5
 """Values below this count as this in a geometric mean, as in trec_eval's ``gm_map``."""
 
-_HOWS = ("mean", "geometric", "median", "sum")
+_HOWS = ("mean", "geometric", "median", "sum", "nauc")
 _METHODS = ("bca", "percentile")
 
 
@@ -43,8 +44,9 @@ class Sample:
 
     Attributes:
         values: (n,) one per query; NaN where the metric is undefined for the query.
-        weights: (n,) non-negative, for pooled metrics whose number is Σwv / Σw (not for median and sum).
-        how: "mean", "geometric", "median" or "sum".
+        weights: (n,) non-negative, for pooled metrics whose number is Σwv / Σw (not for median and sum); for "nauc"
+            the confidence in each query.
+        how: "mean", "geometric", "median", "sum" or "nauc".
         proportion: whether each value is a yes (1) or a no (0), so that the number is a proportion.
     """
 
@@ -62,7 +64,8 @@ def aggregate(values: Floats, weights: Floats | None = None, how: How = "mean") 
     Args:
         values: (n,) one value per query.
         weights: (n,) non-negative; the mean is then Σwv / Σw (geometric: over logarithms).
-        how: "mean"; "geometric", with values below 1e-5 counted as 1e-5; "median"; or "sum".
+        how: "mean"; "geometric", with values below 1e-5 counted as 1e-5; "median"; "sum"; or "nauc", the normalised
+            area under the abstention curve with the weights as confidences.
 
     >>> aggregate(np.array([0.5, 1.0, np.nan]))
     0.75
@@ -71,6 +74,8 @@ def aggregate(values: Floats, weights: Floats | None = None, how: How = "mean") 
     >>> round(aggregate(np.array([0.0, 1.0]), how="geometric"), 6)
     0.003162
     """
+    if how == "nauc" and weights is not None:
+        return abstention_area(values, weights)
     values, weights = _checked(values, weights, how)
     used = weights > 0
     values, weights = values[used], weights[used]
@@ -133,6 +138,10 @@ def intervals(
     results: list[Interval | None] = [None] * len(columns)
     waiting: dict[int, _Ratio] = {}
     for place, column in enumerate(columns):
+        if column.how == "nauc" and column.weights is not None:
+            areas = resampled_areas(column.values, column.weights, resamples=resamples, seed=seed)
+            results[place] = _percentile(areas, level) if len(areas) else None
+            continue
         values, weights = _checked(column.values, column.weights, column.how)
         if column.how == "geometric":
             values = _logs(values)

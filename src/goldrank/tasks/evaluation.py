@@ -9,8 +9,9 @@ from typing import Any
 
 from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Hits, Run
+from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
-from goldrank.scoring import Bootstrap, Metrics, Scores, agree, find_hits, score, score_hits
+from goldrank.scoring import Bootstrap, Metrics, Scores, add_confidence, agree, find_hits, score, score_hits
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
@@ -104,7 +105,9 @@ class Evaluation:
                 bootstrap=bootstrap,
                 **changes,
             )
-        return score_hits(self.counted, asked, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
+        agreed = agree(find_profile(chosen), changes)
+        hits = add_confidence(self.counted, self.run, parse_all(asked or find_profile(chosen).metrics), agreed)
+        return score_hits(hits, asked, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value.mean:.4f}" for name, value in self.scores.items())
@@ -135,8 +138,6 @@ def evaluate(
     if isinstance(found, MeasuredTask):
         raise InputError(f"{found.name} gives figures, not rankings", remedy=f"write measure(model, {found.name!r})")
     if metrics is not None:
-        from goldrank.metrics import parse_all
-
         found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
     made = evaluate_on(replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen))
     made.forget_the_way()
