@@ -10,6 +10,7 @@ import pytest
 
 from goldrank.encoders import Searcher, load
 from goldrank.errors import GoldrankError, InputError
+from goldrank.io import downloads
 
 CORPUS = {f"d{at}": f"word{at % 7} common word{at % 3}" for at in range(20)}
 
@@ -298,3 +299,46 @@ def test_a_bad_spec_is_one_clear_sentence(spec, message):
         load(spec)
     assert message in str(caught.value)
     assert "word@" not in str(caught.value)
+
+
+@pytest.fixture
+def endless():
+    """A server that answers one byte at a time, without end."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(500 if "refuse" in self.path else 200)
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"[" * (1 << 16 if "fast" in self.path else 1))
+                    time.sleep(0 if "fast" in self.path else 0.01)
+            except OSError:
+                pass
+
+        def log_message(self, *args):
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.daemon_threads = True
+    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
+    yield f"http://127.0.0.1:{made.server_port}/"
+    made.shutdown()
+    made.server_close()
+
+
+def test_an_answer_without_end_is_an_error_and_not_asked_for_again(endless, monkeypatch):
+    monkeypatch.setattr(downloads, "ANSWER_LIMIT", 1 << 20)
+    with pytest.raises(GoldrankError, match="answered with more than 1 MiB; ask for less at a time"):
+        load(f"http:{endless}fast").search(["q"], ["text"], 3)
+
+
+def test_an_answer_that_trickles_for_ever_is_an_error(endless):
+    with pytest.raises(GoldrankError, match="answered with a text that was not complete after 1 s"):
+        load(f"http:{endless}slow(timeout=0.1)").search(["q"], ["text"], 3)
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(server):
+    server.faults = [(200, {"Content-Length": "1000"}, b'{"results": [')]
+    assert model(server).search(IDS[:1], TEXTS[:1], 5).to_dict() == {"q0": EXPECTED["q0"]}
+    assert len(server.requests) == 2

@@ -259,3 +259,11 @@ def test_a_cache_that_cannot_be_written_is_told(server, tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "file"))
     with pytest.raises(GoldrankError, match=r"cannot be kept .*GOLDRANK_CACHE"):
         get(server)
+
+
+def test_a_download_of_unknown_size_ends_at_the_limit(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("GOLDRANK_MAX_BYTES", "100000")
+    server.answers = [{"length": False}]
+    with pytest.raises(InputError, match=r"more than 100000 bytes came; .* set GOLDRANK_MAX_BYTES"):
+        get(server)
+    assert left_behind(tmp_path / "cache" / "downloads" / "wines.txt") == ["wines.txt.lock"]

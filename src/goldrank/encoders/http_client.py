@@ -16,8 +16,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from goldrank.errors import GoldrankError, InputError, shorten
+from goldrank.io.downloads import EndlessAnswerError, read_answer
 
 _LONGEST_WAIT = 60.0
+# So many timeouts may a whole answer take, however steadily it comes.
+_ANSWER_TIME = 10
+_LONGEST_REFUSAL = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,15 @@ class Client:
         for attempt in range(self.retries + 1):
             try:
                 with urllib.request.urlopen(self._request(url, body), timeout=self.timeout) as reply:
-                    return json.loads(reply.read())
+                    return json.loads(read_answer(reply, seconds=_ANSWER_TIME * self.timeout))
             except urllib.error.HTTPError as error:
                 if error.code != 429 and error.code < 500:
                     raise self._refused(error, name) from None
                 asked, reason = _retry_after(error), f"HTTP {error.code}"
             except (OSError, http.client.HTTPException) as error:
                 asked, reason = None, str(getattr(error, "reason", error) or type(error).__name__)
+            except EndlessAnswerError as error:
+                raise GoldrankError(f"{name} answered with {error}; ask for less at a time{self.relief}") from None
             except (ValueError, RecursionError):
                 raise GoldrankError(f"{name} answered with something that is not JSON") from None
             if attempt < self.retries:
@@ -111,10 +117,10 @@ def refuse_user(url: str, option: str) -> None:
 def _message(error: urllib.error.HTTPError) -> str:
     """What a refusing server says: {"error": {"message": …}} or {"error": …}, or nothing that can be read."""
     try:
-        told = json.loads(error.read())
+        told = json.loads(error.read(_LONGEST_REFUSAL))
         inner = told.get("error", told)
         return str(inner.get("message", inner) if isinstance(inner, dict) else inner)
-    except (ValueError, OSError, AttributeError):
+    except (ValueError, OSError, AttributeError, RecursionError, http.client.HTTPException):
         return ""
 
 

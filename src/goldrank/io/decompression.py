@@ -35,10 +35,10 @@ def compression_of(head: bytes) -> str | None:
     return None
 
 
-def size_limit(packed: int = 0) -> int:
+def size_limit(packed: int = 0, smallest: int = _SMALLEST_LIMIT) -> int:
     """How many bytes are taken from a source that does not say its size: a pipe, or *packed* bytes of an archive.
 
-    $GOLDRANK_MAX_BYTES, else 1 GiB or 20 times the packed size.
+    $GOLDRANK_MAX_BYTES, else 1 GiB (or *smallest*) or 20 times the packed size.
     """
     if given := os.environ.get(_LIMIT_VARIABLE):
         if not given.isdecimal() or not int(given):
@@ -46,10 +46,10 @@ def size_limit(packed: int = 0) -> int:
                 f"{_LIMIT_VARIABLE}={given!r} is no number of bytes", remedy="give a whole number such as 4000000000"
             )
         return int(given)
-    return max(_SMALLEST_LIMIT, _RATIO * packed)
+    return max(smallest, _RATIO * packed)
 
 
-def over_limit(limit: int, name: str, packed: bool) -> InputError:
+def over_limit(limit: int, name: str, *, packed: bool = False) -> InputError:
     """The error for a source that gives more than `size_limit`."""
     what = f"the file unpacks to more than {size_text(limit)}" if packed else f"more than {size_text(limit)} came"
     instead = "unpack it first" if packed else "write it to a file first"

@@ -17,10 +17,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from goldrank.errors import GoldrankError, InputError
+from goldrank.io.decompression import over_limit, size_limit, size_text
 from goldrank.io.files import cache_folder, write_atomically
 from goldrank.progress import Progress
 
 _CHUNK = 1 << 16
+ANSWER_LIMIT = 1 << 28
+"""How many bytes an answer may have that is held in memory."""
+# In the place of a size that is not known; a server could send for ever.
+_LARGEST_DOWNLOAD = 1 << 36
 # Answers after which it is worth to ask once more.
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
 
@@ -183,9 +188,14 @@ def _transfer(wanted: _Wanted, progress: Progress) -> None:
 
 
 def _append(source: Any, part: BinaryIO, wanted: _Wanted, progress: Progress) -> None:
+    limit = size_limit(smallest=_LARGEST_DOWNLOAD)
     while chunk := _next(source):
         part.write(chunk)
         progress.advance(len(chunk))
+        if wanted.size is None and part.tell() > limit:
+            part.close()
+            wanted.forget_part()
+            raise over_limit(limit, wanted.url)
         if wanted.size is not None and part.tell() > wanted.size:
             part.close()
             wanted.forget_part()
@@ -194,6 +204,31 @@ def _append(source: Any, part: BinaryIO, wanted: _Wanted, progress: Progress) ->
                 where=wanted.url,
                 remedy="get the file from elsewhere and give its path",
             )
+
+
+def read_answer(reply: Any, *, seconds: float) -> bytes:
+    """All of a server's answer, unless it is larger than `ANSWER_LIMIT` or takes longer than *seconds*.
+
+    A timeout only bounds the time without a byte; a server that sends one byte a second never reaches it.
+    """
+    end = time.monotonic() + seconds
+    parts: list[bytes] = []
+    size = 0
+    while chunk := reply.read1(_CHUNK):
+        parts.append(chunk)
+        size += len(chunk)
+        if size > ANSWER_LIMIT:
+            raise EndlessAnswerError(f"more than {size_text(ANSWER_LIMIT)}")
+        if time.monotonic() > end:
+            raise EndlessAnswerError(f"a text that was not complete after {seconds:.0f} s")
+    if reply.length:
+        # Unlike read(), read1() takes a connection that broke off for the end.
+        raise http.client.IncompleteRead(b"", reply.length)
+    return b"".join(parts)
+
+
+class EndlessAnswerError(Exception):
+    """A server's answer is too large or takes too long; to ask again would not help."""
 
 
 def _next(source: Any) -> bytes:

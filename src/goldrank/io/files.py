@@ -179,7 +179,7 @@ def _limited(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
     for chunk in chunks:
         total += len(chunk)
         if total > limit:
-            raise over_limit(limit, name, packed=False)
+            raise over_limit(limit, name)
         yield chunk
 
 

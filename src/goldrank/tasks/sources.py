@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from http.client import HTTPException
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.io.collections import Collection, Document, Documents, read_collection
 from goldrank.io.columns import Columns, group
-from goldrank.io.downloads import fetch
+from goldrank.io.downloads import EndlessAnswerError, fetch, read_answer
 from goldrank.io.files import cache_folder
 from goldrank.io.jsonio import decode
 
@@ -189,7 +190,7 @@ def content_checksum(gold: Any) -> str:
 def _zenodo_file(record: int, name: str) -> tuple[str, str]:
     """Where the file of a Zenodo record lies, and the MD5 that the record states."""
     where = _ZENODO.format(record=record)
-    content: Any = decode(_read_url(where).decode(), where, first_line=1)
+    content: Any = decode(_read_url(where).decode(errors="replace"), where, first_line=1)
     try:
         entry = next(entry for entry in content["files"] if entry["key"] == name)
         return entry["links"]["self"], entry["checksum"].removeprefix("md5:")
@@ -200,9 +201,8 @@ def _zenodo_file(record: int, name: str) -> tuple[str, str]:
 def _read_url(url: str) -> bytes:
     try:
         with urlopen(url, timeout=30) as answer:
-            content: bytes = answer.read()
-            return content
-    except (URLError, OSError) as error:
+            return read_answer(answer, seconds=600)
+    except (URLError, OSError, HTTPException, EndlessAnswerError) as error:
         raise InputError(
             f"it could not be downloaded ({getattr(error, 'reason', error)})",
             where=url,
