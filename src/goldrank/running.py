@@ -9,13 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import goldrank
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.encoders.provenance import version_of
 from goldrank.errors import DataWarning, InputError, unknown_name
+from goldrank.hits import Run
 from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
@@ -25,10 +26,12 @@ from goldrank.store import Record, Store, StoredRun
 from goldrank.store.rescoring import count_under
 from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.data_quality import DataQuality, inspect_data
 from goldrank.tasks.evaluation import evaluate_on, inputs_of, prepared_model
 from goldrank.tasks.material import Material
 from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.models import Model
+from goldrank.tasks.score_effects import score_effects
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
@@ -93,6 +96,26 @@ class Leaderboard:
     comparison: Comparison
     missing: list[str] = field(default_factory=list)
     """Models without a stored result, where none were to be evaluated."""
+    quality: DataQuality = field(default_factory=DataQuality)
+    """What was found in the data before any model was asked."""
+
+    @cached_property
+    def warnings(self) -> list[DataWarning]:
+        """What makes the scores misleading, in the data and by model, and how much of the scores it can explain."""
+        effects = score_effects(self.quality, self.material, self.comparison.scores, self._runs())
+        data = [
+            replace(warning, message=" ".join(filter(None, (warning.message, effects.get(warning.code)))))
+            for warning in self.quality.warnings
+        ]
+        by_model = [warning for outcome in self.outcomes for warning in outcome.warnings]
+        return [*data, *dict.fromkeys(by_model)]
+
+    def _runs(self) -> Iterator[tuple[str, Run]]:
+        """The rankings of each model, read one after the other."""
+        for outcome in self.outcomes:
+            run = outcome.stored.run()
+            if run is not None:
+                yield outcome.model, run
 
     @property
     def scores(self) -> dict[str, Scores]:
@@ -151,9 +174,11 @@ def run_all(
                 alpha=measures.alpha,
             )
             continue
-        outcome = partial(_outcome, material, store=store, overwrite=overwrite, report=report)
+        quality = inspect_data(material)
+        outcome = partial(_outcome, material, store=store, overwrite=overwrite, report=report, quality=quality)
         outcomes, missing = outcomes_of(loaded, outcome, material.task.name, store)
-        yield Leaderboard(material.task, material, outcomes, _compared(material, outcomes, measures), missing)
+        compared = _compared(material, outcomes, measures)
+        yield Leaderboard(material.task, material, outcomes, compared, missing, quality)
 
 
 def prepare(
@@ -189,7 +214,12 @@ def _material(
 
 
 def _outcome(
-    material: Material, model: Model, store: Store, overwrite: str, report: Callable[[str], None]
+    material: Material,
+    model: Model,
+    store: Store,
+    overwrite: str,
+    report: Callable[[str], None],
+    quality: DataQuality,
 ) -> Outcome | None:
     inputs = inputs_of(material, model)
     found = None if overwrite == "always" else store.find(inputs)
@@ -208,8 +238,9 @@ def _outcome(
             **environment(),
             "seconds": made.seconds,
             "warnings": [warning.to_dict() for warning in made.warnings],
+            "data_warnings": [warning.to_dict() for warning in quality.warnings],
             # Reports and the explorer show remarks, so that they hold the warnings too.
-            "remarks": [*(warning.message for warning in made.warnings), *made.remarks],
+            "remarks": [*(one.message for one in (*quality.warnings, *made.warnings)), *made.remarks],
         },
         hits=made.hits,
         run=made.run,

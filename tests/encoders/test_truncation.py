@@ -83,7 +83,7 @@ def test_queries_and_items_are_counted_apart_and_cached_vectors_change_nothing(t
 
 
 def test_texts_that_a_transform_is_fitted_on_are_not_counted(tmp_path):
-    folder = collection(tmp_path / "data", {name: "short" for name in ITEMS}, {"q0": "x"})
+    folder = collection(tmp_path / "data", dict.fromkeys(ITEMS, "short"), {"q0": "x"})
     other = tmp_path / "other.txt"
     other.write_text("a text of many more words than five\nanother text of many more words\n")
     made = evaluate(FiveWords(), str(folder), transform="center", fit_on=str(other))
@@ -114,7 +114,7 @@ def potion():
     return f"model2vec:{installed('mostlyai', 'qa/assets/embedders/potion-base-8M')}"
 
 
-WORDS = "wine grapes river winter bottle harvest valley summer cellar barrel".split()
+WORDS = ["wine", "grapes", "river", "winter", "bottle", "harvest", "valley", "summer", "cellar", "barrel"]
 
 
 @pytest.mark.heavy

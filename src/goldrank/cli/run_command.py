@@ -135,7 +135,12 @@ def run(args: argparse.Namespace) -> int:
             boards.append(board)
             if args.format == "table" and args.output is None:
                 # A table is shown as soon as its task is done; the next may take hours.
-                printing.show(show_board(board, args.worst), end="\n\n")
+                printing.show(show_board(board, args.worst), end="
+
+")
+    if args.format not in ("table", "json") or args.output is not None:
+        for warning in (one for board in boards if isinstance(board, Leaderboard) for one in board.warnings):
+            printing.say(f"warning: {warning}")
     if args.format == "json":
         options.emit(
             results.to_json({"store": store.where, "tasks": [board_json(b, args.worst) for b in boards]}), args
@@ -159,6 +164,8 @@ def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "ta
     title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
     notes = [*grid.notes, *_notes(board)]
     shown = [render([Grid([*grid.headings, "stored as"], rows, title, notes)], look)]
+    if look == "table" and board.warnings:
+        shown.insert(0, "\n".join(f"Warning: {warning}" for warning in board.warnings))
     if worst:
         shown.append(render([worst_grid(board, worst)], look))
     return "\n\n".join(shown)
@@ -184,7 +191,14 @@ def _notes(board: Leaderboard) -> list[str]:
     collection = board.material.collection
     notes = [f"{len(board.material.item_ids)} items; text of an item: {board.material.text_rule}."]
     notes += [f"Data: {remark}." for remark in collection.remarks]
-    notes += [f"{outcome.model}: {remark}." for outcome in board.outcomes for remark in outcome.remarks]
+    said = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
+    said |= {warning.message for warning in board.quality.warnings}
+    notes += [
+        f"{outcome.model}: {remark.removesuffix('.')}."
+        for outcome in board.outcomes
+        for remark in outcome.remarks
+        if remark not in said
+    ]
     if board.task.kind == "evalrank":
         first = next(iter(board.comparison.scores[board.best.model]))
         filtered = ", ".join(f"{model} {value:.4f}" for model, value in board.with_positives_filtered().items())
@@ -280,7 +294,9 @@ def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, An
     """A task's results in the shape of `score`, with the comparison and the keys."""
     if isinstance(board, FigureBoard):
         return _figures_json(board)
+    compared = comparison.as_json(board.comparison)
     content: dict[str, Any] = {
+        "warnings": [*(warning.to_dict() for warning in board.warnings), *compared.pop("warnings", ())],
         "task": board.task.name,
         "version": board.task.version,
         "items": len(board.material.item_ids),
@@ -289,7 +305,7 @@ def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, An
         "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
         "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
-        **comparison.as_json(board.comparison),
+        **compared,
     }
     if board.task.kind == "evalrank":
         content["positives_filtered"] = board.with_positives_filtered()

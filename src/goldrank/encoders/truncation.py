@@ -69,8 +69,8 @@ class Truncation:
         if self.truncated:
             return DataWarning(
                 "truncated-texts",
-                f"{self.truncated} of {self.texts} {noun} are longer than the {self.limit} tokens that the model reads: "
-                f"{100 * self.lost / max(1, self.tokens):.0f}% of the tokens of these {noun} were cut off.",
+                f"{self.truncated} of {self.texts} {noun} are longer than the {self.limit} tokens that the model "
+                f"reads: {100 * self.lost / max(1, self.tokens):.0f}% of the tokens of these {noun} were cut off.",
                 model,
                 "Use a model of longer texts, raise max_length where the model allows it, or score sections "
                 "(--scoring max_sim).",

@@ -14,6 +14,8 @@ import numpy as np
 
 from goldrank.errors import shorten
 from goldrank.io.collections.collection import Collection, Document, Documents
+from goldrank.io.collections.leaks import Pair, find_leaks
+from goldrank.io.collections.near_duplicates import fold, group_near_duplicates
 from goldrank.io.collections.titles import match_titles
 from goldrank.io.columns import Columns
 from goldrank.io.text import row_queries
@@ -94,6 +96,8 @@ def check(collection: Collection) -> Report:
         *_about_texts(items, "item"),
         *([] if collection.related else _about_texts(queries, "query")),
         *([] if collection.related else _asked_and_ranked(items, queries)),
+        *_about_leaks(collection),
+        *_about_near_duplicates(collection, items),
         *_about_spelling(items, "item"),
         *([] if collection.related else _about_spelling(queries, "query")),
         *(Finding("note", "told by the reader", 1, _sentence(remark)) for remark in collection.remarks),
@@ -116,6 +120,11 @@ def check(collection: Collection) -> Report:
     )
 
 
+def content_of(document: Document) -> str:
+    """Title, headings and texts of a document, blanks between them."""
+    return " ".join([document.title, *(part for section in document.sections for part in section)])
+
+
 def _gravest_first(finding: Finding) -> int:
     return SEVERITIES.index(finding.severity)
 
@@ -129,7 +138,7 @@ class _Survey:
     titles: dict[str, str] = field(default_factory=dict)
     """The first document of each title."""
     bodies: dict[bytes, str] = field(default_factory=dict)
-    """The first document of each text, by its digest, without title and headings."""
+    """The first document of each text, by its digest, without title, headings, case and punctuation."""
     contents: dict[bytes, str] = field(default_factory=dict)
     same: list[tuple[str, str]] = field(default_factory=list)
     """Documents with the one before that says the same."""
@@ -152,7 +161,7 @@ class _Survey:
         if document.id in self.ids:
             self.repeated.append(document.id)
         self.ids[document.id] = None
-        content = " ".join([document.title, *(part for section in document.sections for part in section)])
+        content = content_of(document)
         words = content.split()
         self.lengths.append(len(words))
         if document.title and self.titles.setdefault(document.title, document.id) != document.id:
@@ -163,7 +172,7 @@ class _Survey:
             first = self.contents.setdefault(_digest(words), document.id)
             if first != document.id:
                 self.same.append((document.id, first))
-            self.bodies.setdefault(_digest(document.text.split() or words), document.id)
+            self.bodies.setdefault(_digest(fold(document.text).split() or fold(content).split() or words), document.id)
         if _CONTROL.search(content):
             self.control.append(document.id)
         if _REPLACED in content:
@@ -287,7 +296,79 @@ def _asked_and_ranked(items: _Survey, queries: _Survey) -> Iterator[Finding]:
         for digest, query in queries.bodies.items()
         if digest in items.bodies
     ]
-    yield _finding("note", "queries that are items", equal, "{n} whose text is that of an item", quote=False)
+    yield _finding(
+        "note", "queries that are items", equal, "{n} whose text is that of an item, but for case and punctuation",
+        quote=False,
+    )  # fmt: skip
+
+
+_LEAKS = {
+    "query-is-its-answer": ("queries that are their answer", "whose text is that of a relevant item, or nearly"),
+    "query-is-a-title": ("queries that are a title", "whose text is the title of a relevant item"),
+    "query-inside-its-answer": ("queries inside their answer", "that a relevant item holds word for word"),
+    "answer-inside-query": ("answers inside their query", "that hold the whole text of a relevant item"),
+}
+
+
+def _about_leaks(collection: Collection) -> Iterator[Finding]:
+    """Queries that a model answers by comparing texts."""
+    if collection.format == "evalrank":
+        # Its positive pairs are paraphrases by construction.
+        return
+    leaks = find_leaks(_relevant_pairs(collection))
+    for code, found in leaks.by_code().items():
+        name, sentence = _LEAKS[code]
+        cases = [f"{shorten(query)} by {shorten(item)}" for query, item in found.items()]
+        yield _finding("warning", name, cases, f"{{n}} {sentence}: comparing texts finds it", quote=False)
+
+
+def _relevant_pairs(collection: Collection) -> Iterator[Pair]:
+    gold = collection.gold
+    rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
+    relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
+    wanted, asking = {item for _, item in relevant}, {query for query, _ in relevant}
+    items = {document.id: document for document in collection.items if document.id in wanted}
+    queries = {document.id: content_of(document) for document in collection.queries if document.id in asking}
+    for query, item in relevant:
+        if query in queries and item in items:
+            document = items[item]
+            parts = ("", "") if collection.related else (document.title, document.text)
+            yield Pair(query, item, queries[query], content_of(document), *parts)
+
+
+def _about_near_duplicates(collection: Collection, items: _Survey) -> Iterator[Finding]:
+    """Items that are nearly the same, and the queries that they tear apart."""
+    if collection.format == "evalrank":
+        return
+    ids = [document.id for document in collection.items]
+    groups = group_near_duplicates(lambda: map(content_of, collection.items))
+    told = {copy for copy, _ in items.same}
+    near = [(ids[place], ids[group[0]]) for group in groups for place in group[1:] if ids[place] not in told]
+    yield _finding(
+        "warning",
+        "near-duplicate items",
+        [f"{shorten(copy)} is nearly {shorten(first)}" for copy, first in near],
+        "{n} with at least half of their three-word sequences in common with another one",
+        noun="item",
+        quote=False,
+    )
+    group_of = {ids[place]: group for group in groups for place in group}
+    gold = collection.gold
+    relevant: dict[str, set[str]] = {}
+    for query, item, grade in zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True):
+        if grade > 0:
+            relevant.setdefault(query, set()).add(item)
+    torn = [
+        query
+        for query, right in relevant.items()
+        if any(ids[place] not in right | {query} for item in right for place in group_of.get(item, ()))
+    ]
+    yield _finding(
+        "warning",
+        "gold with duplicates that are not gold",
+        torn,
+        "{n} with a relevant item whose copy or near-duplicate is not judged relevant: the copy may stand above it",
+    )
 
 
 def _about_spelling(survey: _Survey, noun: str) -> Iterator[Finding]:
