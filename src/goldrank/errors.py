@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import islice
 
 from goldrank.redaction import redact
 
@@ -84,12 +86,42 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> In
 def shorten(text: object, limit: int = 60) -> str:
     """Return a repr short enough for an error message, whatever the input held, without secrets.
 
-    >>> shorten("x" * 1000, limit=8)
-    "'xxxxxxxx…'"
+    >>> shorten("x" * 1000, limit=8), shorten([{"text": "x" * 1000}], limit=8)
+    ("'xxxxxxxx…'", "[{'text': 'xxxxxxxx…'}]")
     """
-    if isinstance(text, str):
-        # Before it is cut: half of an address is not recognised as one.
-        text = redact(text)
-    if isinstance(text, (str, bytes)) and len(text) > limit:
-        return repr(text[:limit])[:-1] + "…" + repr(text[:1])[-1]
-    return repr(text)
+    return _ShortRepr(limit).repr(text)
+
+
+class _ShortRepr(reprlib.Repr):
+    """Shows the beginning of strings, numbers and containers of any size and depth; small ones as `repr` does."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = self.maxdict = 12
+        self._limit = self.maxother = limit
+
+    def repr(self, x: object) -> str:
+        shown = super().repr(x)
+        most = 2 * self._limit + 8
+        return shown if isinstance(x, (str, bytes)) or len(shown) <= most else shown[:most] + "…"
+
+    def repr_str(self, x: str, level: int) -> str:
+        # Redacted before it is cut: half of an address is not recognised as one.
+        x = redact(x)
+        return repr(x) if len(x) <= self._limit else repr(x[: self._limit])[:-1] + "…" + repr(x[:1])[-1]
+
+    def repr_bytes(self, x: bytes, level: int) -> str:
+        return repr(x) if len(x) <= self._limit else repr(x[: self._limit])[:-1] + "…" + repr(x[:1])[-1]
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to write integers of more than some thousands of digits.
+        digits = int(x.bit_length() * 0.30103) + 1
+        return repr(x) if digits <= self._limit else f"a whole number of about {digits} digits"
+
+    def repr_dict(self, x: dict[object, object], level: int) -> str:
+        # Unlike the one of the library, in the order of the dictionary.
+        if level <= 0:
+            return "{…}"
+        pairs = [f"{self.repr1(key, level - 1)}: {self.repr1(x[key], level - 1)}" for key in islice(x, self.maxdict)]
+        return "{" + ", ".join(pairs + ["…"] * (len(x) > self.maxdict)) + "}"

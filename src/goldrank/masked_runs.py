@@ -79,7 +79,13 @@ class Order:
 def checksum(chunks: Iterable[Chunk]) -> str:
     """A digest of the examples, whatever their order."""
     lines = sorted(
-        json.dumps([chunk.page, chunk.sequence, chunk.title, chunk.text, chunk.masks, chunk.kind], ensure_ascii=True)
+        json.dumps(
+            [
+                *(chunk.page, chunk.sequence, chunk.title, chunk.text, chunk.masks, chunk.kind),
+                *([chunk.answers] if chunk.answers else []),
+            ],
+            ensure_ascii=True,
+        )
         for chunk in chunks
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -18,7 +18,7 @@ from goldrank.store import StoredRun
 from goldrank.store.records import PREDICTIONS
 from goldrank.tasks.masked.chunks import Guesses
 from goldrank.tasks.masked.levels import Rules, score_predictions
-from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.matchers import make_matcher
 from goldrank.tasks.masked.names import Matcher, Tier
 from goldrank.tasks.masked.pooling import pooled
 from goldrank.web.answers import ERRORS, Json, NotFoundError
@@ -85,7 +85,6 @@ def show_page(
         raise NotFoundError(f"there is no page {shorten(id)} in {key}", remedy=f"see /api/masked/{key}/pages")
     rows = sorted(table.to_pylist(), key=lambda row: (row["sequence"], row["mask"]))
     title = next((row["title"] for row in rows if row["title"]), "")
-    judge = MATCHERS[matcher](title, ())
     scored = score_predictions(table, rules, workers=1)
     levels = {name: {"right": int(one.right.sum()), "of": len(one.right)} for name, one in scored.levels.items()}
     return Json(
@@ -93,8 +92,8 @@ def show_page(
             "id": id,
             "title": title,
             "rules": {"pool": pool, "matcher": matcher, "tier": tier},
-            "examples": _examples(rows, judge, rules, explorer.reader.texts(run)),
-            "pooled": _pooled(rows, judge, rules),
+            "examples": _examples(rows, rules, explorer.reader.texts(run)),
+            "pooled": _pooled(rows, rules),
             "scores": levels,
         }
     )
@@ -124,9 +123,7 @@ def _rows(run: StoredRun, page: str) -> Any:
     return parquet.read_table(run.verified(PREDICTIONS), filters=[("page", "==", page)])
 
 
-def _examples(
-    rows: Sequence[dict[str, Any]], matcher: Matcher, rules: Rules, texts: TextFile | None
-) -> list[dict[str, Any]]:
+def _examples(rows: Sequence[dict[str, Any]], rules: Rules, texts: TextFile | None) -> list[dict[str, Any]]:
     by_example: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         by_example.setdefault(row["sequence"], []).append(row)
@@ -136,15 +133,22 @@ def _examples(
         {
             "sequence": sequence,
             "text": said[ids[sequence]].text if ids[sequence] in said else "",
-            "masks": [_mask(row, matcher) for row in masks],
-            "pooled": _pooled(masks, matcher, rules),
+            "masks": [_mask(row, rules) for row in masks],
+            "pooled": _pooled(masks, rules),
         }
         for sequence, masks in by_example.items()
     ]
 
 
-def _mask(row: dict[str, Any], matcher: Matcher) -> dict[str, Any]:
+def _matcher(rows: Sequence[dict[str, Any]], rules: Rules) -> Matcher:
+    """What takes the right answers of any of the masks."""
+    answers = [answer for row in rows for answer in row.get("answers") or [row["title"]]]
+    return make_matcher(rules.matcher, list(dict.fromkeys(answers)))
+
+
+def _mask(row: dict[str, Any], rules: Rules) -> dict[str, Any]:
     guesses = []
+    matcher = _matcher([row], rules)
     for name, score in zip(row["guesses"] or (), row["scores"] or (), strict=True):
         match = matcher.match(name)
         guesses.append(
@@ -153,9 +157,9 @@ def _mask(row: dict[str, Any], matcher: Matcher) -> dict[str, Any]:
     return {"mask": row["mask"], "hidden": row["hidden"], "guesses": guesses}
 
 
-def _pooled(rows: Sequence[dict[str, Any]], matcher: Matcher, rules: Rules) -> list[dict[str, Any]]:
+def _pooled(rows: Sequence[dict[str, Any]], rules: Rules) -> list[dict[str, Any]]:
     guesses = [Guesses(tuple(row["guesses"] or ()), tuple(row["scores"] or ())) for row in rows]
     return [
         {"name": group.name, "total": number(group.total), "right": group.right, "members": list(group.members)}
-        for group in pooled(guesses, rules, matcher)[:_POOLED_SHOWN]
+        for group in pooled(guesses, rules, _matcher(rows, rules))[:_POOLED_SHOWN]
     ]

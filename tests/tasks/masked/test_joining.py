@@ -30,6 +30,7 @@ def test_a_row_has_the_guesses_and_what_the_data_says_of_its_mask():
         "mask": 0,
         "title": "Ada Lovelace",
         "hidden": "Ada",
+        "answers": None,
         "guesses": ["Ada", "Grace"],
         "scores": [0.5, 0.25],
         "masks": 2,

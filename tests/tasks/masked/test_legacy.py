@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from goldrank.stats import aggregate
-from goldrank.tasks.masked.legacy import DISTANCE_BINS, PageSums, finished
+from goldrank.tasks.masked.legacy import DISTANCE_BINS, Gold, PageSums, finished
 from goldrank.tasks.masked.names import Person
 from goldrank.tasks.masked.pooling import Tiers
 
@@ -13,9 +13,9 @@ def scored(title, masks):
     person = Person(title)
     distances = np.zeros(DISTANCE_BINS, np.int64)
     tiers = Tiers(person)
-    page = PageSums(title, person.display, distances)
+    page, gold = PageSums(distances), Gold([title])
     for names in masks:
-        page.add(names, max((tiers[name] for name in names), default=0), names[0] if names else None)
+        page.add(gold, names, max((tiers[name] for name in names), default=0), names[0] if names else None)
     sums = {name: np.array([total]) for name, total in page.values.items()}
     return finished(sums, np.array([float(len(masks))]), distances)
 

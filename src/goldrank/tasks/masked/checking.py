@@ -11,7 +11,7 @@ from typing import Any
 from goldrank.errors import InputError, shorten
 from goldrank.io.collections.checking import EXAMPLES, Finding, Severity
 from goldrank.io.files import PathLike
-from goldrank.tasks.masked.chunks import MASK, Chunk
+from goldrank.tasks.masked.chunks import MASK, Chunk, place_name
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.mentions import bare, find_mentions
 from goldrank.tasks.masked.names import Person
@@ -142,7 +142,8 @@ class _Survey:
         names = (*self.aliases.get(chunk.title, ()), *_own_names(chunk))
         person = _person(chunk.title, names)
         for number, hidden in enumerate(chunk.masks):
-            if person.match(hidden) is None:
+            listed = bool(chunk.answers) and bool(chunk.answers[number])
+            if not listed and person.match(hidden) is None:
                 self.note(
                     "gold outside the title", f"{_place(chunk, number)}: {shorten(hidden)}, {shorten(chunk.title)}"
                 )
@@ -159,7 +160,7 @@ class _Survey:
             if any(map(str.isalpha, title)):
                 earlier = first.setdefault(bare(_person(title, ()).display), page)
                 if earlier != page:
-                    self.note("namesakes", f"page {page}: {shorten(title)}, {shorten(self.titles[earlier])}")
+                    self.note("namesakes", f"{place_name(page)}: {shorten(title)}, {shorten(self.titles[earlier])}")
 
     def report(self) -> Report:
         """What was found."""
@@ -184,7 +185,7 @@ def _own_names(chunk: Chunk) -> list[str]:
 
 
 def _place(chunk: Chunk, mask: int | None = None) -> str:
-    return f"page {chunk.page}, example {chunk.sequence}" + ("" if mask is None else f", mask {mask}")
+    return place_name(chunk.page, chunk.sequence, mask)
 
 
 def leaked_surname(text: str, person: Person) -> str | None:

@@ -9,6 +9,18 @@ from typing import NamedTuple
 
 MASK = "<mask>"
 """What stands in a text where a name was."""
+_LONGEST_ID = 60
+
+
+def place_name(page: str, sequence: int | None = None, mask: int | None = None) -> str:
+    """How messages call a page, an example or a mask, however long the id of the page is.
+
+    >>> place_name("12", 3, 1), place_name("x" * 100)[-8:]
+    ('page 12, example 3, mask 1', 'xxxxxxx…')
+    """
+    place = f"page {page if len(page) <= _LONGEST_ID else page[:_LONGEST_ID] + '…'}"
+    place += "" if sequence is None else f", example {sequence}"
+    return place + ("" if mask is None else f", mask {mask}")
 
 
 class MaskKey(NamedTuple):
@@ -40,6 +52,16 @@ class Chunk:
     """The size that the page was cut to; 0 where it is not known."""
     extra: Mapping[str, object] = field(default_factory=dict)
     """Further columns, such as page views, by which results can be split."""
+    answers: tuple[tuple[str, ...], ...] = ()
+    """The right answers of each mask, any of which will do; none where the title is the one right answer."""
+
+    def right_answers(self, mask: int) -> tuple[str, ...]:
+        """The right answers of one mask.
+
+        >>> Chunk("7", 0, "Lise Meitner", "By <mask>.", ("her",)).right_answers(0)
+        ('Lise Meitner',)
+        """
+        return (self.answers[mask] if self.answers else ()) or (self.title,)
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:

@@ -94,6 +94,7 @@ def _row_of(chunk: Chunk, key: MaskKey, guesses: Guesses) -> Row:
         len(chunk.text),
         chunk.kind,
         extra,
+        chunk.answers[key.mask] or None if chunk.answers else None,
     )
 
 

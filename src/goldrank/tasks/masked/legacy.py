@@ -15,7 +15,7 @@ score       as coded                                                done right
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from goldrank.stats import Sample
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.levels import Legacy
 from goldrank.tasks.masked.matchers import MATCHERS
-from goldrank.tasks.masked.names import Tier
+from goldrank.tasks.masked.names import Person, Tier
 
 DISTANCE_BINS = 20
 """Equal bins of the normalised distance, the last of which holds 1."""
@@ -35,18 +35,30 @@ SUMS = ("coded_pnms", "coded_lnms", "coded_nld", "coded_nld_count", "pnms", "lnm
 """What is added up over the masks of a page."""
 
 
+class Gold:
+    """How guesses stand to the right answers of a mask; of several answers the nearest one counts."""
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self.coded: Mapping[str, tuple[bool, bool, float]]
+        """Whether a guess holds a part of the answer, the last part, and how far it is from the answer, as coded."""
+        self.far: Mapping[str, float]
+        """The distance done right."""
+        coded, far = [_AsCoded(answer) for answer in answers], [_Far(_plain(answer)) for answer in answers]
+        self.coded, self.far = (coded[0], far[0]) if len(answers) == 1 else (_AnyAsCoded(coded), _Nearest(far))
+
+
 class PageSums:
     """The sums of one page, filled mask by mask."""
 
-    def __init__(self, title: str, plain: str, distances: Ints) -> None:
-        """Of the page with *title*, which names the person *plain*; first answers are counted into *distances*."""
+    def __init__(self, distances: Ints) -> None:
+        """First answers are counted into *distances*."""
         self.values = dict.fromkeys(SUMS, 0.0)
-        self._coded, self._far, self._distances = _AsCoded(title), _Far(plain), distances
+        self._distances = distances
 
-    def add(self, names: Sequence[str], best: int, first: str | None) -> None:
+    def add(self, gold: Gold, names: Sequence[str], best: int, first: str | None) -> None:
         """Count one mask: its guesses in their order, the best of their tiers, and the one with the highest score."""
         values = self.values
-        coded = [self._coded[name] for name in names]
+        coded = [gold.coded[name] for name in names]
         for partly, _, distance in coded:
             if partly:
                 values["coded_pnms"] += 1
@@ -59,12 +71,17 @@ class PageSums:
         if first is None:
             values["nld"] += 1
         else:
-            far = self._far[first]
+            far = gold.far[first]
             values["nld"] += far
             self._distances[min(int(far * DISTANCE_BINS), DISTANCE_BINS - 1)] += 1
 
 
 _NOT_A_PART = False, False, 0.0
+
+
+def _plain(answer: str) -> str:
+    """An answer without its qualifiers, where it has letters."""
+    return Person(answer).display if any(map(str.isalpha, fold(answer))) else answer
 
 
 class _AsCoded(dict[str, tuple[bool, bool, float]]):
@@ -82,6 +99,35 @@ class _AsCoded(dict[str, tuple[bool, bool, float]]):
         return found
 
 
+class _AnyAsCoded(dict[str, tuple[bool, bool, float]]):
+    """The same of several answers: any part of any of them, and the nearest."""
+
+    def __init__(self, answers: Sequence[_AsCoded]) -> None:
+        super().__init__()
+        self._answers = answers
+
+    def __missing__(self, name: str) -> tuple[bool, bool, float]:
+        partly = [found for found in (answer[name] for answer in self._answers) if found[0]]
+        found = self[name] = (
+            (True, any(last for _, last, _ in partly), min(distance for _, _, distance in partly))
+            if partly
+            else _NOT_A_PART
+        )
+        return found
+
+
+class _Nearest(dict[str, float]):
+    """How far each guess is from the nearest of several answers."""
+
+    def __init__(self, answers: Sequence[_Far]) -> None:
+        super().__init__()
+        self._answers = answers
+
+    def __missing__(self, guess: str) -> float:
+        found = self[guess] = min(answer[guess] for answer in self._answers)
+        return found
+
+
 class _Far(dict[str, float]):
     """How far each guess is from a name, spelling aside, as a share of the longer of the two."""
 
@@ -91,7 +137,7 @@ class _Far(dict[str, float]):
 
     def __missing__(self, guess: str) -> float:
         folded = fold(guess).strip()
-        found = self[guess] = edit_distance(self._name, folded) / max(len(folded), len(self._name))
+        found = self[guess] = edit_distance(self._name, folded) / max(len(folded), len(self._name), 1)
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import POSSESSIVE, words_of
@@ -102,6 +102,48 @@ class _Seed:
         """The first word of *guess* that is a part of the title."""
         found = next((word for word in guess.lower().split() if word in self._parts), None)
         return None if found is None else Match(Tier.SURNAME, f"word {found!r}")
+
+
+class _Literal:
+    """An answer without letters, such as a year: the same characters, white space around them aside."""
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer.strip()
+
+    def match(self, guess: str) -> Match | None:
+        """Whether *guess* is the answer."""
+        return Match(Tier.EXACT, f"the answer {self._answer!r}") if guess.strip() == self._answer else None
+
+
+class _AnyOf:
+    """One of several right answers."""
+
+    def __init__(self, matchers: Sequence[Matcher]) -> None:
+        self._matchers = matchers
+
+    def match(self, guess: str) -> Match | None:
+        """The best agreement with any of them, the first one where several are equal."""
+        found = [match for matcher in self._matchers if (match := matcher.match(guess)) is not None]
+        return max(found, key=lambda match: match.tier, default=None)
+
+
+def make_matcher(name: str, answers: Sequence[str], aliases: Mapping[str, Sequence[str]] | None = None) -> Matcher:
+    """A matcher that takes any of the right *answers*, of which there is at least one.
+
+    Args:
+        name: one of ``MATCHERS``.
+        answers: names of persons, or other strings.
+        aliases: other names of the persons.
+
+    >>> make_matcher("names", ["Marie Curie", "Pierre Curie"]).match("Pierre").tier.name
+    'GIVEN'
+    """
+    make, others = MATCHERS[name], aliases or {}
+    made = [
+        make(answer, others.get(answer, ())) if any(map(str.isalpha, fold(answer))) else _Literal(answer)
+        for answer in answers
+    ]
+    return made[0] if len(made) == 1 else _AnyOf(made)
 
 
 MATCHERS: dict[str, Callable[[str, Iterable[str]], Matcher]] = {

@@ -6,7 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,21 @@ from goldrank.hits import Ints
 from goldrank.io.parquet import load_pyarrow
 from goldrank.tasks.masked.assembling import DESCRIBED, FURTHER, PLACES, Part
 from goldrank.tasks.masked.chunks import MaskKey
-from goldrank.tasks.masked.legacy import DISTANCE_BINS, SUMS, PageSums
+from goldrank.tasks.masked.legacy import DISTANCE_BINS, SUMS, Gold, PageSums
 from goldrank.tasks.masked.levels import Bools, Rules
-from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.matchers import make_matcher
 from goldrank.tasks.masked.names import Person
 from goldrank.tasks.masked.pooling import Place, Tiers, answers, place, pool
 from goldrank.tasks.masked.prediction_rows import name_of
 
 Aliases = Mapping[str, Sequence[str]]
+Answer = tuple[str, ...]
+"""The right answers of a mask, any of which will do."""
 
 REQUIRED = {"page": "string", "sequence": "int64", "mask": "int64", "title": "string"}
 OPTIONAL = {"masks": "int64", "length": "int64", "type": "string"}
 LISTS = {"guesses": "string", "scores": "float64"}
+OPTIONAL_LISTS = {"answers": "string"}
 """The columns that scoring reads, and their types."""
 _KEY = ("page", "sequence", "mask")
 # So many masks are Python objects at a time.
@@ -124,13 +127,46 @@ def _blocks(starts: list[int]) -> Iterator[tuple[int, int]]:
 def _score_block(scorer: _Scorer, rows: _Sorted, starts: list[int]) -> None:
     low, high = starts[0], starts[-1]
     table = rows.table.slice(low, high - low)
-    columns = [table[name].to_pylist() for name in ("guesses", "scores")]
+    names, scores, answers = (table[name].to_pylist() for name in ("guesses", "scores", "answers"))
     new = rows.new_example[low:high]
     for start, end in pairwise(starts):
         at = slice(start - low, end - low)
         cuts = [*np.flatnonzero(new[at]).tolist(), end - start]
         title = rows.table["title"][start].as_py()
-        scorer.add_page(title, columns[0][at], columns[1][at], cuts)
+        golds = [tuple(listed) if listed else _title_answer(title) for listed in answers[at]]
+        scorer.add_page(golds, names[at], scores[at], cuts)
+
+
+def _title_answer(title: str) -> Answer:
+    # Unlike a listed answer, a title without letters is a mistake in the data.
+    return (Person(title).title,) if not any(map(str.isalpha, title)) else (title,)
+
+
+class _Judge:
+    """Whether guesses are right, for one set of right answers."""
+
+    def __init__(self, answers: Answer, matcher: str, aliases: Aliases) -> None:
+        self.by_names = Tiers(make_matcher("names", answers, aliases))
+        self.tiers = self.by_names if matcher == "names" else Tiers(make_matcher(matcher, answers, aliases))
+        self.gold = Gold(answers)
+
+
+class _Judges(dict[Answer, _Judge]):
+    """The judges of one page, made when first asked for; mostly there is one."""
+
+    def __init__(self, matcher: str, aliases: Aliases) -> None:
+        super().__init__()
+        self._matcher, self._aliases = matcher, aliases
+
+    def __missing__(self, answers: Answer) -> _Judge:
+        made = self[answers] = _Judge(answers, self._matcher, self._aliases)
+        return made
+
+
+def _any_of(golds: list[Answer]) -> Answer:
+    """All answers that are right somewhere, in order: what is pooled from several masks is right for any of them."""
+    first = golds[0]
+    return first if golds.count(first) == len(golds) else tuple(dict.fromkeys(chain.from_iterable(golds)))
 
 
 class _Scorer:
@@ -147,25 +183,27 @@ class _Scorer:
         self.answers: Counter[str] = Counter()
         self.unanswered = 0
 
-    def add_page(self, title: str, names: list[list[str]], scores: list[list[float]], cuts: list[int]) -> None:
-        """Score one page: the guesses of its masks in order, and where its examples begin and end."""
-        rules, other_names = self.rules, self.aliases.get(title, ())
-        person = Person(title, other_names)
-        by_names = Tiers(person)
-        tiers = by_names if rules.matcher == "names" else Tiers(MATCHERS[rules.matcher](title, other_names))
-        legacy = PageSums(title, person.display, self.distances)
+    def add_page(self, golds: list[Answer], names: list[list[str]], scores: list[list[float]], cuts: list[int]) -> None:
+        """Score one page: the right answers and the guesses of its masks in order, and where its examples begin."""
+        rules = self.rules
+        judges = _Judges(rules.matcher, self.aliases)
+        legacy = PageSums(self.distances)
         kept = [answers(said, numbers, rules.k) for said, numbers in zip(names, scores, strict=True)]
-        for said, numbers in kept:
+        for gold, (said, numbers) in zip(golds, kept, strict=True):
+            judge = judges[gold]
+            tiers, by_names = judge.tiers, judge.by_names
             self.mask_places.append(place(said, numbers, [tiers[name] >= rules.tier for name in said]))
             first = said[numbers.index(max(numbers))] if said else None
-            legacy.add(said, max([by_names[name] for name in said], default=0), first)
+            legacy.add(judge.gold, said, max([by_names[name] for name in said], default=0), first)
             if first is None:
                 self.unanswered += 1
             else:
                 self.answers[first.strip()] += 1
-        pooled = [pool(kept[start:end], rules, tiers) for start, end in pairwise(cuts)]
+        pooled = [
+            pool(kept[start:end], rules, judges[_any_of(golds[start:end])].tiers) for start, end in pairwise(cuts)
+        ]
         self.example_places += [groups.place() for groups in pooled]
-        whole = pooled[0] if len(pooled) == 1 else pool(kept, rules, tiers)
+        whole = pooled[0] if len(pooled) == 1 else pool(kept, rules, judges[_any_of(golds)].tiers)
         self.page_places.append(whole.place())
         longest = max(len(said) for said, _ in kept)
         self.depths.append((longest, max(len(groups.names) for groups in pooled), len(whole.names)))
@@ -177,7 +215,7 @@ class _Scorer:
         table, starts = rows.table, np.flatnonzero(rows.new_example)
         page_starts = np.flatnonzero(rows.new_page)
         described = table.take(pyarrow.array(starts))
-        extra = [name for name in table.column_names if name not in {*REQUIRED, *LISTS, *DESCRIBED}]
+        extra = [name for name in table.column_names if name not in {*REQUIRED, *LISTS, *OPTIONAL_LISTS, *DESCRIBED}]
         examples = {name: described[name] for name in ("sequence", *DESCRIBED)}
         examples |= {FURTHER + name: described[name] for name in extra}
         examples["rows"] = pyarrow.array(np.diff(starts, append=len(table)))

@@ -11,7 +11,7 @@ from typing import Literal
 from goldrank.errors import InputError, shorten
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.progress import Progress
-from goldrank.tasks.masked.chunks import MASK, Blank, Chunk, Guesses, MaskKey
+from goldrank.tasks.masked.chunks import MASK, Blank, Chunk, Guesses, MaskKey, place_name
 from goldrank.tasks.masked.predictors.base import Closed, Predictor, checked, place, refuse_k
 
 Context = Literal["masked", "revealed"]
@@ -34,7 +34,7 @@ def blanks_of(chunk: Chunk, context: Context = "masked") -> list[Blank]:
     if len(pieces) != len(chunk.masks) + 1:
         raise InputError(
             f"the text has {len(pieces) - 1} masks, but {len(chunk.masks)} are listed",
-            where=f"page {chunk.page}, example {chunk.sequence}",
+            where=place_name(chunk.page, chunk.sequence),
             remedy="list what each mask of the text hid",
         )
     others = chunk.masks if context == "revealed" else (MASK,) * len(chunk.masks)

@@ -18,7 +18,7 @@ from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.jsonio import decode
 from goldrank.io.names import listing, normal
 from goldrank.io.text import counts
-from goldrank.tasks.masked.chunks import MaskKey
+from goldrank.tasks.masked.chunks import MaskKey, place_name
 from goldrank.tasks.masked.prediction_rows import LARGEST, Record, Remarks, Row, checked, number_of
 
 Placed = tuple[str, Record]
@@ -32,6 +32,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "mask": ("mask", "mask_index", "mask_number"),
     "title": ("title", "page_title"),
     "hidden": ("hidden",),
+    "answers": ("answers",),
     "masks": ("masks",),
     "length": ("length", "input_length"),
     "type": ("type",),
@@ -161,12 +162,33 @@ class _Entry:
             value = _unfolded(value, self.place)
         return value if isinstance(value, (list, tuple)) else None
 
+    def answers(self, mask: int, *, nested: bool) -> tuple[str, ...] | None:
+        """The right answers of a mask where the record lists them; *nested* says that it has those of all masks."""
+        value = self.get("answers")
+        if isinstance(value, str) and value.startswith("["):
+            value = _unfolded(value, self.place)
+        if nested and isinstance(value, (list, tuple)):
+            value = value[mask] if mask < len(value) else None
+        all_hidden = self.hidden()
+        if value is None and all_hidden is not None and mask < len(all_hidden):
+            value = all_hidden[mask] if isinstance(all_hidden[mask], (list, tuple)) else None
+        if value is None:
+            value = self.titles()
+        if value is None:
+            return None
+        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(one, str) for one in value):
+            what = f"the right answers {shorten(value)} are no list of strings"
+            raise InputError(what, where=self.where(mask), remedy='write ["…", "…"], or leave them out')
+        return tuple(value)
+
+    def titles(self) -> Sequence[object] | None:
+        """The titles where the record lists several."""
+        value = self.get("title")
+        return value if isinstance(value, (list, tuple)) and value else None
+
     def where(self, mask: int | None = None) -> str:
         """The place, for messages."""
-        place = f"{self.place}: page {self.page}"
-        if getattr(self, "sequence", None) is not None:
-            place += f", example {self.sequence}"
-        return place if mask is None else f"{place}, mask {mask}"
+        return f"{self.place}: {place_name(self.page, getattr(self, 'sequence', None), mask)}"
 
 
 def is_blank(value: object) -> bool:
@@ -234,10 +256,12 @@ class RowReader:
         scores: Sequence[object] | None,
         masks: int | None = None,
     ) -> Row:
-        self.remarks.unnumbered += masks is None and "mask" not in entry.columns.roles
+        nested = masks is not None
+        self.remarks.unnumbered += not nested and "mask" not in entry.columns.roles
         hidden: object = entry.text("hidden")
         if (all_hidden := entry.hidden()) is not None:
             hidden, masks = (all_hidden[number] if number < len(all_hidden) else None), len(all_hidden)
+            hidden = hidden[0] if isinstance(hidden, (list, tuple)) and hidden else hidden
         elif masks is None:
             masks = entry.whole("masks", "number of masks")
         length = entry.whole("length", "length")
@@ -252,12 +276,13 @@ class RowReader:
             entry.place,
             key,
             checked(key, names, scores, entry.place, pad=self._pad, remarks=self.remarks),
-            entry.text("title"),
+            str(titles[0]) if (titles := entry.titles()) else entry.text("title"),
             None if hidden is None else str(hidden),
             masks,
             length,
             entry.text("type"),
             {name: entry.record[name] for name in entry.columns.extra},
+            entry.answers(number, nested=nested),
         )
 
 

@@ -15,10 +15,10 @@ from goldrank.io.columns import non_finite, not_a_number
 from goldrank.io.names import listing
 from goldrank.io.parquet import load_pyarrow
 from goldrank.io.text import counts
-from goldrank.tasks.masked.chunks import Guesses, MaskKey
+from goldrank.tasks.masked.chunks import Guesses, MaskKey, place_name
 
 Record = Mapping[str, object]
-COLUMNS = ("page", "sequence", "mask", "title", "hidden", "guesses", "scores", "masks", "length", "type")
+COLUMNS = ("page", "sequence", "mask", "title", "hidden", "answers", "guesses", "scores", "masks", "length", "type")
 """The columns that every table of predictions has; further ones describe the examples, such as page views."""
 _PAD = "or pad what is missing (--pad)"
 # Scores are probabilities that were rounded or summed in single precision.
@@ -38,6 +38,8 @@ class Row(NamedTuple):
     length: int | None = None
     kind: str | None = None
     extra: Record = MappingProxyType({})
+    answers: tuple[str, ...] | None = None
+    """The right answers; None where the title is the one right answer."""
 
 
 @dataclass
@@ -102,7 +104,7 @@ def name_of(key: MaskKey) -> str:
     >>> name_of(MaskKey("12", 3, 1))
     'page 12, example 3, mask 1'
     """
-    return f"page {key.page}, example {key.sequence}, mask {key.mask}"
+    return place_name(*key)
 
 
 def checked(
@@ -171,7 +173,8 @@ def schema(extra: Mapping[str, str]) -> Any:
     """The Arrow schema of a table of predictions with *extra* columns, each int64, double or string."""
     pyarrow, _ = load_pyarrow()
     text, whole, number = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
-    types = (text, whole, whole, text, text, pyarrow.list_(text), pyarrow.list_(number), whole, whole, text)
+    texts, numbers = pyarrow.list_(text), pyarrow.list_(number)
+    types = (text, whole, whole, text, text, texts, texts, numbers, whole, whole, text)
     of_name = {"int64": whole, "double": number, "string": text}
     return pyarrow.schema([*zip(COLUMNS, types, strict=True), *((name, of_name[kind]) for name, kind in extra.items())])
 
@@ -210,6 +213,7 @@ def record_batch(rows: Sequence[Row], extra: Mapping[str, str]) -> Any:
         [row.key.mask for row in rows],
         [row.title for row in rows],
         [row.hidden for row in rows],
+        [row.answers for row in rows],
         [row.guesses.names for row in rows],
         [row.guesses.scores for row in rows],
         [row.masks for row in rows],
@@ -231,7 +235,15 @@ def record_batch(rows: Sequence[Row], extra: Mapping[str, str]) -> Any:
 
 
 def _is_text(row: Row) -> bool:
-    texts = (*row.guesses.names, row.key.page, row.title, row.hidden, row.kind, *row.extra.values())
+    texts = (
+        *row.guesses.names,
+        *(row.answers or ()),
+        row.key.page,
+        row.title,
+        row.hidden,
+        row.kind,
+        *row.extra.values(),
+    )
     try:
         "".join(text for text in texts if isinstance(text, str)).encode()
     except UnicodeEncodeError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -15,8 +15,9 @@ from goldrank.io.jsonio import decode
 from goldrank.io.names import listing
 from goldrank.io.text import counts
 from goldrank.tasks.masked.chunks import MASK, Chunk
+from goldrank.tasks.masked.prediction_rows import LARGEST
 
-FIELDS = ("id", "sequence_number", "title", "type", "size", "texts", "masks")
+FIELDS = ("id", "sequence_number", "title", "type", "size", "texts", "masks", "answers")
 """What the lines of a file are known to hold; anything else is kept as a further column."""
 _NEEDED = ("id", "sequence_number", "title", "texts", "masks")
 # The published files repeat the text under this name, for the models that were run on them.
@@ -30,7 +31,9 @@ def read_chunks(
     """The chunks of a JSON Lines file, plain or compressed; "-" is standard input, which is read whole.
 
     Args:
-        path: One object a line: id, sequence_number, title, texts, masks, and perhaps type, size and other columns.
+        path: One object a line: id, sequence_number, title, texts, masks, and perhaps type, size, answers and other
+            columns. Where several answers are right, the title is a list of them, or a mask of ``masks`` is, or
+            ``answers`` has a list (or null) for each mask; the last two count instead of the title.
         strict: Refuse chunks whose masks are not as many as those in the text, or whose title names nobody.
             Otherwise such chunks are given as they are, for a check to count them.
         on_fault: Told of each line that is refused, which is then left out; without it the first one is raised.
@@ -76,15 +79,24 @@ def _chunk(line: str, place: str) -> Chunk:
         )
     (page,) = id_strings([record["id"]], role="page", integers=True, place=lambda _: place)
     text = _typed(record, "texts", str, "a string", place)
+    titles = record["title"]
+    if isinstance(titles, list):
+        titles = _answers(titles, "title", place)
+        record = {**record, "title": titles[0]}
+    masks, listed = _masks(record["masks"], place)
+    listed = _listed_answers(record.get("answers"), listed, place)
+    if isinstance(titles, tuple) and len(titles) > 1:
+        listed = [answers or titles for answers in listed]
     return Chunk(
         page=page,
-        sequence=_typed(record, "sequence_number", int, "a whole number", place),
-        title=_typed(record, "title", str, "a string", place),
+        sequence=_whole(record, "sequence_number", place),
+        title=_typed(record, "title", str, "a string or a list of strings", place),
         text=text,
-        masks=_masks(record["masks"], place),
+        masks=masks,
         kind=_typed(record, "type", str, "a string", place, "original"),
-        size=_typed(record, "size", int, "a whole number", place, 0),
+        size=_whole(record, "size", place, 0),
         extra=_extra(record, text),
+        answers=tuple(listed) if any(listed) else (),
     )
 
 
@@ -100,14 +112,59 @@ def _typed(
     raise InputError(f"'{field}' is {shorten(value)}, not {words}", where=place, remedy=f"write {words} there")
 
 
-def _masks(value: object, place: str) -> tuple[str, ...]:
+def _whole(record: Mapping[str, object], field: str, place: str, default: int | None = None) -> int:
+    value = _typed(record, field, int, "a whole number", place, default)
+    if not -LARGEST <= value <= LARGEST:
+        raise InputError(f"'{field}' is {shorten(value)}", where=place, remedy="write a number of at most 18 digits")
+    return value
+
+
+def _masks(value: object, place: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """What each mask hid, and the right answers of those that list them."""
     remedy = "list what each mask of the text hid, in its order"
     if not isinstance(value, list):
         raise InputError(f"'masks' is {shorten(value)}, not a list", where=place, remedy=remedy)
-    for number, hidden in enumerate(value):
-        if not isinstance(hidden, str):
-            raise InputError(f"mask {number} hid {shorten(hidden)}, not a string", where=place, remedy=remedy)
-    return tuple(value)
+    hidden: list[str] = []
+    listed: list[tuple[str, ...]] = []
+    for number, one in enumerate(value):
+        answers = _answers(one, f"mask {number}", place) if isinstance(one, list) else ()
+        one = answers[0] if answers else one  # noqa: PLW2901
+        if not isinstance(one, str):
+            raise InputError(f"mask {number} hid {shorten(one)}, not a string", where=place, remedy=remedy)
+        hidden.append(one)
+        listed.append(answers)
+    return tuple(hidden), listed
+
+
+def _answers(values: Sequence[object], what: str, place: str) -> tuple[str, ...]:
+    """A list of right answers, each once."""
+    remedy = "list the right answers as strings that are not empty, at least one"
+    if not values:
+        raise InputError(f"the list of right answers of {what} is empty", where=place, remedy=remedy)
+    for value in values:
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{shorten(value)} is no right answer of {what}", where=place, remedy=remedy)
+    return tuple(dict.fromkeys(map(str, values)))
+
+
+def _listed_answers(value: object, listed: list[tuple[str, ...]], place: str) -> list[tuple[str, ...]]:
+    """The right answers of each mask from the field 'answers', or those that were found in 'masks'."""
+    if value is None:
+        return listed
+    if not isinstance(value, list) or len(value) != len(listed):
+        raise InputError(
+            f"'answers' is {shorten(value)}, not a list for each of {counts(len(listed), 'mask')}",
+            where=place,
+            remedy="give every mask the list of its right answers, or null",
+        )
+    for number, answers in enumerate(value):
+        if answers is not None and not isinstance(answers, list):
+            what = f"the right answers of mask {number} are {shorten(answers)}, not a list"
+            raise InputError(what, where=place, remedy="give every mask the list of its right answers, or null")
+    return [
+        _answers(answers, f"mask {number}", place) if answers is not None else listed[number]
+        for number, answers in enumerate(value)
+    ]
 
 
 def _extra(record: Mapping[str, object], text: str) -> dict[str, object]:
@@ -146,7 +203,11 @@ def write_chunks(chunks: Iterable[Chunk], path: PathLike) -> int:
 
 
 def _line(chunk: Chunk) -> str:
-    values = (chunk.page, chunk.sequence, chunk.title, chunk.kind, chunk.size, chunk.text, chunk.masks)
+    answers = [listed or None for listed in chunk.answers]
+    values = (chunk.page, chunk.sequence, chunk.title, chunk.kind, chunk.size, chunk.text, chunk.masks, answers)
     record = {**chunk.extra, **dict(zip(FIELDS, values, strict=True))}
+    if not answers:
+        del record["answers"]
     # Columns of tables may hold dates and decimals, which JSON has no words for.
-    return json.dumps({name: record[name] for name in (*FIELDS, *chunk.extra)}, ensure_ascii=False, default=str) + "\n"
+    in_order = {name: record[name] for name in (*FIELDS, *chunk.extra) if name in record}
+    return json.dumps(in_order, ensure_ascii=False, default=str) + "\n"

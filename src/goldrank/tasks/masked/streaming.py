@@ -29,7 +29,7 @@ from goldrank.io.remote import shown
 from goldrank.progress import Progress
 from goldrank.tasks.masked.assembling import Part, assembled
 from goldrank.tasks.masked.levels import MaskedScores, Rules
-from goldrank.tasks.masked.page_scoring import LISTS, OPTIONAL, REQUIRED, Aliases, score_part
+from goldrank.tasks.masked.page_scoring import LISTS, OPTIONAL, OPTIONAL_LISTS, REQUIRED, Aliases, score_part
 from goldrank.tasks.sharding import Sharding
 
 Batches = Iterable[Any]
@@ -100,7 +100,8 @@ def _schema(given: Any, pyarrow: Any) -> Any:
             f"the predictions have no column {listing(missing)}", remedy="join them with the data they were made for"
         )
     fields = [pyarrow.field(name, pyarrow.type_for_alias(kind)) for name, kind in (REQUIRED | OPTIONAL).items()]
-    fields += [pyarrow.field(name, pyarrow.list_(pyarrow.type_for_alias(kind))) for name, kind in LISTS.items()]
+    lists = (LISTS | OPTIONAL_LISTS).items()
+    fields += [pyarrow.field(name, pyarrow.list_(pyarrow.type_for_alias(kind))) for name, kind in lists]
     known = {field.name for field in fields} | {"hidden"}
     for field in given:
         if field.name not in known and (kind := _kind_of_extra(field.type, pyarrow)) is not None:

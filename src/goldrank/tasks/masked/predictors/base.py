@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
-from goldrank.tasks.masked.chunks import Blank, Chunk, Guesses, MaskKey
+from goldrank.tasks.masked.chunks import Blank, Chunk, Guesses, MaskKey, place_name
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Closed:
             if titles.setdefault(chunk.page, chunk.title) != chunk.title:
                 raise InputError(
                     f"the page has two titles, {shorten(titles[chunk.page])} and {shorten(chunk.title)}",
-                    where=f"page {chunk.page}",
+                    where=place_name(chunk.page),
                     remedy="give every page one title, or pages of their own to different persons",
                 )
             texts.setdefault(chunk.page, []).append((chunk.sequence, chunk.text))
@@ -73,7 +73,7 @@ def place(key: MaskKey) -> str:
     >>> place(MaskKey("12", 3, 0))
     'page 12, example 3, mask 0'
     """
-    return f"page {key.page}, example {key.sequence}, mask {key.mask}"
+    return place_name(*key)
 
 
 def take_options(spec: Spec, *own: str) -> dict[str, str]:
