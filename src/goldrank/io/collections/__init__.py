@@ -46,7 +46,9 @@ def _reader(module: str, summary: str) -> Reader:
 # In this order a path is tried: the layouts with the surest marks first.
 READERS: dict[str, Reader] = {
     "beir": _reader("beir", "a folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv"),
-    "smart": _reader("smart", "SMART files (.I .T .A .W) of documents, queries and judgments: Cranfield, CISI, TIME"),
+    "smart": _reader(
+        "smart", "SMART files (.I .T .A .W) as Cranfield, CISI and TIME have them, and the files of NPL and LISA"
+    ),
     "articles": _reader("articles", "articles with labels: JSONL, Parquet or a Hugging Face data set, one per split"),
     "wiki": _reader("wiki", "Wikipedia articles: a CSV of Title,Sections with gold as JSON or pickle beside it"),
     "trec": _reader("trec_topics", "TREC documents and topics with qrels"),

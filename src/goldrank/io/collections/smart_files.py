@@ -30,6 +30,8 @@ class Records:
     broken: int
     starred: bool
     latin: bool
+    unended: int = 0
+    """How many of its files end inside of a record."""
 
 
 def is_records(start: bytes) -> bool:
@@ -45,8 +47,8 @@ def is_judgments(start: bytes) -> bool:
 def read_smart(path: Path) -> Records:
     """The records of a file; one that is not UTF-8 is taken for latin-1.
 
-    Lines are joined, for their breaks mean nothing. The number of a document of TIME is its place in the file, which is
-    what its judgments count by.
+    White space inside of a text stays as it is in the file, line breaks too. The number of a document of TIME is its
+    place in the file, which is what its judgments count by.
     """
     encoding = text_encoding(path)
     numbered = list(lines(path, encoding))
@@ -82,7 +84,7 @@ def _starred(numbered: Lines, path: Path) -> list[Document]:
             current = texts[text_id] = []
         elif not _STOP.match(line):
             current.append(line)
-    return [Document.plain(text_id, _joined(text)) for text_id, text in texts.items()]
+    return [Document.plain(text_id, verbatim(text)) for text_id, text in texts.items()]
 
 
 def _dotted(numbered: Lines, path: Path) -> tuple[list[Document], int]:
@@ -141,11 +143,17 @@ def _fields(body: Sequence[str]) -> tuple[str, str, bool]:
         else:
             field = mark[1]
             parts.setdefault(field, [])
-    return _joined(parts.get("T", ())), _joined(parts.get("W", ())), broken
+    return verbatim(parts.get("T", ())), verbatim(parts.get("W", ())), broken
 
 
-def _joined(text: Iterable[str]) -> str:
-    return " ".join(" ".join(text).split())
+def verbatim(text: Sequence[str]) -> str:
+    """The lines of a text as they are, without blank lines before and after it.
+
+    >>> verbatim(["", "  wings  in", "flow", " "])
+    '  wings  in\\nflow'
+    """
+    full = [at for at, line in enumerate(text) if line.strip()]
+    return "\n".join(text[full[0] : full[-1] + 1]) if full else ""
 
 
 @dataclass(frozen=True)
@@ -186,7 +194,7 @@ def read_judgments(path: Path, *, lists: bool) -> Judgments:
                 )
     if lists:
         flat = [(number, cells[0], item) for number, cells in rows for item in cells[1:]]
-        return _judgments(path, flat, ["1"] * len(flat), graded=False)
+        return judgments(path, flat, ["1"] * len(flat), graded=False)
     width = len(rows[0][1]) if rows else 0
     for number, cells in rows:
         if len(cells) != width or not 2 <= width <= 4:
@@ -199,10 +207,11 @@ def read_judgments(path: Path, *, lists: bool) -> Judgments:
     flat = [(number, cells[0], cells[2 if trec else 1]) for number, cells in rows]
     grades = [cells[3 if trec else 2] for _, cells in rows] if width > 2 else []
     graded = any(grade.strip("0.") for grade in grades)
-    return _judgments(path, flat, grades if graded else ["1"] * len(flat), graded=graded)
+    return judgments(path, flat, grades if graded else ["1"] * len(flat), graded=graded)
 
 
-def _judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str], *, graded: bool) -> Judgments:
+def judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str], *, graded: bool) -> Judgments:
+    """Judgments from rows of line, query and document."""
     if not flat:
         raise InputError("the file holds no judgments", where=str(path), remedy="check that it was written completely")
     return Judgments(
