@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
         raise MissingExtraError("goldrank serve", "fastapi and uvicorn", "web") from None
     from goldrank.store import Store
     from goldrank.web.app import create_app
+    from goldrank.web.connections import BACKLOG, limited_protocol
     from goldrank.web.security import Access
 
     token = _token(args)
@@ -63,7 +64,15 @@ def run(args: argparse.Namespace) -> int:
 
         webbrowser.open(url if token is None else f"{url}?token={quote(token, safe='')}")
     settings = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="off", server_header=False, proxy_headers=False
+        app,
+        http=limited_protocol(),
+        ws="none",
+        backlog=BACKLOG,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        proxy_headers=False,
     )
     with listening:
         try:

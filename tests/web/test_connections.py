@@ -1,0 +1,143 @@
+"""Connections that send nothing, or a request that never ends: others are answered all the same."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the explorer needs the extra web")
+pytest.importorskip("httpx", reason="readers need the package httpx")
+resource = pytest.importorskip("resource", reason="limits of open files are those of POSIX")
+
+import httpx
+import uvicorn
+
+from goldrank.store import Store
+from goldrank.web.app import create_app
+from goldrank.web.connections import limited_protocol, most_connections
+from web.stores import ranked
+
+HALF_OPEN, FILES = 1_100, 1_024
+_SERVE = (
+    "import resource, sys; hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; "
+    f"resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, hard)); "
+    "from goldrank.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@contextmanager
+def limited(store, **limits):
+    """The address of a server in a thread whose connections are limited."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        config = uvicorn.Config(
+            create_app(store), http=limited_protocol(**limits), ws="none", log_level="warning", lifespan="off"
+        )
+        server, started = uvicorn.Server(config), threading.Event()
+        startup = server.startup
+
+        async def start(sockets=None):
+            await startup(sockets)
+            started.set()
+
+        server.startup = start
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        assert started.wait(60)
+        try:
+            yield listening.getsockname()
+        finally:
+            server.should_exit = True
+            thread.join(60)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path / "store")
+    store.save(ranked("good"))
+    return store
+
+
+@pytest.fixture
+def many_files():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = HALF_OPEN + 200
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        pytest.skip(f"this process may open {hard} files, the test needs {needed}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_request_is_answered_beside_1100_half_open_connections(store, many_files):
+    command = [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--store", store.where]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as served,
+        ExitStack() as opened,
+    ):
+        try:
+            port = int(re.findall(r":(\d+)/", served.stdout.readline() + served.stdout.readline())[0])
+            for number in range(HALF_OPEN):
+                one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+                if number % 2:
+                    one.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+            answer = httpx.get(f"http://127.0.0.1:{port}/api/about", timeout=60, trust_env=False)
+            assert (answer.status_code, answer.json()["runs"]) == (200, 1)
+        finally:
+            served.terminate()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "])
+def test_a_connection_without_a_complete_request_is_closed_in_time(store, sent):
+    with limited(store, seconds=0.2) as address, socket.create_connection(address, timeout=60) as slow:
+        slow.sendall(sent)
+        with pytest.raises(ConnectionResetError):
+            assert slow.recv(1) == b""
+            raise ConnectionResetError
+
+
+def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
+    with limited(store, seconds=0.5) as address, socket.create_connection(address, timeout=60) as slow:
+        slow.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        answered = b""
+        while b"kinds" not in answered:
+            answered += slow.recv(65_536)
+        closed = False
+        while not closed:
+            try:
+                slow.sendall(b"G")
+                slow.settimeout(0.02)
+                closed = slow.recv(65_536) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+
+
+def test_the_connection_that_has_waited_longest_is_closed_where_there_are_too_many(store):
+    with limited(store, limit=3, seconds=600) as address, ExitStack() as opened:
+        waiting = [opened.enter_context(socket.create_connection(address, timeout=60)) for _ in range(3)]
+        with httpx.Client(base_url="http://{}:{}".format(*address), timeout=60, trust_env=False) as asking:
+            assert asking.get("/api/about").status_code == 200
+            try:
+                assert waiting[0].recv(1) == b""
+            except ConnectionResetError:
+                pass
+            # The others and the one that was answered stay.
+            waiting[1].sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert waiting[1].recv(12) == b"HTTP/1.1 200"
+            assert asking.get("/api/about").status_code == 200
+
+
+def test_fewer_connections_are_allowed_where_few_files_are(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 256))
+    assert most_connections() == 64
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1_000_000, 1_000_000))
+    assert most_connections() == 512
