@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side
-from goldrank.encoders.provenance import stamp
+from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
 
@@ -26,11 +25,11 @@ class CallableEncoder(BatchEncoder):
         super().__init__(spec, options)
         self._function = function or imported(spec)
         self._takes_side = takes_argument(self._function, 1, "side")
-        self._version = source_stamp(self._function)
+        self._version = source_stamp(self._function, by_name=function is None)
 
     @property
     def version(self) -> str:
-        """A stamp of the file the function stands in."""
+        """A stamp of the file the function stands in, and of what it imports from its project."""
         return self._version
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
@@ -85,12 +84,3 @@ def takes_argument(function: Callable[..., Any], position: int, name: str) -> bo
     return len(placed) > position and (
         placed[position].default is inspect.Parameter.empty or placed[position].name == name
     )
-
-
-def source_stamp(function: Callable[..., Any]) -> str:
-    """The stamp of the source file; for what has none, or holds state, something that never comes again."""
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__qualname__", "<")
-    if code is not None and "<" not in name and not function.__closure__ and Path(code.co_filename).is_file():
-        return stamp(Path(code.co_filename))
-    return f"unnamed {os.urandom(8).hex()}"

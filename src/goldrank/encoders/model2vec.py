@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
+from goldrank.encoders.provenance import hub_commit, local_stamp, no_model, require, version_of
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
@@ -37,11 +37,11 @@ class Model2Vec(BatchEncoder):
         self.width = int(self._model.dim)
         limit = options.max_length or self._model.max_length
         self.token_limit = None if limit is None else int(limit)
-        self._stamp = local_stamp(name) or "hub"
+        self._stamp = local_stamp(name) or hub_commit(name, "model.safetensors", "config.json")
 
     @property
     def version(self) -> str:
-        """Version of the package, and a stamp of the local files."""
+        """Version of the package, and a stamp of the local files or the hub's commit."""
         return f"{version_of('model2vec')} {self._stamp}"
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:

@@ -49,7 +49,9 @@ class Onnx(BatchEncoder):
         self._tokenizer.enable_padding(**_padding(self._tokenizer))
         self._inputs = [entry.name for entry in self._session.get_inputs()]
         self._output = _output(self._session)
-        self._stamp = f"{stamp(model)} {stamp(folder / 'tokenizer.json')}"
+        # Large models keep their weights in files beside the graph.
+        weights = sorted(file for file in model.parent.glob("*.onnx*data*") if file.is_file())
+        self._stamp = " ".join(stamp(file) for file in (model, folder / "tokenizer.json", *weights))
 
     @property
     def version(self) -> str:

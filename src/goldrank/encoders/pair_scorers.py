@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from goldrank.encoders import Kind
 from goldrank.encoders.base import Options, PairScorer, checked_texts, identity_of
-from goldrank.encoders.function import imported, named, source_stamp, takes_argument
+from goldrank.encoders.function import imported, named, takes_argument
+from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import GoldrankError, InputError, unknown_name
@@ -156,11 +157,11 @@ class CallablePairs(BatchPairScorer):
         super().__init__(spec, options)
         self._function = function or imported(spec)
         self._takes_two = takes_argument(self._function, 1, "items")
-        self._version = source_stamp(self._function)
+        self._version = source_stamp(self._function, by_name=function is None)
 
     @property
     def version(self) -> str:
-        """A stamp of the file the function stands in."""
+        """A stamp of the file the function stands in, and of what it imports from its project."""
         return self._version
 
     def score_batch(self, queries: list[str], items: list[str]) -> Any:

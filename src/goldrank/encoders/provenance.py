@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.errors import InputError, MissingExtraError
-
-_HASHED_UP_TO = 1 << 26
+from goldrank.io.fingerprints import file_digest
 
 
 def require(module: str, kind: str, extra: str, package: str | None = None) -> Any:
@@ -57,19 +56,14 @@ def _version(name: str) -> str:
 
 
 def stamp(path: Path) -> str:
-    """A digest of a file, or of all files in a folder: of their content, or of size and time where that is large.
+    """Return a digest of the content of a file, or of all files in a folder with their names.
 
-    Content is best, because a copy of a model is the same model; hashing gigabytes at every start is not.
+    Never of times or places: a copy of a model is the same model, and a file that was replaced is another one.
     """
     digest = hashlib.sha256()
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     for file in files:
-        status = file.stat()
-        digest.update(f"{file.relative_to(path).as_posix()}\0{status.st_size}\0".encode())
-        if status.st_size <= _HASHED_UP_TO:
-            digest.update(file.read_bytes())
-        else:
-            digest.update(str(status.st_mtime_ns).encode())
+        digest.update(f"{file.relative_to(path).as_posix()}\0{file_digest(file)}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -87,6 +81,25 @@ def local_stamp(name: str) -> str | None:
     """The stamp of a model that is a folder or file here, None for one from a hub."""
     path = Path(name).expanduser()
     return stamp(path) if path.exists() else None
+
+
+def hub_commit(name: str, *files: str) -> str:
+    """Return the commit of a model in the cache of the hub's client, by one of its *files*; "unknown" if none is there.
+
+    The name of a model says nothing of its weights, which its owner may replace.
+    """
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return "unknown"
+    for file in files:
+        try:
+            found = try_to_load_from_cache(name, file)
+        except ValueError:  # not the name of a repository
+            continue
+        if isinstance(found, str):
+            return Path(found).parent.name
+    return "unknown"
 
 
 def no_model(kind: str, name: str, error: Exception) -> InputError:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from goldrank.encoders.base import Options, checked_texts, identity_of, refuse_ids
-from goldrank.encoders.function import imported, source_stamp, takes_argument
+from goldrank.encoders.function import imported, takes_argument
 from goldrank.encoders.rankings import KnownItems, as_ranking, refuse_k
+from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, shorten
 from goldrank.hits import Run
@@ -27,12 +28,12 @@ class SearchFunction:
         self.spec = spec
         self._function = function or imported(spec)
         self._takes_id = takes_argument(self._function, 2, "query_id")
-        self._version = source_stamp(self._function)
+        self._version = source_stamp(self._function, by_name=function is None)
         self._known = KnownItems()
 
     @property
     def identity(self) -> str:
-        """The function's name and a stamp of the file it stands in."""
+        """The function's name and a stamp of the file it stands in, and of what that imports from its project."""
         return identity_of(self.spec, self._version)
 
     @property

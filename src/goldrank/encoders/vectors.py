@@ -67,7 +67,9 @@ class Vectors(BatchEncoder):
             raise InputError("there is no such file", where=str(file), remedy="write vectors:FILE.npz")
         else:
             table = _read(Path(file), own.get("ids"))
-            files = [Path(file)] if "ids" not in own else [Path(file), Path(own["ids"]).expanduser()]
+            files = [Path(file)]
+            if Path(file).suffix.lower() == ".npy":
+                files.append(_ids_file(Path(file), own.get("ids")))
             self._stamp = " ".join(stamp(f) for f in files)
         by = one_of("by", own.get("by", "text" if "text" in table else "id"), ("id", "text"))
         if by not in table:
@@ -210,8 +212,12 @@ def _read(file: Path, ids: str | None) -> Table:
     )
 
 
+def _ids_file(file: Path, ids: str | None) -> Path:
+    return Path(ids).expanduser() if ids else file.with_suffix(".ids")
+
+
 def _listed_keys(file: Path, ids: str | None) -> Keys:
-    listed = Path(ids).expanduser() if ids else file.with_suffix(".ids")
+    listed = _ids_file(file, ids)
     if not listed.is_file():
         raise InputError(
             "there are no ids for the rows", where=str(file), remedy=f"write one per line to {listed}, or ids=FILE"

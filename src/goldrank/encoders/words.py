@@ -17,7 +17,7 @@ from goldrank.encoders.provenance import stamp, texts_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
-from goldrank.io.word_vectors import Rule, read_word_vectors
+from goldrank.io.word_vectors import Rule, read_word_vectors, word_vector_files
 
 DEFAULTS = {
     "weighting": "mean",
@@ -82,7 +82,7 @@ class Words(BatchEncoder):
             encoding=one_of("encoding", own["encoding"], ("utf-8", "latin-1")),
             cache=yes_no("cache", given.get("cache", "true")),
         )
-        self._stamp = stamp(Path(spec.argument).expanduser())
+        self._stamp = " ".join(stamp(file) for file in word_vector_files(Path(spec.argument).expanduser()))
         self.width = self._vectors.dim
         self.coverage = Coverage()
 

@@ -36,9 +36,9 @@ from goldrank.index.sharded_work import (
     pipeline_at,
     result_path,
 )
-from goldrank.io.remote import join, list_files, read_bytes, remove_tree, shown, stamp, write_whole
+from goldrank.io.remote import join, list_files, read_bytes, remove_tree, shown, write_whole
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.io.vector_shards import GROUP_ROWS, VectorShard
+from goldrank.io.vector_shards import GROUP_ROWS, VectorShard, shard_stamp
 from goldrank.vectors.similarity import not_finite
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class ShardedIndex(ExactIndex):
     def _start(self, job: Job) -> str:
         """Write the job where all nodes find it; gives its folder, named by all that decides the results."""
         content = job.content()
-        shards = [(shard.path, shard.first, shard.count, stamp(shard.path)) for shard in self._items.shards]
+        shards = [(shard.path, shard.first, shard.count, shard_stamp(shard)) for shard in self._items.shards]
         name = content_digest(f"{content_digest(content)} {shards}".encode())
         folder = join(self._folder, name)
         self._jobs.add(folder)

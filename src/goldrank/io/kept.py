@@ -16,6 +16,7 @@ KINDS = {
     "shards": "vectors, and what is done so far, of work on a cluster",
     "partial": "what is done so far of evaluations that were stopped",
     "words": "word-vector files in a form that opens at once",
+    "fingerprints": "digests of large files, which are read again only after a change",
     "collections": "data sets that were downloaded",
     "downloads": "the files they came in",
 }

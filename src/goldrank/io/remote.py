@@ -18,6 +18,7 @@ from typing import Any
 
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import reason_of, write_atomically
+from goldrank.io.fingerprints import file_digest
 from goldrank.io.parquet import load_pyarrow
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -134,10 +135,16 @@ def is_folder(url: str) -> bool:
 
 
 def stamp(url: str) -> str:
-    """Size and time of the last change of a file: another stamp means that it was written again."""
+    """Return what tells that a file was changed: a digest of a local one, size and time of one elsewhere.
+
+    Other file systems say no more, and to read a file from there twice would cost as much as the work on it.
+    """
     found = _information(url)
     if found.type.name != "File":
         raise _missing(url)
+    system, path = file_system(url)
+    if system.type_name == "local":
+        return file_digest(path)
     return f"{found.size} {found.mtime_ns}"
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goldrank.errors import InputError
 from goldrank.io.remote import list_files, shown
-from goldrank.io.vector_shards import Floats, Ints, ShardFile, VectorShard, by_group, open_shard, runs_of
+from goldrank.io.vector_shards import Floats, Ints, ShardFile, VectorShard, by_group, open_shard, runs_of, shard_stamp
 
 
 class StoredVectors:
@@ -68,8 +68,7 @@ class StoredVectors:
         """A digest of what the shards hold, from the sums of their ids and vectors."""
         made = hashlib.blake2b(digest_size=8)
         for shard in self.shards:
-            with open_shard(shard) as file:
-                made.update(file.sums)
+            made.update(shard_stamp(shard).encode())
         return made.hexdigest()
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ for every `PIECE_ROWS` rows shows. A file that is laid out otherwise, by another
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -217,6 +218,12 @@ def open_shard(shard: VectorShard) -> ShardFile:
         what = f"this shard holds {file.count} vectors, {shard.count} are expected"
         raise InputError(what, where=shown(shard.path), remedy=_AGAIN)
     return file
+
+
+def shard_stamp(shard: VectorShard) -> str:
+    """Return a digest of what a shard holds, from the sums that it was written with."""
+    with open_shard(shard) as file:
+        return hashlib.blake2b(file.sums, digest_size=8).hexdigest()
 
 
 def by_group(rows: Ints) -> Iterator[tuple[int, Ints, Ints]]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError, MissingExtraError, shorten
 from goldrank.io.decompression import compression_of, open_archive
 from goldrank.io.files import cache_folder
+from goldrank.io.fingerprints import file_digest, file_state
 from goldrank.io.vocabulary import MappedVocabulary, write_vocabulary
 
 Rule = Literal["plain", "evalrank"]
@@ -72,18 +73,28 @@ def read_word_vectors(
     file = Path(path).expanduser()
     if not file.is_file():
         raise InputError("there is no such file", where=str(file), remedy="give the path of a word-vector file")
+    state = file_state(file)
     kept = cache_folder() / "words" / _key(file, rule, encoding)
     if cache and (found := _mapped(kept)) is not None:
         return found
     vectors = _first_wins(*_read(file, rule, encoding))
-    if cache:
+    # What was read while the file changed must not stand for either content.
+    if cache and file_state(file) == state:
         _keep(vectors, kept)
     return vectors
 
 
+def word_vector_files(file: Path) -> list[Path]:
+    """Return the files that the vectors come from: the file itself, and a lone .npy beside a Parquet file."""
+    with file.open("rb") as stream:
+        packed = stream.read(4) == b"PAR1"
+    beside = sorted(file.parent.glob("*.npy")) if packed else []
+    return [file, *(beside if len(beside) == 1 else [])]
+
+
 def _key(file: Path, rule: str, encoding: str) -> str:
-    status = file.stat()
-    told = (_FORMAT, str(file.resolve()), status.st_size, status.st_mtime_ns, rule, encoding)
+    """What the vectors are made of, by content and never by path or time, and how it is read."""
+    told = (_FORMAT, [file_digest(part) for part in word_vector_files(file)], rule, encoding)
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
 
 

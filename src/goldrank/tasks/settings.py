@@ -10,6 +10,7 @@ from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.index.base import DATABASES
 from goldrank.index.exact import RANKABLE
 from goldrank.index.multivector import SCORERS
+from goldrank.io.fingerprints import file_digest
 from goldrank.redaction import redact
 from goldrank.tasks.task import OOV
 from goldrank.tasks.text_rule import TextRule
@@ -105,6 +106,9 @@ class Settings:
         shown: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in ("text", "query_text"):
             shown[name] = None if shown[name] is None else shown[name].as_dict()
+        if self.fit_on not in FIT_ON:
+            # What a file of texts says counts, not only how it is called.
+            shown["fit_on"] = f"{self.fit_on} {file_digest(self.fit_on)[:16]}"
         return shown
 
 

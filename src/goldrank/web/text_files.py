@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from goldrank.io.fingerprints import FileState, file_state
 from goldrank.io.parquet import load_pyarrow
 from goldrank.store.texts import Side, Text, open_texts
 
@@ -33,7 +34,7 @@ class TextFile:
     @classmethod
     def open(cls, path: Path) -> TextFile:
         """The texts in that file; which rows are where is read once."""
-        return cls(path, _groups(path, path.stat().st_mtime_ns))
+        return cls(path, _groups(path, file_state(path)))
 
     def find(self, ids: Iterable[str], side: Side) -> dict[str, Text]:
         """The texts of some ids; those that are not there are left out."""
@@ -74,7 +75,7 @@ class TextFile:
 
 
 @lru_cache(maxsize=64)
-def _groups(path: Path, _changed: int) -> tuple[_Group, ...]:
+def _groups(path: Path, _state: FileState) -> tuple[_Group, ...]:
     with open_texts(path) as file:
         return tuple(_group(file, place) for place in range(file.num_row_groups))
 

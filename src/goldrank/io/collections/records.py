@@ -13,6 +13,7 @@ from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.collections.collection import Document, Documents, Section
 from goldrank.io.collections.streams import Source, head, lines, opened, pieces, unpacked_size
 from goldrank.io.files import is_parquet, read_bytes
+from goldrank.io.fingerprints import file_state
 from goldrank.io.jsonio import decode
 from goldrank.io.names import listing, normal
 from goldrank.io.parquet import load_pyarrow
@@ -150,16 +151,12 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp = self._now()
+        self._state = file_state(path)
         self._unique = False
-
-    def _now(self) -> tuple[int, int]:
-        status = self._path.stat()
-        return status.st_size, status.st_mtime_ns
 
     def __call__(self) -> Iterator[Document]:
         """Read them."""
-        if self._now() != self._stamp:
+        if file_state(self._path) != self._state:
             raise InputError(
                 "the file was changed since it was first read", where=str(self._path), remedy="start again"
             )

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any
 
 from goldrank.encoders.base import identity_of
-from goldrank.encoders.function import imported, source_stamp
+from goldrank.encoders.function import imported
+from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, shorten
 from goldrank.tasks.masked.chunks import Blank, Guesses
@@ -24,11 +25,11 @@ class PredictFunction:
         take_options(spec)
         self.spec = spec
         self._function = function or imported(spec)
-        self._version = source_stamp(self._function)
+        self._version = source_stamp(self._function, by_name=function is None)
 
     @property
     def identity(self) -> str:
-        """The function's name and a stamp of the file it stands in."""
+        """The function's name and a stamp of the file it stands in, and of what that imports from its project."""
         return identity_of(self.spec, self._version)
 
     def prepare(self, material: Closed) -> None:

@@ -1,0 +1,75 @@
+"""Fingerprint files by their content, and remember the digests of large files that have not changed since."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from goldrank.io.files import cache_folder, write_atomically
+
+FOLDER = "fingerprints"
+_CHUNK = 1 << 22
+# Up to this size a file is always read: that takes no longer than a second.
+_ALWAYS_READ = 1 << 26
+# A file may change again within the resolution of its times, which is up to two seconds.
+_SETTLED_SECONDS = 3.0
+FileState = tuple[int, int, int, int, int]
+
+
+def file_state(path: str | os.PathLike[str]) -> FileState:
+    """Return what tells that a file is still the one it was: device, inode, size, and the times of both changes.
+
+    The time of the last status change (ctime) is set by the system alone: whoever writes a file, or replaces it and
+    sets its modification time back, still changes that.
+    """
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content, as hexadecimal digits.
+
+    The digest of a file over 64 MiB is kept in the cache folder under the state of the file, so that it is read again
+    only after a change.
+    """
+    file = Path(path)
+    state = file_state(file)
+    remembered = _remembered(file, state)
+    if remembered is not None and (known := _read(remembered)) is not None:
+        return known
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    settled = time.time() - max(state[3], state[4]) / 1e9 > _SETTLED_SECONDS
+    if remembered is not None and settled and file_state(file) == state:
+        _remember(remembered, digest.hexdigest())
+    return digest.hexdigest()
+
+
+def _remembered(file: Path, state: FileState) -> Path | None:
+    """Where the digest of a large file is kept; None for small ones, and on Windows, where ctime is the creation."""
+    if state[2] <= _ALWAYS_READ or sys.platform == "win32":
+        return None
+    name = hashlib.sha256(json.dumps([str(file.resolve()), state]).encode()).hexdigest()[:32]
+    return cache_folder() / FOLDER / name
+
+
+def _read(remembered: Path) -> str | None:
+    try:
+        known = remembered.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return known if len(known) == 64 and set(known) <= set("0123456789abcdef") else None
+
+
+def _remember(remembered: Path, digest: str) -> None:
+    # A cache that cannot be written is done without.
+    with suppress(Exception):
+        remembered.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(remembered, lambda out: out.write(digest.encode()))
