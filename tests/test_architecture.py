@@ -11,8 +11,9 @@ ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
     "redaction", "escaping", "errors", "progress", "engines", "native", "io", "hits", "fusion", "encoders", "vectors",
-    "index", "metrics", "stats", "scoring", "comparing", "rank_overlap", "reasons", "audit", "tasks", "store", "measuring",
-    "running", "masked_runs", "planning", "sensitivity", "meta", "report", "web", "cli", "evaluation",
+    "index", "metrics", "stats", "scoring", "comparing", "rank_overlap", "reasons", "audit", "tasks", "store",
+    "git_commit", "measuring", "running", "masked_runs", "planning", "sensitivity", "meta", "report", "web", "cli",
+    "evaluation",
 ]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ import goldrank
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.encoders.provenance import version_of
 from goldrank.errors import DataWarning, InputError, unknown_name
+from goldrank.git_commit import git_commit
 from goldrank.hits import Run
 from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.metrics import parse_all
@@ -301,21 +301,6 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: version_of(name).rpartition(" ")[2] for name in _PACKAGES},
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
-        "commit": _commit(),
+        "commit": git_commit(),
         "command": redact_command(sys.argv[1:]) if sys.argv and sys.argv[0].endswith("goldrank") else "",
     }
-
-
-def _commit() -> str | None:
-    """The git commit of the working folder, with a + where files were changed since; None outside a repository."""
-    try:
-        shown = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return shown.stdout.strip() or None
