@@ -19,6 +19,7 @@ from goldrank.encoders.provenance import require, stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import cache_folder, reason_of
+from goldrank.io.private import make_private_folder
 from goldrank.io.remote import absolute
 from goldrank.io.stored_vectors import StoredVectors
 from goldrank.io.vector_shards import VectorShard
@@ -175,7 +176,7 @@ def _unnamed_file() -> IO[bytes]:
     """A temporary file in the cache, which is on a disk where the system's own place may be in memory."""
     folder = cache_folder()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         return TemporaryFile(dir=folder)
     except OSError:
         return TemporaryFile()

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder
+from goldrank.io.private import make_private_folder
 
 _SUM_DIGITS = 16
 
@@ -69,7 +70,7 @@ class Checkpoint:
             return
         line = _line(rankings)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             with self.path.open("a+b", buffering=0) as stream, _locked(stream):
                 end = _cut_torn_line(stream)
                 try:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.decompression import over_limit, size_limit, size_text
 from goldrank.io.files import cache_folder, write_atomically
+from goldrank.io.private import make_private_folder
 from goldrank.progress import Progress
 
 _CHUNK = 1 << 16
@@ -93,7 +94,7 @@ def fetch(
     """
     wanted = _wanted(url, name, sha256, md5, size, timeout)
     try:
-        wanted.target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(wanted.target.parent)
         with _locked(wanted.target.with_name(name + ".lock")):
             if not wanted.has(wanted.target):
                 _download(wanted, attempts, pause)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from goldrank.io.files import cache_folder, write_atomically
+from goldrank.io.private import make_private_folder
 
 FOLDER = "fingerprints"
 _CHUNK = 1 << 22
@@ -71,5 +72,5 @@ def _read(remembered: Path) -> str | None:
 def _remember(remembered: Path, digest: str) -> None:
     # A cache that cannot be written is done without.
     with suppress(Exception):
-        remembered.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(remembered.parent)
         write_atomically(remembered, lambda out: out.write(digest.encode()))

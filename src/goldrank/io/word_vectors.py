@@ -24,6 +24,7 @@ from goldrank.errors import InputError, MissingExtraError, shorten
 from goldrank.io.decompression import compression_of, open_archive
 from goldrank.io.files import cache_folder
 from goldrank.io.fingerprints import file_digest, file_state
+from goldrank.io.private import make_private_folder
 from goldrank.io.vocabulary import MappedVocabulary, write_vocabulary
 
 Rule = Literal["plain", "evalrank"]
@@ -111,7 +112,7 @@ def _keep(vectors: WordVectors, folder: Path) -> None:
     """Write beside and rename, so that no half of it is ever seen; a cache that cannot be written is done without."""
     temporary = folder.with_name(f".{folder.name}.{os.urandom(6).hex()}")
     try:
-        temporary.mkdir(parents=True)
+        make_private_folder(temporary)
         np.save(temporary / "matrix.npy", vectors.matrix)
         write_vocabulary(temporary, vectors.words)
         counts = {"duplicates": vectors.duplicates, "skipped": vectors.skipped}

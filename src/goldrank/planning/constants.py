@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import PathLike, cache_folder, read_bytes, write_atomically
+from goldrank.io.private import make_private_folder
 
 _FORMAT = "goldrank plan constants 1"
 _FILE = "plan-constants.json"
@@ -153,7 +154,7 @@ def constants_file() -> Path:
 def write_constants(constants: Constants, path: PathLike) -> None:
     """Write them in one piece; the folder is made where it is that of the cache."""
     if Path(path) == constants_file():
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(Path(path).parent)
     text = json.dumps({"format": _FORMAT, **asdict(constants)}, indent=2, ensure_ascii=False)
     write_atomically(path, lambda stream: stream.write(f"{text}\n".encode()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -90,6 +91,11 @@ class Database:
 def _sqlite_engine(url: URL) -> Engine:
     engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _WAIT_SECONDS})
 
+    @event.listens_for(engine, "do_connect")
+    def choose(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+        if (address := _read_only_address(Path(url.database or ""))) is not None:
+            arguments[0], options["uri"] = address, True
+
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         # Transactions are begun by `begin` below: the driver's own way takes the write lock too late, when
@@ -107,6 +113,19 @@ def _sqlite_engine(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _read_only_address(file: Path) -> str | None:
+    """Return the URI that opens a database which may only be read, on a read-only disk or of another user; else None.
+
+    SQLite wants to make files beside a database in WAL mode even to read it. Where it may not and no process has
+    left such files there, nobody is writing, and the file is read as it lies.
+    """
+    if not file.is_file() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        return None
+    log = file.with_name(f"{file.name}-wal")
+    pending = log.is_file() and log.stat().st_size > 0
+    return f"{file.absolute().as_uri()}?mode=ro{'' if pending else '&immutable=1'}"
 
 
 def _postgresql_engine(url: URL) -> Engine:

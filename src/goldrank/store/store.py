@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.files import PathLike, write_atomically
+from goldrank.io.private import make_private_file, make_private_folder, restrict
 from goldrank.store import schema
 from goldrank.store.database import Database
 from goldrank.store.keys import candidates, digest
@@ -164,6 +165,7 @@ class Store:
             if not create:
                 return None
             self._make_folder(self._database.file.parent)
+            make_private_file(self._database.file)
         with self._database.reading() as connection:
             about = schema.read_about(connection, self.where)
         if about is None and not create:
@@ -211,10 +213,11 @@ class Store:
         self._make_folder(folder)
         for name, data in files.items():
             write_atomically(folder / name, lambda out, data=data: out.write(data))  # type: ignore[misc]
+            restrict(folder / name)
 
     def _make_folder(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
         except (PermissionError, FileExistsError, NotADirectoryError) as error:
             raise InputError(
                 f"the folder cannot be made ({error.strerror})",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from goldrank.errors import InputError
 from goldrank.io.files import write_atomically
 from goldrank.io.parquet import load_pyarrow
+from goldrank.io.private import make_private_folder, restrict
 
 Side = Literal["query", "item"]
 LONGEST = 10_000
@@ -72,13 +73,14 @@ class Texts:
                 for name, column in zip(("side", "id", "title", "text"), columns, strict=True)
             }
         )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         write_atomically(
             self.path,
             lambda out: parquet.write_table(
                 table, out, compression="zstd", row_group_size=_ROWS_IN_A_GROUP, write_page_checksum=True
             ),
         )
+        restrict(self.path)
 
     def find(self, ids: Sequence[str], side: Side) -> dict[str, Text]:
         """The texts of some ids; those that are not there are left out."""

@@ -25,6 +25,7 @@ from goldrank.io.columns import Columns, group
 from goldrank.io.downloads import EndlessAnswerError, fetch, read_answer
 from goldrank.io.files import cache_folder
 from goldrank.io.jsonio import decode
+from goldrank.io.private import make_private_folder
 
 Read = Callable[[str | None], Collection]
 
@@ -133,7 +134,7 @@ def unpack(archive: Path, folder: Path) -> Path:
                     raise InputError(f"the archive holds a file outside its folder ({entry})", where=str(archive))
             packed.extractall(partial)
         inside = [path for path in partial.iterdir() if not path.name.startswith((".", "__"))]
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder.parent)
         with suppress(FileExistsError):  # another process was faster
             (inside[0] if len(inside) == 1 and inside[0].is_dir() else partial).rename(folder)
     except (OSError, zipfile.BadZipFile) as error:
@@ -173,7 +174,7 @@ def wikipedia(name: str, *, record: int, article_file: str, gold_folder: str, go
         gold: Any = load_restricted(_read_url(where), where)
         if content_checksum(gold) != gold_checksum:
             raise InputError("the lists of similar articles are not those that were published", where=where)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         shutil.copyfile(articles, folder / article_file)
         (folder / "gold.json").write_text(json.dumps(gold, ensure_ascii=False), encoding="utf-8")
         return folder

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import Encoder, Side, Vectors
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder, write_atomically
+from goldrank.io.private import make_private_folder
 from goldrank.progress import Progress
 from goldrank.vectors.shards import SET_ASIDE_NAME, SHARD_NAME, TEMPORARY_NAME, Floats, Hashes, ShardFolder, texts_in
 
@@ -216,7 +217,7 @@ class _Place:
         """Make the folder and its manifest, if they are not there."""
         manifest = self.folder / _MANIFEST
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             if _manifest(self.folder) is not None:
                 return
         except OSError as error:
