@@ -73,17 +73,33 @@ def test_compiled_and_python_agree(shape, content):
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_interleaved_queries_are_grouped_in_order_of_appearance(twin: ModuleType):
-    data = b"b 0 x 1\r\na\t0\ty\t2\n# comment\n\nb 0 y 3\nc 0 x 4\na 0 x 5"
-    queries, starts, items, values = twin.trec_columns(data, 4, 3)
+    data = b"b 0 x 1\r\na\t0\ty\t2\n\nb 0 y 3\nc 0 x 4\na 0 x 5"
+    queries, starts, items, values, ranks, long_lines = twin.trec_columns(data, 4, 3)
     assert queries == ["b", "a", "c"]
     assert np.frombuffer(starts, np.int64).tolist() == [0, 2, 4, 5]
     assert items == ["x", "y", "y", "x", "x"]
     assert np.frombuffer(values).tolist() == [1, 3, 2, 5, 4]
+    assert (ranks, long_lines) == (bytearray(), 0)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_ranks_are_grouped_with_their_rows_and_text_after_the_tag_is_counted(twin: ModuleType):
+    data = b"a Q0 x 2 1 t\nb Q0 x - 2 t more text\na Q0 y 1 3 t\n".replace(b"- 2", b"7 2")
+    _, _, items, values, ranks, long_lines = twin.trec_columns(data, 6, 4)
+    assert (items, np.frombuffer(values).tolist()) == (["x", "y", "x"], [1, 3, 2])
+    assert (np.frombuffer(ranks).tolist(), long_lines) == ([2, 1, 7], 1)
+    without = twin.trec_columns(b"a Q0 x - 1 t\n", 6, 4)[4]
+    assert np.isnan(np.frombuffer(without)).tolist() == [True]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_line_that_begins_with_a_hash_is_data(twin: ModuleType):
+    assert twin.trec_columns(b"#1 0 x 1\n# 0 y 2\n", 4, 3)[0] == ["#1", "#"]
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_an_empty_file_has_no_queries(twin: ModuleType):
-    assert twin.trec_columns(b"", 4, 3) == ([], bytearray(8), [], bytearray())
+    assert twin.trec_columns(b"", 4, 3) == ([], bytearray(8), [], bytearray(), bytearray(), 0)
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -96,6 +112,8 @@ def test_an_empty_file_has_no_queries(twin: ModuleType):
         ("q 0 é 1\np 0 a 1\nq 0 é 1\np 0 \x01".encode(), (3, "duplicate", ("é", "q"))),
         (b"q 0 a 1\nq 0 a 1\nq 0 b\n", (2, "duplicate", ("a", "q"))),
         (b"q 0 a 1\nq 0 b\nq 0 a 1\n", (2, "columns", (3, 4))),
+        (b"q 0 a 1 more\n", (1, "columns", (5, 4))),
+        (b"q 0 a 1\n# a comment\n", (2, "comment", (3, 4))),
     ],
 )
 def test_the_earliest_fault_is_raised(twin: ModuleType, data, fault):

@@ -17,6 +17,7 @@ from goldrank.native.faults import RowFault
 from native.cases import (
     TWINS,
     Gold,
+    all_hits,
     compiled,
     files,
     golds,
@@ -34,7 +35,7 @@ from native.cases import (
 @settings(max_examples=300, deadline=None)
 def test_compiled_and_python_agree(data, gold, float32, drop_self):
     options = {"float32": float32, "drop_self": drop_self}
-    assert hits(compiled.trec_hits, data, gold, **options) == hits(fallback.trec_hits, data, gold, **options)
+    assert all_hits(compiled.trec_hits, data, gold, **options) == all_hits(fallback.trec_hits, data, gold, **options)
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -66,7 +67,7 @@ def long_run(seed: int, queries: int, results: int, levels: int, order: str) -> 
 @pytest.mark.parametrize("seed", range(4))
 def test_long_lists_agree_however_the_ranks_are_found(seed, levels, order):
     data, gold = long_run(seed, queries=6, results=400, levels=levels, order=order)
-    assert hits(compiled.trec_hits, data, gold) == hits(fallback.trec_hits, data, gold)
+    assert all_hits(compiled.trec_hits, data, gold) == all_hits(fallback.trec_hits, data, gold)
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -99,7 +100,9 @@ def run_of(*lines: str) -> bytes:
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (b"q Q0 a 1 1 t\n\n# c\nq Q0 b 1 1\n", (4, "columns", (5, 6))),
+        (b"q Q0 a 1 1 t\n\n \nq Q0 b 1 1\n", (4, "columns", (5, 6))),
+        (b"q Q0 a 1 1 t\n# a comment of seven words, not six\n", (2, "comment", (8, 6))),
+        (b"q Q0 an item 1 1 t\n", (1, "columns", (7, 6))),
         (run_of("q a 1_0"), (1, "number", ("1_0",))),
         (b"q Q0 a 1 \xffx t", (1, "number", ("\ufffdx",))),
         (run_of("q a " + "y" * 100), (1, "number", ("y" * 80,))),
@@ -117,15 +120,55 @@ def test_the_earliest_fault_is_raised(twin: ModuleType, data, fault):
 
 
 @pytest.mark.parametrize("twin", TWINS)
-@pytest.mark.parametrize("data", [b"", b"\n", b"# nothing", b"  \r\n\t"])
+@pytest.mark.parametrize("data", [b"", b"\n", b"  \r\n\t"])
 def test_a_file_without_results_has_none(twin: ModuleType, data):
     assert hits(twin.trec_hits, data, {"q": ["a"], "p": []}) == ((0, 0, 0), [[-1], [0], [0], [0]], [0, 0])
+
+
+ASCENDING = ["q a 1 0.1", "q b 2 0.2", "q c 3 0.4"]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("lines", "order"),
+    [
+        (ASCENDING, (1, 1, 2, 1, 0)),
+        ([line.replace(" 1 ", " - ") for line in ASCENDING], (1, 1, 2, 0, 0)),
+        (ASCENDING[::-1], (1, 1, 2, 1, 0)),
+        ([ASCENDING[0], "p a 1 0.1", *ASCENDING[1:]], (1, 1, 2, 1, 0)),
+        ([ASCENDING[0], "p a 1 0.1", "p b 2 0.2", *ASCENDING[1:]], (2, 2, 3, 2, 0)),
+        (["q a 3 0.1", "q b 2 0.2", "q c 1 0.4"], (1, 0, 0, 0, 0)),
+        (["q a 1 0.1", "q b 2 0.4", "q c 3 0.2"], (1, 0, 0, 0, 0)),
+        (["q a 1 0.1", "q b 2 0.4", "q c 3 0.2", "q d 4 0.3"], (1, 1, 2, 1, 0)),
+        (["q a 0 0.1", "q b 0 0.4", "q c 0 0.2", "q d 0 0.3"], (1, 0, 0, 0, 0)),
+        (["q a 0 0", "q b 0 1", "q c 0 2"], (1, 1, 2, 0, 1)),
+        (["q a 1 1", "q b 2 2", "q c 3 3"], (1, 1, 2, 1, 1)),
+        (["q a 1 5", "q b 2 5"], (0, 0, 0, 0, 0)),
+        (["q a 1 5"], (0, 0, 0, 0, 0)),
+    ],
+)
+def test_ranks_and_lists_that_contradict_the_scores_are_counted(twin: ModuleType, lines, order):
+    data = "".join("{} Q0 {} {} {} t\n".format(*line.split()) for line in lines).encode()
+    for gold in ({"q": ["a"]}, {"other": ["a"]}):
+        assert all_hits(twin.trec_hits, data, gold)[0][3:] == (*order, 0)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_text_after_the_tag_is_left_out_and_counted(twin: ModuleType):
+    data = b"q Q0 a 1 3 t and more\nq Q0 b 2 2 t\nq Q0 c 3 1 t x\n"
+    totals, counts, depth = all_hits(twin.trec_hits, data, {"q": ["c"]})
+    assert (totals[-1], counts[0], depth) == (2, [2], [3])
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_queries_that_begin_with_a_hash_are_counted(twin: ModuleType):
+    assert hits(twin.trec_hits, b"#1 Q0 a 1 3 t\n", {"#1": ["a"]}) == ((0, 0, 1), [[0], [0], [0], [0]], [1])
 
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_lines_longer_than_a_chunk_are_read(twin: ModuleType):
     long = "x" * 30_000
-    data = f"q Q0 a 1 2 t\nq Q0 {long} 1 3 t\n# {long}\nq Q0 c 1 1 {long}".encode()
+    data = f"q Q0 a 1 2 t\nq Q0 {long} 1 3 t\nq Q0 c 1 1 {long}".encode()
     assert hits(twin.trec_hits, data, {"q": ["a", long, "c"]})[1][0] == [1, 0, 2]
 
 
@@ -191,5 +234,6 @@ def test_a_fault_keeps_what_it_says_when_it_is_pickled():
 @given(st.binary(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_arbitrary_bytes_end_alike(data):
-    assert hits(compiled.trec_hits, data, {"q": ["a"]}) == hits(fallback.trec_hits, data, {"q": ["a"]})
-    assert outcome(compiled.trec_columns, data, 4, 3) == outcome(fallback.trec_columns, data, 4, 3)
+    assert all_hits(compiled.trec_hits, data, {"q": ["a"]}) == all_hits(fallback.trec_hits, data, {"q": ["a"]})
+    for shape in ((4, 3), (6, 4)):
+        assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)

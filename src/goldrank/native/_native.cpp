@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -125,7 +126,7 @@ Ref type_name(PyObject* object) {
   return owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
 }
 
-enum class FaultKind { columns, number, nonfinite, duplicate, encoding };
+enum class FaultKind { columns, comment, number, nonfinite, duplicate, encoding };
 
 // Lines are counted only when a fault is raised, so it is its place in the data that says which of two comes first.
 struct Fault {
@@ -148,6 +149,8 @@ void keep_earlier(std::optional<Fault>& kept, const Fault& other) {
   switch (fault.kind) {
     case FaultKind::columns:
       raise_row_fault(module, owned(Py_BuildValue("nsnn", line, "columns", fault.found, width)));
+    case FaultKind::comment:
+      raise_row_fault(module, owned(Py_BuildValue("nsnn", line, "comment", fault.found, width)));
     case FaultKind::number:
       raise_row_fault(module, about_token("number"));
     case FaultKind::nonfinite:
@@ -336,20 +339,34 @@ Number parse_number(string_view token, double& value, ReleasedGil& gil) {
 }
 
 struct Row {
-  string_view query, item;
+  string_view query, item, rank;
   double value;
 };
 
 struct Fields {
-  string_view query, item, value;
+  string_view query, item, rank, value;
   Py_ssize_t count = 0;
 };
+
+constexpr Py_ssize_t kRankColumn = 3;
+constexpr double kNoRank = std::numeric_limits<double>::quiet_NaN();
+
+// Ranks are short whole numbers in nearly every file; kNoRank for what is not a finite number. `begin` is where the
+// data begin, as the first line may be too short for reading eight bytes at a time.
+double parse_rank(string_view token, const char* begin, ReleasedGil& gil) {
+  const char* const end = token.data() + token.size();
+  if (token.size() <= 8 && end - begin >= 8) {
+    if (const auto rank = last_digits(end, static_cast<std::ptrdiff_t>(token.size()))) return *rank;
+  }
+  double rank;
+  return parse_number(token, rank, gil) == Number::finite ? rank : kNoRank;
+}
 
 bool is_space(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') < 5; }
 
 string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
 
-// Takes any line apart and moves `at` to the next; blank lines and comments have no fields.
+// Takes any line apart and moves `at` to the next; blank lines have no fields.
 Fields split_line(const char*& at, const char* end, Py_ssize_t value_column) {
   Fields fields;
   while (at != end && *at != '\n') {
@@ -357,16 +374,12 @@ Fields split_line(const char*& at, const char* end, Py_ssize_t value_column) {
       ++at;
       continue;
     }
-    if (fields.count == 0 && *at == '#') {
-      const void* newline = std::memchr(at, '\n', static_cast<size_t>(end - at));
-      at = newline == nullptr ? end : static_cast<const char*>(newline);
-      break;
-    }
     const char* const begin = at;
     while (at != end && !is_space(*at)) ++at;
     const string_view token = between(begin, at);
     if (fields.count == 0) fields.query = token;
     if (fields.count == 2) fields.item = token;
+    if (fields.count == kRankColumn) fields.rank = token;
     if (fields.count == value_column) fields.value = token;
     ++fields.count;
   }
@@ -423,9 +436,16 @@ const char** find_spaces(const char* at, const char* end, const char** out) {
 // How many columns a line has and which of them is the number; runs have theirs fixed for the optimiser's sake.
 struct TableShape {
   Py_ssize_t width, value_column;
+
+  // Between the item and a number further on stands the rank.
+  bool has_rank() const { return value_column > kRankColumn; }
+  // What follows the tag is a comment, as in trec_eval.
+  bool has_tag() const { return value_column + 1 < width; }
 };
 struct RunShape {
   static constexpr Py_ssize_t width = 6, value_column = 4;
+  static constexpr bool has_rank() { return true; }
+  static constexpr bool has_tag() { return true; }
 };
 
 // Reads rows one after another until the data ends or a line has a fault.
@@ -433,25 +453,34 @@ template <class Shape>
 class LineReader {
  public:
   LineReader(string_view data, Shape shape, ReleasedGil& gil)
-      : line_(data.data()), chunk_end_(line_), end_(line_ + data.size()), shape_(shape), gil_(gil) {}
+      : begin_(data.data()), line_(begin_), chunk_end_(line_), end_(line_ + data.size()), shape_(shape), gil_(gil) {}
 
   bool next(Row& row) {
     while (line_ != chunk_end_ || index_chunk()) {
       const char* const line = line_;
       const Fields fields = is_regular() ? take_regular() : take_any();
       if (fields.count == 0) continue;
-      if (fields.count != shape_.width) return stop({line, FaultKind::columns, {}, {}, fields.count});
+      if (fields.count != shape_.width) {
+        // A space inside the item's id would shift the columns: then there is text in the place of the rank.
+        if (fields.count < shape_.width || !shape_.has_tag() || std::isnan(parse_rank(fields.rank, begin_, gil_))) {
+          const auto kind = fields.query.front() == '#' ? FaultKind::comment : FaultKind::columns;
+          return stop({line, kind, {}, {}, fields.count});
+        }
+        ++long_lines_;
+      }
       const Number number = parse_number(fields.value, row.value, gil_);
       if (number == Number::malformed) return stop({line, FaultKind::number, fields.value});
       if (number == Number::nonfinite) return stop({line, FaultKind::nonfinite, fields.value});
       row.query = fields.query;
       row.item = fields.item;
+      row.rank = fields.rank;
       return true;
     }
     return false;
   }
 
   const std::optional<Fault>& fault() const { return fault_; }
+  Py_ssize_t long_lines() const { return long_lines_; }
 
  private:
   static constexpr std::ptrdiff_t kChunk = 8192;
@@ -485,7 +514,7 @@ class LineReader {
   bool is_regular() const {
     if (spaces_end_ - space_ < shape_.width) return false;
     const char* const last = space_[shape_.width - 1];
-    if (space_[0] == line_ || *line_ == '#') return false;
+    if (space_[0] == line_) return false;
     for (Py_ssize_t column = 1; column < shape_.width; ++column) {
       if (space_[column] - space_[column - 1] < 2 || *space_[column - 1] == '\n') return false;
     }
@@ -494,7 +523,8 @@ class LineReader {
 
   Fields take_regular() {
     const auto field = [&](Py_ssize_t column) { return between(space_[column - 1] + 1, space_[column]); };
-    const Fields fields = {between(line_, space_[0]), field(2), field(shape_.value_column), shape_.width};
+    const Fields fields = {between(line_, space_[0]), field(2), field(kRankColumn), field(shape_.value_column),
+                           shape_.width};
     space_ += shape_.width;
     line_ = space_[-1] == end_ ? end_ : space_[-1] + 1;
     return fields;
@@ -506,12 +536,14 @@ class LineReader {
     return fields;
   }
 
+  const char* const begin_;
   const char* line_;
   const char* chunk_end_;
   const char* const end_;
   const Shape shape_;
   ReleasedGil& gil_;
   std::optional<Fault> fault_;
+  Py_ssize_t long_lines_ = 0;
   std::vector<const char*> spaces_;
   const char** space_ = nullptr;
   const char** spaces_end_ = nullptr;
@@ -761,10 +793,69 @@ struct Options {
   bool float32, drop_self;
 };
 
+// What the listing of one query says about its scores; fallback.order_of says what each field means.
+struct Order {
+  uint32_t rising = 0;
+  bool varied = false, contradicts = false, by_rank = false, rank_like = false;
+};
+
+// So many results of a query tell its order; to read the ranks of all of them would take a tenth of the time.
+constexpr size_t kOrderDepth = 20;
+
+bool tell_an_order(const std::vector<double>& ranks) {
+  bool differ = false;
+  for (const double rank : ranks) {
+    if (std::isnan(rank)) return false;
+    differ |= rank != ranks.front();
+  }
+  return differ;
+}
+
+Order order_of(const std::vector<double>& scores, const std::vector<double>& ranks) {
+  Order order;
+  const size_t count = std::min(scores.size(), kOrderDepth);
+  const double* const last = scores.data() + count;
+  if (std::is_sorted(scores.data(), last, std::greater<>{}) && std::is_sorted(ranks.begin(), ranks.end())) {
+    // By the ranks and by the list alike the best come first, as in nearly every file.
+    order.varied = count > 0 && scores.front() != last[-1];
+    return order;
+  }
+  const bool by_rank = tell_an_order(ranks);
+  uint32_t up = 0, down = 0;
+  for (size_t row = 1; row < count; ++row) {
+    const int way = by_rank ? (ranks[row] > ranks[row - 1]) - (ranks[row] < ranks[row - 1]) : 1;
+    const int step = (scores[row] > scores[row - 1]) - (scores[row] < scores[row - 1]);
+    order.varied |= step != 0;
+    up += way * step > 0;
+    down += way * step < 0;
+  }
+  order.contradicts = by_rank ? up > down : up > 0 && down == 0;
+  if (!order.contradicts) return order;
+  order.rising = up;
+  order.by_rank = by_rank;
+  order.rank_like = scores[0] == 0 || scores[0] == 1;
+  for (size_t row = 1; row < count && order.rank_like; ++row) {
+    order.rank_like = scores[row] == scores[0] + static_cast<double>(row);
+  }
+  return order;
+}
+
 struct Totals {
   Py_ssize_t ignored = 0, dropped = 0, results = 0;
+  Py_ssize_t varied = 0, contradicting = 0, rising = 0, by_rank = 0, rank_like = 0, long_lines = 0;
 
-  PyObject* as_tuple() const { return Py_BuildValue("nnn", ignored, dropped, results); }
+  void add(const Order& order) {
+    varied += order.varied;
+    contradicting += order.contradicts;
+    rising += order.rising;
+    by_rank += order.by_rank;
+    rank_like += order.rank_like;
+  }
+
+  PyObject* as_tuple() const {
+    return Py_BuildValue("nnnnnnnnn", ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like,
+                         long_lines);
+  }
 };
 
 [[noreturn]] void raise_repeated_query() { raise(PyExc_ValueError, "a query of the gold is listed twice"); }
@@ -792,12 +883,14 @@ class TrecHits {
         open_stretch(row.query);
         current = row.query;
       }
-      keep(row);
+      keep(row, gil);
     }
     close_stretch();
     if (reader.fault()) keep_earlier(fault_, *reader.fault());
     count_scattered(gil);
     totals_.ignored = static_cast<Py_ssize_t>(names_.size()) - gold_.query_count();
+    totals_.long_lines = reader.long_lines();
+    for (const Order& order : orders_) totals_.add(order);
     return totals_;
   }
 
@@ -819,9 +912,16 @@ class TrecHits {
     return {bytes, static_cast<size_t>(size)};
   }
 
-  void keep(const Row& row) {
+  void keep(const Row& row, ReleasedGil& gil) {
     items_.push_back(row.item);
     scores_.push_back(rounded(row.value, options_.float32));
+    if (ranks_.size() < kOrderDepth) ranks_.push_back(parse_rank(row.rank, data_.data(), gil));
+  }
+
+  void forget() {
+    items_.clear();
+    scores_.clear();
+    ranks_.clear();
   }
 
   void open_stretch(string_view query) {
@@ -841,8 +941,7 @@ class TrecHits {
 
   void close_stretch() {
     if (!items_.empty() && !scattered_) count(query_, 0);
-    items_.clear();
-    scores_.clear();
+    forget();
   }
 
   void count_scattered(ReleasedGil& gil) {
@@ -861,8 +960,7 @@ class TrecHits {
         if (begin == begins.rbegin()) first_stretch = items_.size();
       }
       count(query, first_stretch);
-      items_.clear();
-      scores_.clear();
+      forget();
     }
   }
 
@@ -872,9 +970,9 @@ class TrecHits {
       const Fields fields = split_line(at, end, RunShape::value_column);
       if (fields.count == 0) continue;
       if (!same(fields.query, query)) break;
-      Row row{fields.query, fields.item, 0};
+      Row row{fields.query, fields.item, fields.rank, 0};
       parse_number(fields.value, row.value, gil);
-      keep(row);
+      keep(row, gil);
     }
   }
 
@@ -885,6 +983,8 @@ class TrecHits {
       keep_earlier(fault_, {items_[repeated].data(), FaultKind::duplicate, items_[repeated], names_[query]});
       return;
     }
+    if (orders_.size() <= query) orders_.resize(names_.size());
+    orders_[query] = order_of(scores_, ranks_);
     if (options_.drop_self) drop(table_.find(names_[query]), counted);
     const auto index = static_cast<Py_ssize_t>(query);
     if (index >= gold_.query_count()) return;
@@ -915,7 +1015,8 @@ class TrecHits {
   std::deque<Stretch> stretches_;
   ItemTable table_;
   std::vector<string_view> items_;
-  std::vector<double> scores_;
+  std::vector<double> scores_, ranks_;
+  std::vector<Order> orders_;
   size_t query_ = 0;
   bool scattered_ = false;
   Totals totals_;
@@ -962,8 +1063,10 @@ class TrecColumns {
       }
       items_.push_back(row.item);
       values_.push_back(row.value);
+      if (shape_.has_rank()) ranks_.push_back(parse_rank(row.rank, data_.data(), gil));
     }
     if (reader.fault()) fault_ = reader.fault();
+    long_lines_ = reader.long_lines();
     group();
     find_duplicates();
   }
@@ -972,8 +1075,8 @@ class TrecColumns {
 
   PyObject* as_tuple() {
     const Ref queries = strings(names_), items = strings(items_);
-    const Ref starts = array(starts_), values = array(values_);
-    return PyTuple_Pack(4, queries.get(), starts.get(), items.get(), values.get());
+    const Ref starts = array(starts_), values = array(values_), ranks = array(ranks_);
+    return Py_BuildValue("OOOOOn", queries.get(), starts.get(), items.get(), values.get(), ranks.get(), long_lines_);
   }
 
  private:
@@ -995,6 +1098,7 @@ class TrecColumns {
     if (stretches_.size() == names_.size()) return;
     items_ = grouped(items_);
     values_ = grouped(values_);
+    if (shape_.has_rank()) ranks_ = grouped(ranks_);
   }
 
   template <class Cell>
@@ -1042,8 +1146,9 @@ class TrecColumns {
   Names names_;
   std::vector<Stretch> stretches_;
   std::vector<string_view> items_;
-  std::vector<double> values_;
+  std::vector<double> values_, ranks_;
   std::vector<int64_t> starts_;
+  Py_ssize_t long_lines_ = 0;
   std::optional<Fault> fault_;
 };
 
@@ -1116,6 +1221,7 @@ class MappingHits {
       read_plain(ranking);
     }
     totals_.results += static_cast<Py_ssize_t>(ids_.size());
+    totals_.add(order_of(scores_, {}));
     PyObject* const self = options_.drop_self ? value_of(ranking, query) : nullptr;
     if (self != nullptr) drop(query);
     PyObject* const index = value_of(gold_index_.get(), query);

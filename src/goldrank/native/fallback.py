@@ -14,26 +14,31 @@ from goldrank.native.faults import RowFault
 
 TEXT_LIMIT = 80
 RUN_WIDTH, RUN_SCORE_COLUMN = 6, 4
+RANK_COLUMN = 3
+ORDER_DEPTH = 20
 
 
 def trec_columns(
     data: bytes | bytearray | memoryview | mmap, width: int, value_column: int
-) -> tuple[list[str], bytearray, list[str], bytearray]:
+) -> tuple[list[str], bytearray, list[str], bytearray, bytearray, int]:
     """The query (column 0), item (column 2) and number (`value_column`) of every line, grouped by query.
 
-    Returns `(queries, starts, items, values)`: the query ids in order of first appearance, each once even
-    when their lines are interleaved; a bytearray of `len(queries) + 1` int64, where query `q` owns the rows
-    `starts[q]` to `starts[q + 1]`; the item ids, inside a query in the order of the input; and a bytearray
-    with one float64 for each row. Raises the `RowFault` of the earliest line that has one.
+    Returns `(queries, starts, items, values, ranks, long_lines)`: the query ids in order of first appearance,
+    each once even when their lines are interleaved; a bytearray of `len(queries) + 1` int64, where query `q`
+    owns the rows `starts[q]` to `starts[q + 1]`; the item ids, inside a query in the order of the input; a
+    bytearray with one float64 for each row; another with the ranks of column 3, NaN where it holds no finite
+    number, which is empty if that column is the number's own; and how many lines have text after the tag.
+    Raises the `RowFault` of the earliest line that has one.
 
-    >>> queries, starts, items, values = trec_columns(b"q1 0 a 1\\nq2 0 b 0\\nq1 0 c 2\\n", 4, 3)
+    >>> queries, starts, items, values, _, _ = trec_columns(b"q1 0 a 1\\nq2 0 b 0\\nq1 0 c 2\\n", 4, 3)
     >>> queries, np.frombuffer(starts, np.int64).tolist(), items, np.frombuffer(values).tolist()
     (['q1', 'q2'], [0, 2, 3], ['a', 'c', 'b'], [1.0, 2.0, 0.0])
     """
     if not 2 < value_column < width:
         raise ValueError("the number stands in a column after the item's, which is the third")
-    groups: dict[str, dict[str, float]] = {}
-    for line, query_bytes, item_bytes, value in _rows(data, width, value_column):
+    groups: dict[str, dict[str, tuple[float, float]]] = {}
+    long_lines = 0
+    for line, query_bytes, item_bytes, value, rank, is_long in _rows(data, width, value_column):
         try:
             query, item = query_bytes.decode(), item_bytes.decode()
         except UnicodeDecodeError:
@@ -41,11 +46,20 @@ def trec_columns(
         group = groups.setdefault(query, {})
         if item in group:
             raise RowFault(line, "duplicate", item, query)
-        group[item] = value
+        group[item] = value, rank
+        long_lines += is_long
     starts = np.cumsum([0, *map(len, groups.values())], dtype=np.int64)
-    values = np.array([value for group in groups.values() for value in group.values()], dtype=np.float64)
+    cells = [cell for group in groups.values() for cell in group.values()]
+    values, ranks = np.array(cells, np.float64).reshape(-1, 2).T
     items = [item for group in groups.values() for item in group]
-    return list(groups), bytearray(starts.tobytes()), items, bytearray(values.tobytes())
+    return (
+        list(groups),
+        bytearray(starts.tobytes()),
+        items,
+        bytearray(values.tobytes()),
+        bytearray(ranks.tobytes() if value_column > RANK_COLUMN else b""),
+        long_lines,
+    )
 
 
 def trec_hits(
@@ -57,8 +71,8 @@ def trec_hits(
     drop_self: bool,
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Where each judged item landed in a six-column TREC run.
+) -> tuple[int, int, int, int, int, int, int, int, int]:
+    """Where each judged item landed in a TREC run of six columns, and what the listing says about the scores.
 
     `gold_items[gold_starts[q]:gold_starts[q + 1]]` are the judged items of `gold_queries[q]`. Filled in
     place: for each judged item a column of `counts`, holding
@@ -71,19 +85,26 @@ def trec_hits(
     and for each query its number of results in `depth`. With `float32` scores are rounded to single precision
     before they are compared. With `drop_self` a result whose id is that of its query is left out beforehand.
 
-    Returns `(ignored, dropped, results)`: how many queries of the run have no gold, how many results
-    `drop_self` removed, and how many results there are in all. Raises the `RowFault` of the earliest line
-    that has one, in queries without gold too; what `counts` and `depth` hold is then undefined.
+    Returns `(ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like, long_lines)`: how
+    many queries of the run have no gold, how many results `drop_self` removed, and how many results there are
+    in all; over all queries of the run the sums of what `order_of` returns; and how many lines have text after
+    the tag. Raises the `RowFault` of the earliest line that has one, in queries without gold too; what `counts`
+    and `depth` hold is then undefined.
     """
     _check_gold(gold_queries, gold_starts, gold_items, counts, depth)
     queries, items = [query.encode() for query in gold_queries], [item.encode() for item in gold_items]
     rankings: dict[bytes, dict[bytes, float]] = {}
-    for line, query, item, score in _rows(data, RUN_WIDTH, RUN_SCORE_COLUMN):
+    ranks: dict[bytes, list[float]] = {}
+    long_lines = 0
+    for line, query, item, score, rank, is_long in _rows(data, RUN_WIDTH, RUN_SCORE_COLUMN):
         ranking = rankings.setdefault(query, {})
         if item in ranking:
             raise RowFault(line, "duplicate", item.decode(errors="replace"), query.decode(errors="replace"))
         ranking[item] = score
-    return _count(rankings, queries, gold_starts, items, float32, drop_self, counts, depth)
+        ranks.setdefault(query, []).append(rank)
+        long_lines += is_long
+    totals = _count(rankings, queries, gold_starts, items, float32, drop_self, counts, depth)
+    return *totals, *_orders(rankings, ranks, float32), long_lines
 
 
 def mapping_hits(
@@ -95,7 +116,7 @@ def mapping_hits(
     drop_self: bool,
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int, int, int, int, int, int]:
     """Where each judged item landed in a run of the form `{query: {item: score}}`.
 
     Fills `counts` and `depth` and returns what `trec_hits` does; the order of the input is that of the
@@ -112,19 +133,74 @@ def mapping_hits(
         if not isinstance(ranking, Mapping):
             raise RowFault(0, "mapping_type", query, type(ranking).__name__)
         rankings[query] = {item: _score(query, item, value) for item, value in dict(ranking.items()).items()}
-    return _count(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
+    totals = _count(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
+    return *totals, *_orders(rankings, {}, float32), 0
+
+
+def order_of(scores: Sequence[float], ranks: Sequence[float]) -> tuple[int, int, int, int, int]:
+    """What the listing of one query says about its scores, read off the first 20 results.
+
+    Of two neighbouring results with different scores and ranks, the pair rises where the better rank has the lower
+    score. Ranks count only if all of them are numbers and not all are equal; else the place in the list is the rank.
+
+    Returns `(varied, contradicts, rising, by_rank, rank_like)`: 1 if not all scores are equal; 1 if the order
+    contradicts the scores, which is if by given ranks more pairs rise than fall, and without given ranks if all
+    of them rise; and for such a query the number of pairs that rise, 1 if the ranks were given, and 1 if the scores
+    are 0, 1, 2 … or 1, 2, 3 … in the order of the list, as ranks are.
+
+    >>> order_of([0.1, 0.2, 0.4], []), order_of([3, 1, 2], [1, 2, 3]), order_of([1, 2, 3], [3, 2, 1])
+    ((1, 1, 2, 0, 0), (1, 0, 0, 0, 0), (1, 0, 0, 0, 0))
+    """
+    scores, ranks = scores[:ORDER_DEPTH], ranks[:ORDER_DEPTH]
+    by_rank = len(set(ranks)) > 1 and not any(map(math.isnan, ranks))
+    up = down = 0
+    for row in range(1, len(scores)):
+        way = (ranks[row] > ranks[row - 1]) - (ranks[row] < ranks[row - 1]) if by_rank else 1
+        step = (scores[row] > scores[row - 1]) - (scores[row] < scores[row - 1])
+        up += way * step > 0
+        down += way * step < 0
+    varied = int(len(set(scores)) > 1)
+    if not (up > down if by_rank else up > 0 and down == 0):
+        return varied, 0, 0, 0, 0
+    first = scores[0]
+    rank_like = first in (0, 1) and all(score == first + row for row, score in enumerate(scores))
+    return varied, 1, up, int(by_rank), int(rank_like)
+
+
+def _orders(
+    rankings: Mapping[AnyStr, Mapping[AnyStr, float]], ranks: Mapping[AnyStr, Sequence[float]], float32: bool
+) -> tuple[int, int, int, int, int]:
+    sums = np.zeros(5, np.int64)
+    for query, ranking in rankings.items():
+        with np.errstate(over="ignore"):
+            scores = np.array(list(ranking.values()), np.float64).astype(np.float32 if float32 else np.float64)
+        sums += order_of(scores.tolist(), ranks.get(query, ()))
+    varied, contradicting, rising, by_rank, rank_like = sums.tolist()
+    return varied, contradicting, rising, by_rank, rank_like
 
 
 def _rows(
     data: bytes | bytearray | memoryview | mmap, width: int, value_column: int
-) -> Iterator[tuple[int, bytes, bytes, float]]:
+) -> Iterator[tuple[int, bytes, bytes, float, float, bool]]:
+    has_rank, has_tag = value_column > RANK_COLUMN, value_column + 1 < width
     for line, text in enumerate(bytes(data).split(b"\n"), start=1):
         tokens = text.split()
-        if not tokens or tokens[0].startswith(b"#"):
+        if not tokens:
             continue
-        if len(tokens) != width:
-            raise RowFault(line, "columns", len(tokens), width)
-        yield line, tokens[0], tokens[2], _number(line, tokens[value_column])
+        is_long = len(tokens) > width
+        rank = _rank(tokens[RANK_COLUMN]) if has_rank and len(tokens) >= width else math.nan
+        # A space inside the item's id would shift the columns: then there is text in the place of the rank.
+        if len(tokens) < width or (is_long and (not has_tag or math.isnan(rank))):
+            kind = "comment" if tokens[0].startswith(b"#") else "columns"
+            raise RowFault(line, kind, len(tokens), width)
+        yield line, tokens[0], tokens[2], _number(line, tokens[value_column]), rank, is_long
+
+
+def _rank(token: bytes) -> float:
+    try:
+        return _number(0, token)
+    except RowFault:
+        return math.nan
 
 
 def _number(line: int, token: bytes) -> float:

@@ -12,6 +12,7 @@ class RowFault(ValueError):  # noqa: N818 - it is a finding about a row, which c
     kind           details                              what was found
     ============== ==================================== ==============================================
     `columns`      number found, number expected        another number of columns
+    `comment`      number found, number expected        the same in a line that begins with #
     `number`       token                                something that is not a decimal number
     `nonfinite`    token, or query and item (mappings)  NaN, infinity or a number too large for a float
     `duplicate`    item, query                          an item the query has listed before
