@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from goldrank import stats
-from goldrank.errors import InputError
+from goldrank.data_warnings import different_depths, different_items, different_queries, name_some
+from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Hits
 from goldrank.metrics import Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import (
     Bootstrap,
     Metrics,
+    RunSource,
     Score,
     Scores,
     add_confidence,
@@ -25,6 +28,7 @@ from goldrank.scoring import (
     as_gold,
     as_run,
     find_hits,
+    score_counted,
     score_hits,
 )
 
@@ -58,6 +62,34 @@ class Pair:
         return self.b if (self.difference > 0) == (direction == "higher") else self.a
 
 
+def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
+    """What makes the scores of some runs misleading, each by itself and side by side."""
+    by_run = [warning for scores in all_scores for warning in scores.warnings]
+    if len(all_scores) < 2:
+        return tuple(by_run)
+    first = all_scores[0]
+    between = [
+        *different_queries(
+            {scores.name: scores.counts.missing_queries for scores in all_scores},
+            skipped=first.conventions.missing == "skip",
+        ),
+        *different_depths({scores.name: scores.counts.deepest for scores in all_scores}, first.metrics),
+    ]
+    sources = {scores.name: scores.source for scores in all_scores if scores.source is not None}
+    if len(sources) > 1:
+        heads = {name: source.head for name, source in sources.items()}
+        between += different_items(heads, next(iter(sources.values())).gold.columns.items)
+    if any(warning.code == "different-queries" for warning in between):
+        # It names the missing queries of every run.
+        by_run = [warning for warning in by_run if warning.code != "missing-queries"]
+    return (*by_run, *between)
+
+
+def have_same_queries(all_scores: Sequence[Scores]) -> bool:
+    """Whether the means of some runs are over the same queries, so that they can be compared."""
+    return all(scores.placement.queries == all_scores[0].placement.queries for scores in all_scores)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Several runs on the same queries: their scores, and every pair of them tested."""
@@ -70,6 +102,11 @@ class Comparison:
     alpha: float
     reduced_to_common: int | None = None
     """How many queries were left out because some run had no results for them."""
+
+    @cached_property
+    def warnings(self) -> tuple[DataWarning, ...]:
+        """What makes the comparison misleading, the gravest first; empty if nothing was found."""
+        return all_warnings(list(self.scores.values()))
 
     def better_than(self, metric: str, run: str) -> list[str]:
         """The runs that *run* significantly beats on *metric*."""
@@ -114,22 +151,18 @@ def compare(
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
     judged = as_gold(gold)
-    hits = {}
-    for name, given in runs.items():
-        run = as_run(given)
-        hits[name] = add_confidence(find_hits(judged, run, agreed, corpus), run, asked, agreed)
-    return compare_hits(
-        hits,
-        asked,
-        profile=chosen,
-        common=common,
-        test=test,
-        correction=correction,
-        family=family,
-        alpha=alpha,
-        bootstrap=bootstrap,
-        **conventions,
-    )
+    if test == "tukey":
+        _refuse_correction_of_tukey(correction, family)
+    ranked = {name: as_run(run) for name, run in runs.items()}
+    hits = {
+        name: add_confidence(find_hits(judged, run, agreed, corpus), run, asked, agreed) for name, run in ranked.items()
+    }
+    sources = {name: RunSource(judged, ranked[name], one, name) for name, one in hits.items()}
+    hits, left_out = _common(hits) if common else (hits, None)
+    scores = {
+        name: score_counted(one, asked, chosen, agreed, name, bootstrap, sources[name]) for name, one in hits.items()
+    }
+    return _compared(scores, left_out, test, correction, family, alpha, bootstrap)
 
 
 def compare_hits(
@@ -148,15 +181,29 @@ def compare_hits(
     """Compare hits of several runs on the same gold; arguments as in :func:`compare`."""
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
-    left_out = None
-    if common:
-        answered = np.logical_and.reduce([one.depth > 0 for one in hits.values()])
-        left_out = int((~answered).sum())
-        hits = {name: one.keep_queries(answered) for name, one in hits.items()}
+    hits, left_out = _common(hits) if common else (hits, None)
     scores = {
         name: score_hits(one, metrics, profile=profile, name=name, bootstrap=bootstrap, **conventions)
         for name, one in hits.items()
     }
+    return _compared(scores, left_out, test, correction, family, alpha, bootstrap)
+
+
+def _common(hits: Mapping[str, Hits]) -> tuple[dict[str, Hits], int]:
+    """The hits of the queries that all runs answer, and how many others there are."""
+    answered = np.logical_and.reduce([one.depth > 0 for one in hits.values()])
+    return {name: one.keep_queries(answered) for name, one in hits.items()}, int((~answered).sum())
+
+
+def _compared(
+    scores: dict[str, Scores],
+    left_out: int | None,
+    test: str,
+    correction: str | None,
+    family: str,
+    alpha: float,
+    bootstrap: Bootstrap,
+) -> Comparison:
     _refuse_different_queries(scores)
     pairs = _pairs(scores, test, bootstrap)
     if test == "tukey":
@@ -169,9 +216,10 @@ def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
     (first, reference), *others = scores.items()
     for name, other in others:
         if other.placement.queries != reference.placement.queries:
-            difference = set(reference.placement.queries) ^ set(other.placement.queries)
+            difference = sorted(set(reference.placement.queries) ^ set(other.placement.queries))
             raise InputError(
-                f"{first} and {name} are scored on different queries ({len(difference)} are in one only)",
+                f"{first} and {name} are scored on different queries "
+                f"({len(difference)} are in one only: {name_some(difference)})",
                 remedy="compare on the common ones (--common), or count missing ones as 0 (missing=zero)",
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from goldrank import native
 from goldrank.errors import InputError, shorten
+from goldrank.ordering import ListedOrder, decide, listed_order
 
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns, Kind
@@ -152,7 +154,8 @@ class Gold(_Rows):
 class Run(_Rows):
     """Per query, the ranked items with their scores (results, predictions).
 
-    The order is that of the scores, highest first; what happens to equal scores is the tie policy's.
+    The order is that of the scores, highest first; what happens to equal scores is the tie policy's. Whether the
+    order in which the items are listed agrees with that is told by :attr:`order`.
     A TREC file and a dict are kept as they came and turned into columns only when someone asks for them,
     because scoring needs just the places of the judged items.
 
@@ -213,6 +216,42 @@ class Run(_Rows):
                 self._columns = columns_from(self._mapping, "run")
         return self._columns
 
+    @property
+    def order(self) -> ListedOrder:
+        """What the rank column, or the order of the list, says about the scores."""
+        return listed_order(self.columns)
+
+    def _listed_order(self, counted: tuple[int, ...]) -> ListedOrder:
+        """What was counted while the run was read, unless the run has ranks that only its columns know."""
+        columns = None if self._trec is not None else self._columns
+        if columns is not None and columns.ranks is not None:
+            return self.order
+        return ListedOrder(*counted, unnamed=columns is not None and columns.unnamed)
+
+    def decided(self, scores: str) -> Run:
+        """The run ordered as *scores* says: by ``similarity``, by ``distance``, or as it is listed (``ignore``)."""
+        return self if scores == "similarity" else Run.from_columns(decide(self.columns, scores))
+
+    def head(self, rows: int) -> Columns:
+        """About the first *rows* rows, of a large file without reading the rest."""
+        if self._trec is not None and self._columns is None:
+            from goldrank.io.trec import load
+
+            first = bytes(self._trec[0][: rows * 64])
+            cut = first.rfind(b"\n") + 1 if len(first) == rows * 64 else len(first)
+            return load(first[:cut], "run", self._trec[1])
+        if self._mapping is not None and self._columns is None:
+            from goldrank.io.tables import columns_from
+
+            first_queries: dict[str, dict[str, float]] = {}
+            left = rows
+            for query, ranking in self._mapping.items():
+                first_queries[query] = dict(islice(ranking.items(), left))
+                if (left := left - len(ranking)) <= 0:
+                    break
+            return columns_from(first_queries, "run")
+        return self.columns
+
     def hits(
         self,
         gold: Gold,
@@ -220,6 +259,7 @@ class Run(_Rows):
         precision: Precision = "float64",
         drop_self: bool = False,
         corpus: int | Collection[str] | None = None,
+        scores: str = "similarity",
     ) -> Hits:
         """Where each judged item of *gold* landed in this run.
 
@@ -229,7 +269,12 @@ class Run(_Rows):
             drop_self: take results whose item id is the query id out of the ranking.
             corpus: how many items could have been ranked, or their ids; lets gold outside the corpus be told
                 from gold below the cut.
+            scores: ``similarity`` (higher is better), ``distance`` (lower is better) or ``ignore`` (the rank column
+                or the order of the list counts).
         """
+        if scores != "similarity":
+            hits = self.decided(scores).hits(gold, precision=precision, drop_self=drop_self, corpus=corpus)
+            return replace(hits, scores=scores, order=ListedOrder() if scores == "ignore" else hits.order)
         judged = gold.columns
         counts = np.empty((4, len(judged.items)), np.int64)
         depth = np.empty(len(judged.queries), np.int64)
@@ -269,6 +314,7 @@ class Run(_Rows):
             ignored_queries=found[0],
             dropped_self=found[1],
             subtopics=judged.subtopics,
+            order=self._listed_order(found[3:]),
         )
         if not found[2] and self._trec is not None:
             from goldrank.io import no_rows
@@ -294,10 +340,15 @@ def _is_mapping_of_dicts(data: Any) -> bool:
 
 
 def _refuse_disjoint(gold: Gold, run: Run) -> None:
+    from goldrank.io.id_forms import compare_forms
+
+    forms = compare_forms(gold.queries, run.queries)
     raise InputError(
         f"no query of the run is in the gold (the run has {shorten(run.queries[0])}, "
         f"the gold {shorten(gold.queries[0])})",
-        remedy="check that both use the same query ids and that gold and run are not swapped",
+        remedy=f"the ids differ only in {forms}: {forms.remedy}"
+        if forms
+        else "check that both use the same query ids and that gold and run are not swapped",
     )
 
 
@@ -342,6 +393,10 @@ class Hits:
     """Of gold judged by subtopic: for each row the grade for each subtopic."""
     confidence: Floats | None = None
     """How sure the run is of each query, where a metric asks for it: see `metrics.abstention.confidences`."""
+    scores: str = "similarity"
+    """How the scores were read: ``similarity``, ``distance`` or ``ignore``."""
+    order: ListedOrder = ListedOrder()
+    """What the rank column or the list of the run says about its scores; nothing where there is no such run."""
 
     @property
     def query(self) -> NDArray[np.object_]:

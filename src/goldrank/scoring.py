@@ -9,8 +9,10 @@ from os import PathLike
 from typing import Any
 
 from goldrank import stats
-from goldrank.errors import InputError
+from goldrank.data_warnings import SAMPLE_ROWS, id_warnings, missing_queries, run_warnings
+from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
+from goldrank.io.columns import Columns
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.abstention import apply_inner, confidences
@@ -46,6 +48,10 @@ class Counts:
     """Gold items known to be outside the corpus."""
     flattened: int = 0
     """Gold items judged for several subtopics, where a metric was asked for that reads only their highest grade."""
+    missing_queries: tuple[str, ...] = ()
+    """The ids of the missing queries."""
+    deepest: int = 0
+    """How many results the longest ranking has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +95,38 @@ class Score:
         return f"Score({self.metric}, mean={self.mean:.4f}, {len(self.queries)} queries)"
 
 
+class RunSource:
+    """The gold and the run behind some scores, kept until their ids were looked at."""
+
+    def __init__(self, gold: Gold, run: Run, hits: Hits, name: str) -> None:
+        self.gold = gold
+        self._open: tuple[Run, Hits] | None = (run, hits)
+        self._name = name
+        self._warnings: tuple[DataWarning, ...] = ()
+        self._head: Columns | None = None
+
+    def look(self) -> None:
+        """Look at the ids, and let the run go."""
+        if self._open is not None:
+            run, hits = self._open
+            self._warnings = tuple(id_warnings(self.gold, run, hits, self._name))
+            self._head = run.head(SAMPLE_ROWS)
+            self._open = None
+
+    @property
+    def warnings(self) -> tuple[DataWarning, ...]:
+        """Ids that match in all but the way they are written."""
+        self.look()
+        return self._warnings
+
+    @property
+    def head(self) -> Columns:
+        """The first rows of the run."""
+        self.look()
+        assert self._head is not None
+        return self._head
+
+
 @dataclass(frozen=True, eq=False)
 class Scores(Mapping[str, Score]):
     """All metrics of one run, by name, with the conventions that were followed.
@@ -107,6 +145,15 @@ class Scores(Mapping[str, Score]):
     placement: Placement = field(repr=False)
     counts: Counts
     bootstrap: Bootstrap = Bootstrap()
+    found_warnings: tuple[DataWarning, ...] = field(default=(), repr=False)
+    """What was found while counting; ``warnings`` has all there is to say."""
+    source: RunSource | None = field(default=None, repr=False)
+    """The gold and the run, where these scores were computed from them."""
+
+    @cached_property
+    def warnings(self) -> tuple[DataWarning, ...]:
+        """What makes these scores misleading, the gravest first; empty if nothing was found."""
+        return (*self.found_warnings, *(self.source.warnings if self.source else ()))
 
     @cached_property
     def _scores(self) -> dict[str, Score]:
@@ -174,9 +221,12 @@ def score(
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
-    ranked = as_run(run)
-    hits = add_confidence(find_hits(as_gold(gold), ranked, agreed, corpus), ranked, asked, agreed)
-    return _score(hits, asked, chosen, agreed, name, bootstrap)
+    judged, ranked = as_gold(gold), as_run(run)
+    hits = add_confidence(find_hits(judged, ranked, agreed, corpus), ranked, asked, agreed)
+    source = RunSource(judged, ranked, hits, name)
+    if not isinstance(run, (Run, dict)):
+        source.look()  # Nobody else holds this run, and the scores should not.
+    return score_counted(hits, asked, chosen, agreed, name, bootstrap, source)
 
 
 def score_hits(
@@ -197,19 +247,25 @@ def score_hits(
             f"these hits were counted at {hits.precision}, the conventions ask for {agreed.precision}",
             remedy="count them again from the run, or set the precision",
         )
-    return _score(hits, asked, chosen, agreed, name, bootstrap)
+    if (agreed.scores or "similarity") != hits.scores:
+        raise InputError(
+            f"these hits were counted with scores={hits.scores}, the conventions ask for {agreed.scores}",
+            remedy="count them again from the run, or leave scores out",
+        )
+    return score_counted(hits, asked, chosen, agreed, name, bootstrap)
 
 
 def find_hits(gold: Gold, run: Run, conventions: Conventions, corpus: int | Collection[str] | None = None) -> Hits:
     """Count where the gold landed, as far as the conventions bear on the counting."""
     precision: Precision = "float32" if conventions.precision == "float32" else "float64"
+    scores = conventions.scores or "similarity"
     if conventions.self_matches == "aside":
         with_self, without = (
-            run.hits(gold, precision=precision, drop_self=drop, corpus=corpus) for drop in (False, True)
+            run.hits(gold, precision=precision, drop_self=drop, corpus=corpus, scores=scores) for drop in (False, True)
         )
         return with_self.set_aside(without)
     drop = conventions.self_matches in ("drop", "drop_results")
-    return run.hits(gold, precision=precision, drop_self=drop, corpus=corpus)
+    return run.hits(gold, precision=precision, drop_self=drop, corpus=corpus, scores=scores)
 
 
 def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions: Conventions) -> Hits:
@@ -243,14 +299,18 @@ def agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
     return replace(profile.conventions, **changes)
 
 
-def _score(
+def score_counted(
     hits: Hits,
     asked: list[Metric],
     profile: Profile,
     conventions: Conventions,
     name: str,
     bootstrap: Bootstrap,
+    source: RunSource | None = None,
 ) -> Scores:
+    """Score *hits* under conventions they were counted for; *source* is the gold and the run they came from."""
+    if conventions.scores is None:
+        hits.order.refuse(name)
     level = conventions.relevance_level
     applied = [apply_inner(profile.apply(metric, level), profile, level) for metric in asked]
     if conventions.ties == "expected":
@@ -266,8 +326,9 @@ def _score(
             "no query is left to average over",
             remedy="check the gold, and the conventions missing and outside",
         )
+    found = tuple(run_warnings(hits, conventions, name))
     counts = _count(hits, placement, asked, level)
-    scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap)
+    scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap, found, source)
     scores._scores  # noqa: B018 - computed now, so that a metric the data cannot give is refused here
     return scores
 
@@ -282,4 +343,6 @@ def _count(hits: Hits, placement: Placement, asked: list[Metric], relevance_leve
         self_dropped=hits.dropped_self,
         outside=int(hits.outside.sum()),
         flattened=sum(len(judged) > 1 for judged in hits.subtopics or []) if flat else 0,
+        missing_queries=tuple(missing_queries(hits)),
+        deepest=int(placement.depth.max(initial=0)),
     )

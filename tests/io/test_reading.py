@@ -30,7 +30,10 @@ def rows_of(path: Path | str, kind: Kind, format: str | None = None) -> Rows:
 CASES: list[tuple[str, Kind, str, str, Rows]] = [
     ("qrels", "gold", "q1 0 d1 2\nq1 0 d2 1\n", "trec", TWO),
     ("qrels with tabs, CRLF and no last newline", "gold", "q1\t0\td1\t2\r\nq1\t0\td2\t1", "trec", TWO),
-    ("qrels with comments and blank lines", "gold", "# gold\n\nq1 0 d1 2\n  \n# x\nq1 0 d2 1\n", "trec", TWO),
+    ("qrels with blank lines", "gold", "\nq1 0 d1 2\n  \nq1 0 d2 1\n", "trec", TWO),
+    ("qrels whose queries start with #", "gold", "#1 0 d1 2\n", "trec", {"#1": {"d1": 2.0}}),
+    ("run whose queries start with #", "run", "#1 Q0 d1 1 2 t\n", "trec", {"#1": {"d1": 2.0}}),
+    ("run with text after the tag", "run", "q1 Q0 d1 1 2 t as we said\nq1 Q0 d2 2 1 t\n", "trec", TWO),
     ("qrels with a byte order mark", "gold", "\ufeffq1 0 d1 2\nq1 0 d2 1\n", "trec", TWO),
     ("run", "run", "q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1e0 t\n", "trec", TWO),
     (

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         **options.conventions(args),
     }
     comparison = _compare_stored(args, how) if stored.are_keys(args) else _compare_files(args, how)
+    options.print_warnings(comparison.warnings, args)
     options.emit(show(comparison, args.format), args)
     return 0
 

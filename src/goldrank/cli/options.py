@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from goldrank.cli import printing
-from goldrank.errors import InputError, shorten
+from goldrank.errors import DataWarning, InputError, shorten
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES
 from goldrank.scoring import Bootstrap
@@ -173,6 +174,14 @@ def refuse_unwritable(args: argparse.Namespace) -> None:
     """Raise now, before long work, if the output has no folder to go to."""
     if args.output is not None and not Path(args.output).absolute().parent.is_dir():
         raise InputError("there is no such folder to write to", where=args.output, remedy="make it first")
+
+
+def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) -> None:
+    """Print warnings to standard error where the result does not begin with them, or goes to a file."""
+    if args.output is None and args.format in ("table", "json"):
+        return
+    for warning in warnings:
+        print(f"goldrank: warning: {warning}", file=sys.stderr)
 
 
 def emit(text: str, args: argparse.Namespace) -> None:

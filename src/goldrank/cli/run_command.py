@@ -65,7 +65,9 @@ def parser() -> argparse.ArgumentParser:
     add_engine(made)
     group = made.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
     for name, values in CHOICES.items():
-        group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
+        # What the scores of a run file are is an option of that model: run:FILE(scores=distance).
+        if name != "scores":
+            group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
     options.add_relevance_level(group)
     statistics = made.add_argument_group("intervals and tests")
     statistics.add_argument("--level", type=float, help="confidence level (default 0.95)")
@@ -135,9 +137,7 @@ def run(args: argparse.Namespace) -> int:
             boards.append(board)
             if args.format == "table" and args.output is None:
                 # A table is shown as soon as its task is done; the next may take hours.
-                printing.show(show_board(board, args.worst), end="
-
-")
+                printing.show(show_board(board, args.worst), end="\n\n")
     if args.format not in ("table", "json") or args.output is not None:
         for warning in (one for board in boards if isinstance(board, Leaderboard) for one in board.warnings):
             printing.say(f"warning: {warning}")

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from goldrank.cli import options, printing, stored
+from goldrank.comparing import all_warnings
 from goldrank.metrics import Metric, Profile, parse_all, profile
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
@@ -67,7 +68,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
 
     def score_one(name: str, path: str) -> list[Scores]:
         read = options.read_run(args, path)
-        return [
+        made = [
             score(
                 gold,
                 read,
@@ -80,6 +81,9 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
             )
             for entry in chosen
         ]
+        for scores in made:
+            scores.warnings  # noqa: B018 - looked for now, so that the run need not be kept
+        return made
 
     by_run = _map_runs(score_one, names, args.threads)
     runs = {name: options.read_run(args, path) for name, path in names.items()} if args.profiles else {}
@@ -124,6 +128,8 @@ def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], t
 
 def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
     intervals = not args.no_interval
+    warnings = all_warnings(all_scores)
+    options.print_warnings(warnings, args)
     if args.format == "json":
         return results.to_json(results.scores_json(all_scores, intervals=intervals, per_query=args.per_query))
     if args.format == "csv":
@@ -132,11 +138,15 @@ def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
         if args.output is not None:
             printing.say(f"note: {line}")
     grids = [results.per_query_grid(scores) for scores in all_scores] if args.per_query else []
-    return render([*grids, results.score_grid(all_scores, intervals=intervals)], args.format)
+    shown = render([*grids, results.score_grid(all_scores, intervals=intervals)], args.format)
+    return results.with_warnings(shown, warnings) if args.format == "table" else shown
 
 
 def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argparse.Namespace) -> str:
     intervals = not args.no_interval
+    columns = zip(*by_run.values(), strict=True)
+    warnings = tuple(dict.fromkeys(warning for scores in columns for warning in all_warnings(scores)))
+    options.print_warnings(warnings, args)
     if args.format == "json":
         shown = [
             results.scores_json(
@@ -149,7 +159,8 @@ def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argpa
         flat = [scores for run_scores in by_run.values() for scores in run_scores]
         return results.scores_csv(flat, intervals=intervals, per_query=args.per_query)
     grids = [_profiles_grid(name, scores, explain, intervals) for name, scores in by_run.items()]
-    return render(grids, args.format)
+    shown_grids = render(grids, args.format)
+    return results.with_warnings(shown_grids, warnings) if args.format == "table" else shown_grids
 
 
 def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals: bool) -> Grid:

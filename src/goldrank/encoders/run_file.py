@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from goldrank.encoders.base import Options, identity_of, refuse_ids
+from goldrank.encoders.base import Options, identity_of, one_of, refuse_ids
 from goldrank.encoders.provenance import stamp
 from goldrank.encoders.rankings import KnownItems, best, refuse_k
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Run
 from goldrank.io import FORMATS
+from goldrank.ordering import DECISIONS
 
 _NONE_OF_THEM = ("query_prompt", "item_prompt", "batch_size", "device", "dtype", "max_length", "dim")
 
@@ -19,6 +20,8 @@ _NONE_OF_THEM = ("query_prompt", "item_prompt", "batch_size", "device", "dtype",
 class RunFile:
     """``run:FILE``, in any format that goldrank reads; ``format=`` names it where it is not recognised.
 
+    ``scores=similarity``, ``distance`` or ``ignore`` says what the scores are; without it a file whose order
+    contradicts its scores is refused.
     Queries are known by their ids; one that the file does not rank has an empty ranking.
     """
 
@@ -27,13 +30,18 @@ class RunFile:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        _, own = Options.take(spec, "format", without=_NONE_OF_THEM)
+        _, own = Options.take(spec, "format", "scores", without=_NONE_OF_THEM)
         if not spec.argument or spec.argument == "-":
             raise InputError("run needs a file", remedy="write run:bm25.trec, or whatever the file is called")
         path = Path(spec.argument).expanduser()
         if "format" in own and own["format"] not in FORMATS:
             raise InputError(f"there is no format {own['format']!r}", remedy=f"there are: {', '.join(FORMATS)}")
-        self._rankings = Run.read(path, format=own.get("format")).to_dict()
+        run = Run.read(path, format=own.get("format"))
+        if "scores" in own:
+            run = run.decided(one_of("scores", own["scores"], tuple(DECISIONS)))
+        else:
+            run.order.refuse(str(spec), "run:FILE(scores=…)")
+        self._rankings = run.to_dict()
         self._version = stamp(path)
         self._known = KnownItems()
 

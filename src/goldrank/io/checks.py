@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,6 +26,17 @@ def parse_values(tokens: Sequence[str], *, value: str, place: Place) -> NDArray[
             _refuse_token(token, value, place(row))
     assert numbers is not None  # a token that float() rejects was refused above
     return numbers
+
+
+def parse_ranks(cells: Sequence[object]) -> NDArray[np.float64]:
+    """The numbers of a rank column; NaN for a cell that holds none, as ranks are evidence and not data."""
+    ranks = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        try:
+            ranks[row] = float(cell)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            continue
+    return np.where(np.isfinite(ranks), ranks, np.nan)
 
 
 def is_number(token: str) -> bool:
@@ -57,6 +69,7 @@ def id_strings(cells: Sequence[object], *, role: str, integers: bool, place: Pla
         ids = list(map(str, cells))
     else:
         ids = [_id_string(cell, role, integers, place, row) for row, cell in enumerate(cells)]
+    _refuse_rounded(ids, role, place)
     if not all(ids):
         raise InputError(f"the {role} id is empty", where=place(ids.index("")), remedy=f"give every row a {role} id")
     _refuse_surrogates(ids, role, place)
@@ -68,12 +81,36 @@ def _id_string(cell: object, role: str, integers: bool, place: Place, row: int) 
         return str(cell)
     if integers and isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
         return str(int(cell))
+    if isinstance(cell, (float, np.floating)) and abs(cell) >= _EXACT:
+        raise _rounded_id(repr(float(cell)), role, place(row))
     if is_missing(cell):
         raise InputError(f"the {role} id is missing ({cell})", where=place(row), remedy="drop the row or give it an id")
     raise InputError(
         f"the {role} id {shorten(cell)} is of type {type(cell).__name__}, not a string",
         where=place(row),
         remedy=f"ids are strings: use str({role})",
+    )
+
+
+# How programs write whole numbers that went through a double: 9007199254740992.0, 9.007199254740993e+15, 1e+16.
+_FLOAT_NOTATION = re.compile(r"[0-9]{16,}\.0|[0-9](\.[0-9]+)?[eE]\+?(1[5-9]|2[0-9])")
+_EXACT = 2.0**53
+
+
+def _refuse_rounded(ids: list[str], role: str, place: Place) -> None:
+    joined = "".join(ids)
+    if "." not in joined and "+" not in joined:
+        return
+    for row, text in enumerate(ids):
+        if _FLOAT_NOTATION.fullmatch(text) and float(text) >= _EXACT:
+            raise _rounded_id(text, role, place(row))
+
+
+def _rounded_id(text: str, role: str, where: str) -> InputError:
+    return InputError(
+        f"the {role} id {shorten(text)} was a floating-point number, which holds no whole number above 2**53 exactly",
+        where=where,
+        remedy="write the ids as text from the start, in pandas read_csv(…, dtype=str)",
     )
 
 

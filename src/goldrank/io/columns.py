@@ -22,7 +22,8 @@ class Columns:
     """Rows grouped by query: queries in order of first appearance, each query's items in input order.
 
     The rows of query *i* are ``starts[i]:starts[i + 1]``; a query that was listed without items has none.
-    *source* names where they came from, for messages.
+    *source* names where they came from, for messages. *ranks* are those of a run whose file has a column for
+    them, NaN where it holds no number. *unnamed* says that no header calls the values scores or grades.
     """
 
     queries: list[str]
@@ -32,6 +33,8 @@ class Columns:
     source: str
     subtopics: list[dict[str, float]] | None = None
     """Of gold judged by subtopic: for each row the grade for each subtopic. The row's value is the highest of them."""
+    ranks: NDArray[np.float64] | None = None
+    unnamed: bool = False
 
 
 def group(
@@ -43,11 +46,13 @@ def group(
     source: str,
     place: Place,
     listed: Iterable[str] = (),
+    ranks: NDArray[np.float64] | None = None,
 ) -> Columns:
     """Group flat rows by query and refuse values that are not finite and items listed twice for a query.
 
     *value* is the word for the third column in messages ("score" or "grade"); ``place(row)`` says where a
-    row stands ("bm25.run:17"). *listed* are the queries in order where some of them may have no row.
+    row stands ("bm25.run:17"). *listed* are the queries in order where some of them may have no row. *ranks* come
+    from a rank column.
     """
     refuse_non_finite(values, value=value, place=place)
     codes = {query: code for code, query in enumerate(dict.fromkeys(listed))}
@@ -60,11 +65,12 @@ def group(
     else:
         order = np.argsort(code_of_row, kind="stable")
         grouped, values = [items[row] for row in order.tolist()], values[order]
+        ranks = None if ranks is None else ranks[order]
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         if len(set(grouped[start:end])) != end - start:
             rows = order[start:end].tolist()
             _refuse_duplicate(grouped[start:end], queries[rows[0]], rows, place)
-    return Columns(list(codes), starts, grouped, values, source)
+    return Columns(list(codes), starts, grouped, values, source, ranks)
 
 
 def refuse_non_finite(values: NDArray[np.float64], *, value: str, place: Place) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.checks import id_strings, numeric_values, parse_ranks
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs, unfold
-from goldrank.io.names import QUERY, choose, normal, query_column, subtopic_column
+from goldrank.io.names import QUERY, choose, normal, query_column, rank_column, subtopic_column
 from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import number_text, refuse_empty_queries, row_queries
 
@@ -125,7 +125,8 @@ def _from_records(
     items: list[object] = []
     values: list[object] = []
     subtopics: list[object] = []
-    keys: dict[tuple[str, ...], tuple[str, str, str | None]] = {}
+    ranks: list[object] = []
+    keys: dict[tuple[str, ...], tuple[str, str, str | None, str | None]] = {}
     for number, record in records:
         if not isinstance(record, dict):
             raise InputError(
@@ -136,18 +137,20 @@ def _from_records(
         layout = tuple(record)
         if layout not in keys:
             keys[layout] = _record_keys(layout, kind, place_of(number))
-        query_key, item_key, value_key = keys[layout]
+        query_key, item_key, value_key, rank_key = keys[layout]
         if value_key is None:
             more_items, more_values = unfold(record[item_key], kind, where=place_of(number))
             items += more_items
             values += more_values
             row_query += [len(listed)] * len(more_items)
+            ranks += [None] * len(more_items)
         else:
             items.append(record[item_key])
             values.append(record[value_key])
             row_query.append(len(listed))
             if (at := subtopic_column(layout, kind)) is not None:
                 subtopics.append(record[layout[at]])
+            ranks.append(None if rank_key is None else record[rank_key])
         listed.append(record[query_key])
         listed_at.append(number)
 
@@ -175,16 +178,18 @@ def _from_records(
         source=name,
         place=place,
         listed=queries,
+        ranks=parse_ranks(ranks) if any(entry[3] is not None for entry in keys.values()) else None,
     )
 
 
-def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> tuple[str, str, str | None]:
-    """The keys of query, item and value; for a record with *results* the second is theirs, the third None."""
+def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> tuple[str, str, str | None, str | None]:
+    """The keys of query, item, value and rank; for a record with *results* the second is theirs, the others None."""
     results = next((key for key in layout if normal(key) == "results"), None)
     if results is None:
         query, item, value = choose(layout, kind, where=where)
-        return layout[query], layout[item], layout[value]
-    return layout[query_column(layout, where=where)], results, None
+        rank = rank_column(layout, kind)
+        return layout[query], layout[item], layout[value], None if rank is None else layout[rank]
+    return layout[query_column(layout, where=where)], results, None, None
 
 
 def dump_json(columns: Columns, kind: Kind) -> bytes:

@@ -60,6 +60,12 @@ def subtopic_column(names: Sequence[object], kind: Kind) -> int | None:
     return found[0] if found and kind == "gold" else None
 
 
+def rank_column(names: Sequence[object], kind: Kind) -> int | None:
+    """The position of a run's rank column, which is no score but says how the run was ordered."""
+    found = [normal(name) for name in names]
+    return found.index("rank") if kind == "run" and "rank" in found else None
+
+
 def query_column(names: Sequence[object], *, where: str, given: str | None = None) -> int:
     """The position of the query column alone, for records that hold a query with all its results."""
     return _find(names, "query", QUERY, given, where)

@@ -9,7 +9,7 @@ import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.io.columns import VALUE_WORD, Columns, Kind
-from goldrank.io.names import choose, subtopic_column
+from goldrank.io.names import choose, rank_column, subtopic_column
 from goldrank.io.subtopics import expand_subtopics
 from goldrank.io.tables import columns_from_arrow
 from goldrank.io.text import refuse_empty_queries, row_queries
@@ -21,9 +21,9 @@ def load(data: bytes, kind: Kind, name: str) -> Columns:
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         names = file.schema_arrow.names
-        chosen: tuple[int, ...] = choose(names, kind, where=name)
-        if (subtopic := subtopic_column(names, kind)) is not None:
-            chosen = (*chosen, subtopic)
+        chosen = [*choose(names, kind, where=name)]
+        # Gold may have a column of subtopics, a run one of ranks.
+        chosen += [at for at in (subtopic_column(names, kind), rank_column(names, kind)) if at is not None]
         table = file.read(columns=[names[at] for at in chosen])
         table = table.select([names[at] for at in chosen])
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:

@@ -26,19 +26,17 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
     if _JSON_START.match(data):
         return _json_or_jsonl(data)
     first = next(_lines(data), None)
-    # In TREC files "#" starts a comment; elsewhere it is a character like any other.
-    row = next(((at, line) for at, line in _lines(data) if not _words(line)[0].startswith("#")), None)
-    found = first and (_headed(first[1]) or (None if row or _words(first[1])[0] == "#" else _bare(first[1])))
-    if found:
-        return found
-    if row is None:
+    if first is None:
         raise InputError(
-            "the file holds no rows, only blank lines or comments",
-            where=name,
-            remedy="check that it was written completely",
+            "the file holds no rows, only blank lines", where=name, remedy="check that it was written completely"
         )
-    at, line = row
-    found = _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv") or _nearly(line)
+    at, line = first
+    found = _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
+    if found is None and line.lstrip().startswith("#"):
+        # Maybe a comment, which no format has: the reader of the format that the rows are in will say so.
+        row = next((text for _, text in _lines(data) if not text.lstrip().startswith("#")), "")
+        found = _headed(row) or _bare(row, "tsv") or _trec(row, kind) or _bare(row, "csv")
+    found = found or _nearly(line)
     if found is None:
         raise InputError(
             f"the format is not recognised from the line {shorten(line.strip())}",
@@ -87,8 +85,10 @@ def _any_named(names: list[str], groups: tuple[tuple[str, ...], ...]) -> bool:
 def _trec(line: str, kind: Kind) -> str | None:
     width, value_column = TREC_LAYOUT[kind]
     cells = _words(line)
-    # The second column is 0 or Q0; a comma in it shows a CSV row whose ids hold spaces.
-    fits = len(cells) == width and "," not in cells[1] and is_number(cells[value_column])
+    # A run may have text after its tag. The second column is 0 or Q0; a comma in it shows a CSV row whose ids hold
+    # spaces.
+    fits = len(cells) == width or (kind == "run" and len(cells) > width and is_number(cells[value_column - 1]))
+    fits = fits and "," not in cells[1] and is_number(cells[value_column])
     return "trec" if fits else None
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError, shorten
-from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.checks import id_strings, numeric_values, parse_ranks
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
 from goldrank.io.mappings import from_pairs
-from goldrank.io.names import choose, subtopic_column
+from goldrank.io.names import choose, rank_column, subtopic_column
 from goldrank.io.subtopics import group_subtopics
 
 
@@ -37,9 +37,8 @@ def columns_from(
     table = _table(obj, library, type_name)
     if table is not None:
         names, column = table
-        at: tuple[int, ...] = choose(names, kind, where=type_name, query=query, item=item, value=value)
-        if (subtopic := subtopic_column(names, kind)) is not None:
-            at = (*at, subtopic)
+        at = [*choose(names, kind, where=type_name, query=query, item=item, value=value)]
+        at += [more for more in (subtopic_column(names, kind), rank_column(names, kind)) if more is not None]
         return _columns([_cells(column(p)) for p in at], kind, type_name, _row_of(type_name))
     if isinstance(obj, Sequence) and not isinstance(obj, (str, bytes)):
         return _from_rows(obj, kind, type_name)
@@ -87,7 +86,7 @@ def columns_from_arrays(query: object, item: object, value: object, kind: Kind) 
 
 
 def columns_from_arrow(table: Any, kind: Kind, *, source: str, place: Place) -> Columns:
-    """Columns from a pyarrow table of the columns query, item, value and perhaps subtopic."""
+    """Columns from a pyarrow table of the columns query, item, value and perhaps subtopic (gold) or rank (runs)."""
     return _columns([_cells(column) for column in table.columns], kind, source, place)
 
 
@@ -96,13 +95,15 @@ def _row_of(source: str) -> Place:
 
 
 def _columns(cells: Sequence[Sequence[object]], kind: Kind, source: str, place: Place) -> Columns:
+    """Columns from the cells of query, item, value and perhaps a fourth: the subtopic in gold, the rank in a run."""
     queries = id_strings(cells[0], role="query", integers=True, place=place)
     items = id_strings(cells[1], role="item", integers=True, place=place)
     values = numeric_values(cells[2], value=VALUE_WORD[kind], place=place)
-    if len(cells) > 3:
+    if kind == "gold" and len(cells) > 3:
         subtopics = id_strings(cells[3], role="subtopic", integers=True, place=place)
         return group_subtopics(queries, subtopics, items, values, source=source, place=place)
-    return group(queries, items, values, value=VALUE_WORD[kind], source=source, place=place)
+    ranks = parse_ranks(cells[3]) if len(cells) > 3 else None
+    return group(queries, items, values, value=VALUE_WORD[kind], source=source, place=place, ranks=ranks)
 
 
 def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:

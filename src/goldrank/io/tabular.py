@@ -6,14 +6,13 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
-import numpy as np
-
 from goldrank.errors import InputError
-from goldrank.io.checks import id_strings, is_number, parse_values
+from goldrank.io.checks import id_strings, is_number, parse_ranks, parse_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
-from goldrank.io.names import choose, subtopic_column
+from goldrank.io.names import choose, rank_column, subtopic_column
 from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import counts, number_text, refuse_empty_queries, row_queries
 
@@ -35,11 +34,13 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     bare = len(first) == 3 and is_number(first[2])
     query_at, item_at, value_at = (0, 1, 2) if bare else choose(first, kind, where=f"{name}:{first_line}")
     subtopic_at = None if bare else subtopic_column(first, kind)
+    rank_at = None if bare else rank_column(first, kind)
     lines: list[int] = []
     queries: list[str] = []
     items: list[str] = []
     tokens: list[str] = []
     subtopics: list[str] = []
+    ranks: list[str] = []
     for line, row in chain([(first_line, first)], rows) if bare else rows:
         if len(row) != len(first):
             raise InputError(
@@ -53,6 +54,8 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
         tokens.append(row[value_at])
         if subtopic_at is not None:
             subtopics.append(row[subtopic_at])
+        if rank_at is not None:
+            ranks.append(row[rank_at])
 
     def place(row: int) -> str:
         return f"{name}:{lines[row]}"
@@ -70,10 +73,9 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
         value=VALUE_WORD[kind],
         source=name,
         place=place,
+        ranks=None if rank_at is None else parse_ranks(ranks),
     )
-    if bare and kind == "run":
-        _refuse_ranks(columns)
-    return columns
+    return replace(columns, unnamed=bare)
 
 
 def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
@@ -99,18 +101,6 @@ def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[
             where=f"{name}:{line}",
             remedy='close every quote, and write a quote inside quotes twice ("")',
         ) from None
-
-
-def _refuse_ranks(columns: Columns) -> None:
-    # The run format of MS MARCO is query, item, rank without a header: read as scores it is upside down.
-    sizes = np.diff(columns.starts)
-    ranks = np.arange(1, len(columns.items) + 1) - np.repeat(columns.starts[:-1], sizes)
-    if sizes.max() > 1 and bool((columns.values == ranks).all()):
-        raise InputError(
-            "the third column counts 1, 2, 3 … for every query, as ranks do and scores do not",
-            where=columns.source,
-            remedy="give scores (higher is better), with a header query, item, score if these are scores",
-        )
 
 
 def dump(columns: Columns, kind: Kind, format: str) -> bytes:

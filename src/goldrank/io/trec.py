@@ -1,4 +1,4 @@
-"""TREC files: runs of six columns and qrels of four, separated by white space."""
+"""TREC files: runs of six columns, with or without text after the tag, and qrels of four, split at white space."""
 
 from __future__ import annotations
 
@@ -22,15 +22,22 @@ _STRINGS = "ids are strings: use str(…)"
 
 
 def load(data: bytes | MappedFile, kind: Kind, name: str) -> Columns:
-    """Read qrels or a run; blank lines and lines that start with ``#`` are skipped."""
+    """Read qrels or a run; blank lines are skipped, and a line that begins with ``#`` is data like any other."""
     width, value_column = TREC_LAYOUT[kind]
     try:
-        queries, starts, items, values = trec_columns(data, width, value_column)
+        queries, starts, items, values, ranks, _ = trec_columns(data, width, value_column)
     except RowFault as fault:
         if kind == "gold" and fault.kind == "duplicate" and _repeats_with_other_subtopic(data, fault):
             return load_subtopics(data, name)
         raise fault_to_error(fault, name, kind) from None
-    return Columns(queries, np.frombuffer(starts, np.int64), items, np.frombuffer(values, np.float64), name)
+    return Columns(
+        queries,
+        np.frombuffer(starts, np.int64),
+        items,
+        np.frombuffer(values, np.float64),
+        name,
+        ranks=np.frombuffer(ranks, np.float64) if kind == "run" else None,
+    )
 
 
 def load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
@@ -76,6 +83,12 @@ def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
             f"the line has {counts(found, 'column')}, {_SHAPE[kind]}",
             where=where,
             remedy=_remedy(found, kind),
+        )
+    if fault.kind == "comment":
+        return InputError(
+            f"the line begins with # and has {counts(int(details[0]), 'column')}, {_SHAPE[kind]}",
+            where=where,
+            remedy="remove it if it is a comment, which TREC files do not have",
         )
     if fault.kind == "number":
         return not_a_number(str(details[0]), value=value, where=where)
@@ -176,8 +189,8 @@ def _refuse_unwritable(role: str, ids: list[str], source: str) -> None:
     if " ".join(ids).split() == ids and "\0" not in "".join(ids):
         if role != "query":
             return
-        bad = next((text for text in ids if text.startswith(("#", "\ufeff"))), None)
-        reason = "starts like a comment"
+        bad = next((text for text in ids if text.startswith("\ufeff")), None)
+        reason = "starts with a byte order mark"
     else:
         bad = next(text for text in ids if text.split() != [text] or "\0" in text)
         reason = "holds white space" if bad.split() != [bad] else "holds a NUL character"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.ordering import DECISIONS
 
 CHOICES: dict[str, dict[str, str]] = {
     "ties": {
@@ -48,6 +49,7 @@ CHOICES: dict[str, dict[str, str]] = {
         "drop": "gold that is not in the corpus is taken out",
         "drop_queries": "a query whose gold is all outside the corpus is left out; other such gold is a miss",
     },
+    "scores": DECISIONS,
 }
 
 
@@ -67,10 +69,13 @@ class Conventions:
     relevance_level: float | None = None
     """The smallest grade that counts as relevant, for every metric with binary relevance that was not told otherwise;
     None counts every grade above 0."""
+    scores: str | None = None
+    """What a run's scores are; None takes them as similarities, and refuses a run whose order contradicts them."""
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            if (value := getattr(self, name)) not in choices:
+            value = getattr(self, name)
+            if value not in choices and not (name == "scores" and value is None):
                 raise unknown_name(f"value of {name}", str(value), choices, f"one of {', '.join(choices)}")
         if self.depth is not None and self.depth < 1:
             raise InputError(f"the depth {self.depth} is not a rank", remedy="give a whole number from 1 up")

@@ -66,7 +66,7 @@ _ALL = (
         "trec_eval",
         "trec_eval 10: double-precision scores, recall levels rounded to the nearest item; queries without results are "
         "dropped from the mean.",
-        Conventions(missing="skip"),
+        Conventions(missing="skip", scores="similarity"),
         _TREC_SETTINGS,
         _TREC_METRICS,
         "`trec_eval -c` counts queries without results as 0: missing=zero; `-J` drops unjudged results: unjudged=drop; "
@@ -77,7 +77,7 @@ _ALL = (
     Profile(
         "trec_eval9",
         "trec_eval up to 9.0.8 and pytrec_eval: scores rounded to float32, which makes further ties.",
-        Conventions(missing="skip", precision="float32"),
+        Conventions(missing="skip", precision="float32", scores="similarity"),
         _TREC9_SETTINGS,
         _TREC_METRICS,
         "Two scores that differ only beyond float32 are tied here and ordered by id.",

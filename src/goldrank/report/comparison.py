@@ -32,7 +32,7 @@ def show(comparison: Comparison, look: str) -> str:
         return _as_csv(comparison)
     shown = render([scores_grid(comparison), pairs_grid(comparison)], look)
     verdicts = "\n".join(verdict(pair, comparison) for pair in comparison.pairs)
-    return verdicts + "\n\n" + shown if look == "table" else shown
+    return results.with_warnings(verdicts + "\n\n" + shown, comparison.warnings) if look == "table" else shown
 
 
 def scores_grid(comparison: Comparison) -> Grid:

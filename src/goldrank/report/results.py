@@ -9,6 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goldrank.comparing import all_warnings, have_same_queries
+from goldrank.data_warnings import name_some
+from goldrank.errors import DataWarning
 from goldrank.escaping import json_safe, spreadsheet_cell
 from goldrank.metrics import Metric
 from goldrank.report import numbers
@@ -28,14 +31,20 @@ def _parameters(metric: Metric) -> str:
     return f"{metric.name}({', '.join(shown)})" if shown else ""
 
 
+def with_warnings(text: str, warnings: Sequence[DataWarning]) -> str:
+    """A table with the warnings above it."""
+    said = [f"Warning: {warning}" for warning in warnings]
+    return "\n".join([*said, "", text] if said else [text])
+
+
 def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
     """What was averaged over, and everything that was left out: a line per run that has something to say, or one."""
     lines: dict[str, str] = {}
     for scores in all_scores:
         counts = scores.counts
         remarks = [
-            f"{counts.missing} gold queries without results ({_MISSING[scores.conventions.missing]})"
-            * (counts.missing > 0),
+            f"{counts.missing} gold queries without results ({_MISSING[scores.conventions.missing]}): "
+            f"{name_some(counts.missing_queries)}" * (counts.missing > 0),
             f"{counts.ignored} queries of the run not in the gold (ignored)" * (counts.ignored > 0),
             f"{counts.no_relevant} queries with nothing relevant (score 0)" * (counts.no_relevant > 0),
             f"{counts.self_dropped} self-matches dropped" * (counts.self_dropped > 0),
@@ -56,9 +65,10 @@ _FLATTENED = "metrics without subtopics read the highest grade"
 _MISSING = {"zero": "scored 0", "skip": "left out", "error": "refused"}
 
 
-def basis_line(scores: Scores, *, intervals: bool) -> str:
-    """How many queries, and what kind of intervals."""
-    line = f"{scores.counts.queries} queries"
+def basis_line(scores: Scores, *, intervals: bool, others: Sequence[Scores] = ()) -> str:
+    """How many queries, and what kind of intervals; *others* stand in the same table."""
+    counts = [one.counts.queries for one in (scores, *others)]
+    line = f"{counts[0]} queries" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)} queries"
     undefined = {
         str(score.metric): left
         for score in scores.values()
@@ -79,13 +89,14 @@ def score_grid(
     marks: Mapping[tuple[str, str], str] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Grid:
-    """Runs by metrics: the mean, its interval below, the best in bold."""
+    """Runs by metrics: the mean, its interval below, the best in bold where all are over the same queries."""
     first = all_scores[0]
+    comparable = have_same_queries(all_scores)
     names = list(first)
     cells = {
         (scores.name, name): _cell(
             scores[name],
-            _is_best(scores[name], all_scores),
+            comparable and _is_best(scores[name], all_scores),
             intervals,
             (marks or {}).get((scores.name, name), ""),
         )
@@ -93,7 +104,9 @@ def score_grid(
         for name in names
     }
     labels = labels or {scores.name: scores.name for scores in all_scores}
-    notes = [basis_line(first, intervals=intervals), conventions_line(first), *counts_lines(all_scores)]
+    basis = basis_line(first, intervals=intervals, others=all_scores[1:])
+    notes = [basis, conventions_line(first), *counts_lines(all_scores)]
+    queries = [] if comparable else [Cell(str(scores.counts.queries)) for scores in all_scores]
     headings = {name: numbers.heading(first[name].metric) for name in names}
     if len(all_scores) == 1:
         rows = [
@@ -107,9 +120,13 @@ def score_grid(
         )
     if len(names) > 7 and len(all_scores) <= 7:
         rows = [[Cell(headings[name]), *(cells[scores.name, name] for scores in all_scores)] for name in names]
+        rows = [[Cell("queries"), *queries], *rows] if queries else rows
         return Grid(["metric", *(labels[scores.name] for scores in all_scores)], rows, notes=notes)
-    rows = [[Cell(labels[scores.name]), *(cells[scores.name, name] for name in names)] for scores in all_scores]
-    return Grid(["run", *headings.values()], rows, notes=notes)
+    rows = [
+        [Cell(labels[scores.name]), *queries[place : place + 1], *(cells[scores.name, name] for name in names)]
+        for place, scores in enumerate(all_scores)
+    ]
+    return Grid(["run", *(["queries"] if queries else []), *headings.values()], rows, notes=notes)
 
 
 def _trim(rows: list[list[Cell]], intervals: bool) -> list[list[Cell]]:
@@ -143,9 +160,10 @@ def per_query_grid(scores: Scores) -> Grid:
 
 
 def scores_json(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> dict[str, Any]:
-    """The scores in the shape that DESIGN gives them; a profile and its conventions first."""
+    """The scores as JSON: first what makes them misleading, then the profile with its conventions, then the runs."""
     first = all_scores[0]
     return {
+        "warnings": [warning.to_dict() for warning in all_warnings(all_scores)],
         "profile": first.profile.name,
         "conventions": first.conventions.as_dict(),
         "parameters": {str(m): a.parameters for m, a in zip(first.metrics, first.applied, strict=True)},
@@ -159,6 +177,8 @@ def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any
         "name": scores.name,
         "queries": counts.queries,
         "missing": counts.missing,
+        "missing_queries": list(counts.missing_queries),
+        "depth": counts.deepest,
         "ignored": counts.ignored,
         "no_relevant": counts.no_relevant,
         "self_dropped": counts.self_dropped,

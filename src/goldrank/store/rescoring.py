@@ -28,6 +28,12 @@ def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
     precision, and with the query itself among the ranked items or without it; for another choice the rankings
     are counted again, as far down as they were stored.
     """
+    if conventions.scores in ("distance", "ignore"):
+        raise InputError(
+            f"the order of the stored run {stored.key} was decided when it was made, not with "
+            f"scores={conventions.scores}",
+            remedy="run it again from its file with run:FILE(scores=…), or score the file itself",
+        )
     hits = stored.hits()
     without_self = _was_counted_without_self(stored, hits)
     asked = f"self_matches={conventions.self_matches}"

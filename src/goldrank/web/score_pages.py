@@ -88,6 +88,8 @@ def conventions() -> Json:
             "meaning": _NUMBERS[field.name][1] if field.name in _NUMBERS else "",
         }
         for field in fields(Conventions)
+        # What the scores of a run file are was decided before the run was stored.
+        if field.name != "scores"
     ]
     return Json({"conventions": listed})
 

@@ -1,0 +1,77 @@
+"""Ids that mean the same and are written differently: Unicode forms, number formats, case and white space."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from goldrank.errors import shorten
+
+# Two digits of exponent are enough for any id, and keep the decimal small.
+_NUMBER = re.compile(r"[+-]?[0-9]{1,60}(\.[0-9]{0,60})?([eE][+-]?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class IdForms:
+    """A way in which ids of two sides differ although they mean the same, with an example."""
+
+    what: str
+    """The difference, such as "the number format"."""
+    one: str
+    other: str
+    count: int
+    """How many ids of the first side have such a partner."""
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what} (such as {shorten(self.one)} and {shorten(self.other)})"
+
+
+def compare_forms(ones: Iterable[str], others: Iterable[str]) -> IdForms | None:
+    """The difference in writing that explains the most ids of *ones* which are not in *others*; None if none does.
+
+    >>> str(compare_forms(["007", "12"], ["7", "12"]))
+    "the number format (such as '007' and '7')"
+    """
+    unmatched, partners = set(ones), set(others)
+    unmatched, partners = unmatched - partners, partners - unmatched
+    found = [_compare(unmatched, partners, what, form, remedy) for what, form, remedy in _FORMS]
+    return max((forms for forms in found if forms), key=lambda forms: forms.count, default=None)
+
+
+def _compare(
+    ones: set[str], others: set[str], what: str, form: Callable[[str], str | None], remedy: str
+) -> IdForms | None:
+    by_form = {key: text for text in sorted(others, reverse=True) if (key := form(text)) is not None}
+    pairs = [(text, by_form[key]) for text in sorted(ones) if (key := form(text)) is not None and key in by_form]
+    return IdForms(what, *pairs[0], len(pairs), remedy) if pairs else None
+
+
+def _composed(text: str) -> str | None:
+    return None if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _number(text: str) -> str | None:
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    value = Decimal(text)
+    return f"{value:f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:f}"
+
+
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+_FORMS: tuple[tuple[str, Callable[[str], str | None], str], ...] = (
+    ("the Unicode normal form", _composed, "write both in NFC, in Python unicodedata.normalize('NFC', id)"),
+    ("the number format", _number, "keep ids as text in both files, in pandas dtype=str"),
+    ("white space", _joined, "write the ids without outer and double white space"),
+    ("case", _folded, "write the ids in the same case in both files"),
+)

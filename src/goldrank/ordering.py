@@ -1,0 +1,110 @@
+"""Whether the order in which a run lists its items contradicts its scores, and the three ways to decide it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.native.fallback import ORDER_DEPTH, order_of
+
+if TYPE_CHECKING:
+    from goldrank.io.columns import Columns
+
+DECISIONS: dict[str, str] = {
+    "similarity": "a higher score is better, whatever the order of the run says",
+    "distance": "a lower score is better",
+    "ignore": "the scores are not read: the rank column orders the run, or the list where there is none",
+}
+CHOICES_TEXT = "similarity (higher is better), distance (lower is better) or ignore (take the listed order)"
+LEAST_RISING_PAIRS = 5
+"""So many neighbours must rise before a list that has no ranks counts as evidence; short ones ascend by chance."""
+
+
+@dataclass(frozen=True)
+class ListedOrder:
+    """What the rank column or the list says about the scores, summed over the queries of a run.
+
+    Only the first 20 results of each query are read. ``goldrank.native.fallback.order_of`` says what counts.
+    """
+
+    varied: int = 0
+    """Queries whose scores are not all equal."""
+    contradicting: int = 0
+    """Queries of these in which the ranks or the list put lower scores first."""
+    rising: int = 0
+    """Neighbouring results in those whose score rises."""
+    by_rank: int = 0
+    """How many of the contradicting queries have ranks of their own."""
+    rank_like: int = 0
+    """How many of the contradicting queries have the scores 0, 1, 2 … or 1, 2, 3 …, as ranks."""
+    long_lines: int = 0
+    """Lines of a TREC run with text after the tag."""
+    unnamed: bool = False
+    """Whether the values stand in a table without a header, as ranks often do (query, item, rank)."""
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the order contradicts the scores in most queries.
+
+        >>> ListedOrder(varied=9, contradicting=5, rising=9, by_rank=5).contradicts
+        True
+        >>> ListedOrder(varied=9, contradicting=9, rising=4).contradicts
+        False
+        """
+        if 2 * self.contradicting <= self.varied:
+            return False
+        if 2 * self.by_rank > self.contradicting:
+            return True
+        return self.rising >= LEAST_RISING_PAIRS or (self.unnamed and self.looks_like_ranks)
+
+    @property
+    def looks_like_ranks(self) -> bool:
+        """Whether the scores of most contradicting queries count up from 0 or 1."""
+        return 2 * self.rank_like > self.contradicting
+
+    @property
+    def sentence(self) -> str:
+        """What was found, without a full stop."""
+        what = "the rank column puts" if 2 * self.by_rank > self.contradicting else "the list puts"
+        counts = f"in {self.contradicting} of {self.varied} queries {what} lower scores first"
+        ranks = ", and these values look like ranks (they count up from 0 or 1)" * self.looks_like_ranks
+        return f"the order contradicts the scores: {counts}{ranks}"
+
+    def refuse(self, where: str, how: str = "--scores, in Python scores=") -> None:
+        """Raise if the order contradicts the scores; *how* names the option that decides."""
+        if self.contradicts:
+            raise InputError(self.sentence, where=where, remedy=f"say what the scores are with {how}: {CHOICES_TEXT}")
+
+
+def listed_order(columns: Columns) -> ListedOrder:
+    """What the ranks of *columns*, or the order of their rows, say about the scores."""
+    sums = np.zeros(5, np.int64)
+    for start, end in zip(columns.starts[:-1].tolist(), columns.starts[1:].tolist(), strict=True):
+        first = slice(start, min(end, start + ORDER_DEPTH))
+        ranks = () if columns.ranks is None else columns.ranks[first].tolist()
+        sums += order_of(columns.values[first].tolist(), ranks)
+    varied, contradicting, rising, by_rank, rank_like = sums.tolist()
+    return ListedOrder(varied, contradicting, rising, by_rank, rank_like, unnamed=columns.unnamed)
+
+
+def decide(columns: Columns, scores: str) -> Columns:
+    """The same rows with scores of which the higher is better, as *scores* (one of ``DECISIONS``) says."""
+    if scores == "distance":
+        return replace(columns, values=-columns.values)
+    if scores != "ignore":
+        return columns
+    if columns.ranks is None:
+        places = np.arange(len(columns.items)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
+        return replace(columns, values=-1.0 - places)
+    if np.isnan(columns.ranks).any():
+        row = int(np.isnan(columns.ranks).argmax())
+        query = columns.queries[int(np.searchsorted(columns.starts, row, side="right")) - 1]
+        raise InputError(
+            f"the rank of the item {columns.items[row]!r} of query {query!r} is not a number",
+            where=columns.source,
+            remedy="write whole numbers from 1 up in the rank column, or let the scores decide",
+        )
+    return replace(columns, values=-columns.ranks, ranks=None)
