@@ -11,7 +11,7 @@ ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
     "redaction", "escaping", "errors", "progress", "engines", "native", "io", "ordering", "hits", "fusion",
-    "encoders", "vectors", "index", "metrics", "data_warnings", "stats", "scoring", "comparing", "rank_overlap",
+    "encoders", "vectors", "index", "metrics", "stats", "data_warnings", "scoring", "comparing", "rank_overlap",
     "reasons", "audit", "tasks", "store", "git_commit", "measuring", "running", "masked_runs", "planning",
     "sensitivity", "meta", "report", "web", "cli", "evaluation",
 ]  # fmt: skip

@@ -77,8 +77,8 @@ def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
     ]
     sources = {scores.name: scores.source for scores in all_scores if scores.source is not None}
     if len(sources) > 1:
-        heads = {name: source.head for name, source in sources.items()}
-        between += different_items(heads, next(iter(sources.values())).gold.columns.items)
+        items = {name: source.items for name, source in sources.items()}
+        between += different_items(items, next(iter(sources.values())).gold.columns.items)
     if any(warning.code == "different-queries" for warning in between):
         # It names the missing queries of every run.
         by_run = [warning for warning in by_run if warning.code != "missing-queries"]

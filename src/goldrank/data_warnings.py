@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from goldrank.errors import DataWarning, shorten
 from goldrank.hits import Gold, Hits, Run
-from goldrank.io.columns import Columns
 from goldrank.io.id_forms import compare_forms
 from goldrank.io.text import counts
 from goldrank.metrics import Conventions, Metric
@@ -71,8 +71,8 @@ def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWa
         warnings.append(
             DataWarning(
                 "text-after-tag",
-                f"There is text after the tag in {counts(hits.order.long_lines, 'line')}; all after the sixth column is "
-                "left out, as in trec_eval.",
+                f"There is text after the tag in {counts(hits.order.long_lines, 'line')}, which is left out, as in "
+                "trec_eval.",
                 name,
                 "Check that no id holds a space, which would shift the columns.",
             )
@@ -112,13 +112,13 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
     """
     warnings = []
     missing = missing_queries(hits)
-    if missing and hits.ignored_queries and (forms := compare_forms(missing, set(run.queries) - set(gold.queries))):
+    if missing and hits.ignored_queries and (forms := compare_forms(missing, run.listed().keys() - gold.queries)):
         warnings.append(_form_warning("query", forms.count, str(forms), forms.remedy, name))
     if hits.found.all():
         return warnings
     none_found = not hits.found.any()
-    rows = run.columns if none_found else run.head(SAMPLE_ROWS)
-    unfound, ranked = _unfound_items(hits, rows)
+    listed = run.listed(None if none_found else SAMPLE_ROWS)
+    unfound, ranked = _unfound_items(hits, listed)
     if forms := compare_forms(unfound, ranked):
         warnings.append(_form_warning("item", forms.count, str(forms), forms.remedy, name))
     elif none_found and len(hits):
@@ -126,7 +126,7 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
             DataWarning(
                 "no-gold-found",
                 f"None of the {len(hits)} judged items is among the results (the gold has {shorten(hits.items[0])}, "
-                f"the run {shorten(rows.items[0])}).",
+                f"the run {shorten(next(chain.from_iterable(listed.values()), None))}).",
                 name,
                 "Check that the run ranks the corpus that was judged, with the same item ids.",
             )
@@ -134,14 +134,13 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
     return warnings
 
 
-def _unfound_items(hits: Hits, rows: Columns) -> tuple[list[str], list[str]]:
-    """Judged items that were not found and results that were not judged, as pairs with their query in one text."""
+def _unfound_items(hits: Hits, listed: Mapping[str, Sequence[str]]) -> tuple[list[str], list[str]]:
+    """The judged items that were not found among the listed queries, and what was listed there without being judged."""
     index = {query: place for place, query in enumerate(hits.queries)}
     found, starts = hits.found.tolist(), hits.starts.tolist()
     unfound: list[str] = []
     ranked: list[str] = []
-    bounds = rows.starts.tolist()
-    for query, first, last in zip(rows.queries, bounds[:-1], bounds[1:], strict=True):
+    for query, items in listed.items():
         place = index.get(query)
         if place is None:
             continue
@@ -149,7 +148,7 @@ def _unfound_items(hits: Hits, rows: Columns) -> tuple[list[str], list[str]]:
         missed = [hits.items[row] for row in judged if not found[row]]
         if missed:
             unfound += missed
-            ranked += set(rows.items[first:last]).difference(hits.items[row] for row in judged)
+            ranked += set(items).difference(hits.items[row] for row in judged)
     return unfound, ranked
 
 
@@ -169,9 +168,7 @@ def different_queries(missing: Mapping[str, Sequence[str]], skipped: bool) -> li
     lacking = "; ".join(
         f"{name} lacks {len(queries)} ({name_some(queries)})" for name, queries in missing.items() if queries
     )
-    effect = (
-        "so that their means are over different queries and none is called best" if skipped else "which count as 0"
-    )
+    effect = "so that their means are over different queries and none is called best" if skipped else "which count as 0"
     return [
         DataWarning(
             "different-queries",
@@ -206,15 +203,17 @@ def different_depths(depths: Mapping[str, int], metrics: Sequence[Metric]) -> li
     ]
 
 
-def different_items(heads: Mapping[str, Columns], gold_items: Sequence[str]) -> list[DataWarning]:
+def different_items(listed: Mapping[str, Mapping[str, Sequence[str]]], gold_items: Sequence[str]) -> list[DataWarning]:
     """Runs that hardly share an item beside the judged ones, as runs over different corpora do."""
     warnings = []
     judged = set(gold_items)
-    names = list(heads)
+    names = list(listed)
     for place, one in enumerate(names):
         for other in names[place + 1 :]:
-            common = set(heads[one].queries) & set(heads[other].queries)
-            first, second = (_items(heads[name], common) - judged for name in (one, other))
+            common = listed[one].keys() & listed[other].keys()
+            first, second = (
+                set(chain.from_iterable(listed[name][query] for query in common)) - judged for name in (one, other)
+            )
             smaller = min(len(first), len(second))
             if smaller >= LEAST_ITEMS and len(first & second) < SHARED_ITEMS * smaller:
                 warnings.append(
@@ -226,9 +225,3 @@ def different_items(heads: Mapping[str, Columns], gold_items: Sequence[str]) -> 
                     )
                 )
     return warnings
-
-
-def _items(rows: Columns, queries: set[str]) -> set[str]:
-    bounds = rows.starts.tolist()
-    parts = zip(rows.queries, bounds[:-1], bounds[1:], strict=True)
-    return {item for query, start, end in parts if query in queries for item in rows.items[start:end]}

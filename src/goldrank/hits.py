@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank import native
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError
 from goldrank.ordering import ListedOrder, decide, listed_order
 
 if TYPE_CHECKING:
@@ -232,25 +232,25 @@ class Run(_Rows):
         """The run ordered as *scores* says: by ``similarity``, by ``distance``, or as it is listed (``ignore``)."""
         return self if scores == "similarity" else Run.from_columns(decide(self.columns, scores))
 
-    def head(self, rows: int) -> Columns:
-        """About the first *rows* rows, of a large file without reading the rest."""
-        if self._trec is not None and self._columns is None:
-            from goldrank.io.trec import load
-
-            first = bytes(self._trec[0][: rows * 64])
-            cut = first.rfind(b"\n") + 1 if len(first) == rows * 64 else len(first)
-            return load(first[:cut], "run", self._trec[1])
-        if self._mapping is not None and self._columns is None:
-            from goldrank.io.tables import columns_from
-
-            first_queries: dict[str, dict[str, float]] = {}
+    def listed(self, rows: int | None = None) -> dict[str, list[str]]:
+        """The items of each query as they are listed; of about the first *rows* rows only, if that is given."""
+        if self._mapping is not None:
+            ids: dict[str, list[str]] = {}
             left = rows
             for query, ranking in self._mapping.items():
-                first_queries[query] = dict(islice(ranking.items(), left))
-                if (left := left - len(ranking)) <= 0:
+                ids[query] = list(islice(ranking, left))
+                if left is not None and (left := left - len(ranking)) <= 0:
                     break
-            return columns_from(first_queries, "run")
-        return self.columns
+            return ids
+        if rows is None or self._trec is None:
+            columns = self.columns
+        else:
+            from goldrank.io.trec import load_head
+
+            columns = load_head(*self._trec, rows)
+        bounds = columns.starts.tolist()
+        parts = zip(columns.queries, bounds[:-1], bounds[1:], strict=True)
+        return {query: columns.items[start:end] for query, start, end in parts if rows is None or start < rows}
 
     def hits(
         self,
@@ -321,7 +321,9 @@ class Run(_Rows):
 
             raise no_rows(self._trec[1])
         if judged.queries and found[2] > found[1] and not depth.any():
-            _refuse_disjoint(gold, self)
+            from goldrank.io.id_forms import disjoint_queries
+
+            raise disjoint_queries(gold.queries, self.queries)
         return hits if corpus is None else hits.within(corpus, self_dropped=drop_self)
 
 
@@ -337,19 +339,6 @@ class _LaterRun(Run):
 
 def _is_mapping_of_dicts(data: Any) -> bool:
     return isinstance(data, dict) and bool(data) and all(isinstance(ranking, dict) for ranking in data.values())
-
-
-def _refuse_disjoint(gold: Gold, run: Run) -> None:
-    from goldrank.io.id_forms import compare_forms
-
-    forms = compare_forms(gold.queries, run.queries)
-    raise InputError(
-        f"no query of the run is in the gold (the run has {shorten(run.queries[0])}, "
-        f"the gold {shorten(gold.queries[0])})",
-        remedy=f"the ids differ only in {forms}: {forms.remedy}"
-        if forms
-        else "check that both use the same query ids and that gold and run are not swapped",
-    )
 
 
 OWN = {"above": 2, "tied before": 1, "tied after": 0, "below": -1, "no item": -2}
@@ -395,7 +384,7 @@ class Hits:
     """How sure the run is of each query, where a metric asks for it: see `metrics.abstention.confidences`."""
     scores: str = "similarity"
     """How the scores were read: ``similarity``, ``distance`` or ``ignore``."""
-    order: ListedOrder = ListedOrder()
+    order: ListedOrder = field(default_factory=ListedOrder)
     """What the rank column or the list of the run says about its scores; nothing where there is no such run."""
 
     @property

@@ -12,7 +12,6 @@ from goldrank import stats
 from goldrank.data_warnings import SAMPLE_ROWS, id_warnings, missing_queries, run_warnings
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
-from goldrank.io.columns import Columns
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.abstention import apply_inner, confidences
@@ -103,14 +102,14 @@ class RunSource:
         self._open: tuple[Run, Hits] | None = (run, hits)
         self._name = name
         self._warnings: tuple[DataWarning, ...] = ()
-        self._head: Columns | None = None
+        self._items: dict[str, list[str]] = {}
 
     def look(self) -> None:
         """Look at the ids, and let the run go."""
         if self._open is not None:
             run, hits = self._open
             self._warnings = tuple(id_warnings(self.gold, run, hits, self._name))
-            self._head = run.head(SAMPLE_ROWS)
+            self._items = run.listed(SAMPLE_ROWS)
             self._open = None
 
     @property
@@ -120,11 +119,10 @@ class RunSource:
         return self._warnings
 
     @property
-    def head(self) -> Columns:
-        """The first rows of the run."""
+    def items(self) -> dict[str, list[str]]:
+        """The items of each query, in the first rows of the run."""
         self.look()
-        assert self._head is not None
-        return self._head
+        return self._items
 
 
 @dataclass(frozen=True, eq=False)

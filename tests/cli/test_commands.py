@@ -111,9 +111,13 @@ def test_compare_names_the_winner_or_says_that_the_data_cannot_tell(capsys, file
     code, out, _ = run(capsys, "compare", *files, "-m", "mrr")
     assert code == 0
     warning, empty, verdict, *_ = out.splitlines()
-    assert warning.startswith("Warning: The runs do not answer the same queries, which count as 0: lexical lacks 1 ('q3')")
+    assert warning.startswith(
+        "Warning: The runs do not answer the same queries, which count as 0: lexical lacks 1 ('q3')"
+    )
     assert empty == ""
-    assert verdict.startswith("On mrr the data cannot tell dense from lexical: +0.6667, p = 0.250; 3 queries could show")
+    assert verdict.startswith(
+        "On mrr the data cannot tell dense from lexical: +0.6667, p = 0.250; 3 queries could show"
+    )
     assert "W/T/L" in out
     assert "3/0/0" in out
 

@@ -69,7 +69,6 @@ def id_strings(cells: Sequence[object], *, role: str, integers: bool, place: Pla
         ids = list(map(str, cells))
     else:
         ids = [_id_string(cell, role, integers, place, row) for row, cell in enumerate(cells)]
-    _refuse_rounded(ids, role, place)
     if not all(ids):
         raise InputError(f"the {role} id is empty", where=place(ids.index("")), remedy=f"give every row a {role} id")
     _refuse_surrogates(ids, role, place)
@@ -97,13 +96,15 @@ _FLOAT_NOTATION = re.compile(r"[0-9]{16,}\.0|[0-9](\.[0-9]+)?[eE]\+?(1[5-9]|2[0-
 _EXACT = 2.0**53
 
 
-def _refuse_rounded(ids: list[str], role: str, place: Place) -> None:
+def refuse_rounded(ids: list[str], *, role: str, place: Place) -> list[str]:
+    """The ids, unless one of them was written from a float that is too large to hold it."""
     joined = "".join(ids)
     if "." not in joined and "+" not in joined:
-        return
+        return ids
     for row, text in enumerate(ids):
         if _FLOAT_NOTATION.fullmatch(text) and float(text) >= _EXACT:
             raise _rounded_id(text, role, place(row))
+    return ids
 
 
 def _rounded_id(text: str, role: str, where: str) -> InputError:

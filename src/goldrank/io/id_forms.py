@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from goldrank.errors import shorten
+from goldrank.errors import InputError, shorten
 
 # Two digits of exponent are enough for any id, and keep the decimal small.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,60}(\.[0-9]{0,60})?([eE][+-]?[0-9]{1,2})?")
@@ -40,6 +40,17 @@ def compare_forms(ones: Iterable[str], others: Iterable[str]) -> IdForms | None:
     unmatched, partners = unmatched - partners, partners - unmatched
     found = [_compare(unmatched, partners, what, form, remedy) for what, form, remedy in _FORMS]
     return max((forms for forms in found if forms), key=lambda forms: forms.count, default=None)
+
+
+def disjoint_queries(gold: Sequence[str], run: Sequence[str]) -> InputError:
+    """The error for a run that has no query of the gold, with the remedy where only the writing differs."""
+    forms = compare_forms(gold, run)
+    return InputError(
+        f"no query of the run is in the gold (the run has {shorten(run[0])}, the gold {shorten(gold[0])})",
+        remedy=f"the ids differ only in {forms}: {forms.remedy}"
+        if forms
+        else "check that both use the same query ids and that gold and run are not swapped",
+    )
 
 
 def _compare(

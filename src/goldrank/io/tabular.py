@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from goldrank.errors import InputError
-from goldrank.io.checks import id_strings, is_number, parse_ranks, parse_values
+from goldrank.io.checks import id_strings, is_number, parse_ranks, parse_values, refuse_rounded
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.names import choose, rank_column, subtopic_column
 from goldrank.io.subtopics import expand_subtopics, group_subtopics
@@ -60,8 +60,8 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     def place(row: int) -> str:
         return f"{name}:{lines[row]}"
 
-    queries = id_strings(queries, role="query", integers=False, place=place)
-    items = id_strings(items, role="item", integers=False, place=place)
+    queries = refuse_rounded(id_strings(queries, role="query", integers=False, place=place), role="query", place=place)
+    items = refuse_rounded(id_strings(items, role="item", integers=False, place=place), role="item", place=place)
     values = parse_values(tokens, value=VALUE_WORD[kind], place=place)
     if subtopic_at is not None:
         subtopics = id_strings(subtopics, role="subtopic", integers=False, place=place)

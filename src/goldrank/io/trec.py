@@ -71,24 +71,25 @@ def _repeats_with_other_subtopic(data: bytes | MappedFile, fault: RowFault) -> b
     return len({row[1] for row in cells if len(row) == 4 and (row[0], row[2]) == (query, item)}) > 1
 
 
+def load_head(data: bytes | MappedFile, name: str, rows: int) -> Columns:
+    """Read about the first *rows* rows of a run."""
+    size = rows * 64
+    first = bytes(data[:size])
+    return load(first if len(first) < size else first[: first.rfind(b"\n") + 1], "run", name)
+
+
 def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
     """The sentence for what the native part found wrong in the file or (at line 0) the mapping *name*."""
     details, value = fault.details, VALUE_WORD[kind]
     if fault.line == 0:
         return _mapping_error(fault, name, value)
     where = f"{name}:{fault.line}"
-    if fault.kind == "columns":
-        found = int(details[0])
+    if fault.kind in ("columns", "comment"):
+        found, comment = int(details[0]), fault.kind == "comment"
         return InputError(
-            f"the line has {counts(found, 'column')}, {_SHAPE[kind]}",
+            f"the line {'begins with # and ' * comment}has {counts(found, 'column')}, {_SHAPE[kind]}",
             where=where,
-            remedy=_remedy(found, kind),
-        )
-    if fault.kind == "comment":
-        return InputError(
-            f"the line begins with # and has {counts(int(details[0]), 'column')}, {_SHAPE[kind]}",
-            where=where,
-            remedy="remove it if it is a comment, which TREC files do not have",
+            remedy="remove it if it is a comment, which TREC files do not have" if comment else _remedy(found, kind),
         )
     if fault.kind == "number":
         return not_a_number(str(details[0]), value=value, where=where)
