@@ -221,12 +221,12 @@ class Run(_Rows):
         """What the rank column, or the order of the list, says about the scores."""
         return listed_order(self.columns)
 
-    def _listed_order(self, counted: tuple[int, ...]) -> ListedOrder:
+    def _listed_order(self, counted: ListedOrder) -> ListedOrder:
         """What was counted while the run was read, unless the run has ranks that only its columns know."""
         columns = None if self._trec is not None else self._columns
         if columns is not None and columns.ranks is not None:
             return self.order
-        return ListedOrder(*counted, unnamed=columns is not None and columns.unnamed)
+        return replace(counted, unnamed=columns is not None and columns.unnamed)
 
     def decided(self, scores: str) -> Run:
         """The run ordered as *scores* says: by ``similarity``, by ``distance``, or as it is listed (``ignore``)."""
@@ -314,7 +314,7 @@ class Run(_Rows):
             ignored_queries=found[0],
             dropped_self=found[1],
             subtopics=judged.subtopics,
-            order=self._listed_order(found[3:]),
+            order=self._listed_order(ListedOrder(*found[3:])),
         )
         if not found[2] and self._trec is not None:
             from goldrank.io import no_rows

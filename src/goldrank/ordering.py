@@ -98,7 +98,7 @@ def decide(columns: Columns, scores: str) -> Columns:
         return columns
     if columns.ranks is None:
         places = np.arange(len(columns.items)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
-        return replace(columns, values=-1.0 - places)
+        return replace(columns, values=np.asarray(-1 - places, np.float64))
     if np.isnan(columns.ranks).any():
         row = int(np.isnan(columns.ranks).argmax())
         query = columns.queries[int(np.searchsorted(columns.starts, row, side="right")) - 1]

@@ -80,7 +80,7 @@ def _id_string(cell: object, role: str, integers: bool, place: Place, row: int) 
         return str(cell)
     if integers and isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
         return str(int(cell))
-    if isinstance(cell, (float, np.floating)) and abs(cell) >= _EXACT:
+    if isinstance(cell, (float, np.floating)) and abs(float(cell)) >= _EXACT:
         raise _rounded_id(repr(float(cell)), role, place(row))
     if is_missing(cell):
         raise InputError(f"the {role} id is missing ({cell})", where=place(row), remedy="drop the row or give it an id")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 def trec_columns(
     data: bytes | bytearray | memoryview | mmap, width: int, value_column: int
-) -> tuple[list[str], bytearray, list[str], bytearray]: ...
+) -> tuple[list[str], bytearray, list[str], bytearray, bytearray, int]: ...
 def trec_hits(
     data: bytes | bytearray | memoryview | mmap,
     gold_queries: Sequence[str],
@@ -18,7 +18,7 @@ def trec_hits(
     drop_self: bool,
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
-) -> tuple[int, int, int]: ...
+) -> tuple[int, int, int, int, int, int, int, int, int]: ...
 def mapping_hits(
     run: Mapping[str, Mapping[str, float]],
     gold_queries: Sequence[str],
@@ -28,5 +28,5 @@ def mapping_hits(
     drop_self: bool,
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
-) -> tuple[int, int, int]: ...
+) -> tuple[int, int, int, int, int, int, int, int, int]: ...
 def edit_distance(one: str, other: str) -> int: ...
