@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
+from goldrank.metrics.names import foreign_names
 from goldrank.tasks import TASKS, MeasuredTask, Task
 
 FOLDER = Path(__file__).parent / "reference"
@@ -72,6 +73,9 @@ def _metric(definition: Definition) -> str:
         lines.append(definition.notes)
     if definition.aliases:
         lines.append("Also written: " + ", ".join(f"`{alias}`" for alias in definition.aliases) + ".")
+    if foreign := foreign_names(definition.name):
+        names = ", ".join(f"`{name}` is `{read}`" for name, read in foreign.items())
+        lines.append(f"Names of other tools: {names}.")
     if definition.parameters:
         rows = [
             f"| `{p.name}` | {_cell(p.allowed)} | {'' if p.default is None else f'`{p.default}`'} | {_cell(p.doc)} |"

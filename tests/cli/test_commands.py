@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from goldrank.cli.main import COMMANDS, main, version
+from goldrank.metrics import REGISTRY
 
 GOLD = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d4 1\nq3 0 d9 1\n"
 LEXICAL = "q1 Q0 d2 1 3.5 lex\nq1 Q0 d1 2 3.0 lex\nq1 Q0 d7 3 1.0 lex\nq2 Q0 d8 1 2.0 lex\nq2 Q0 d4 2 1.0 lex\n"
@@ -167,6 +168,56 @@ def test_explain_ndcg_tells_the_tutorials_mistake_from_a_convention(capsys):
     _, out, _ = run(capsys, "explain", "ndcg@10", "--profile", "bge")
     assert "document ids passed as scores" in " ".join(out.split())
     assert "gain = linear | exp | binary (here: linear)" in out
+
+
+@pytest.mark.parametrize("metric", REGISTRY)
+def test_every_metric_is_explained_without_a_cutoff(capsys, metric):
+    code, out, err = run(capsys, "explain", metric)
+    assert (code, err) == (0, "")
+    assert REGISTRY[metric].title in out
+
+
+def test_explain_set_f_says_that_the_parameter_of_trec_eval_is_beta_squared(capsys):
+    _, out, _ = run(capsys, "explain", "set_f")
+    assert "beta squared: set_F.4 is set_f(beta=2)" in out
+    assert "SetF(beta=4) is set_f(beta=2)" in " ".join(out.split())
+
+
+def test_explain_lists_the_names_of_other_tools(capsys):
+    _, out, _ = run(capsys, "explain", "ndcg")
+    assert "ndcg_burges is ndcg(gain=exp)" in out
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_the_relevance_level_acts_on_all_metrics_and_is_shown(capsys, files, command):
+    asked = ["-m", "recall@10", "-m", "recall(rel=1)@10", "-m", "ndcg@10"]
+    code, plain, _ = run(capsys, command, *files, *asked, "--format", "json")
+    assert code == 0
+    code, raised, _ = run(capsys, command, *files, *asked, "-l", "2", "--format", "json")
+    assert code == 0
+    assert json.loads(raised)["conventions"]["relevance_level"] == 2
+    assert json.loads(plain)["conventions"]["relevance_level"] is None
+    _, table, _ = run(capsys, command, *files, *asked, "--relevance-level", "2")
+    assert "relevance_level=2" in table
+    if command == "score":
+        means = [json.loads(out)["runs"][1]["scores"] for out in (plain, raised)]
+        # Of the gold of the three queries only d1 has grade 2.
+        assert means[0]["recall@10"]["mean"] == 1.0
+        assert means[1]["recall@10"]["mean"] == pytest.approx(1 / 3)
+        for metric in ("recall(rel=1)@10", "recall(rel=1.0)@10", "ndcg@10"):
+            assert means[0].get(metric) == means[1].get(metric)
+
+
+def test_queries_without_an_item_of_the_relevance_level_are_counted(capsys, files):
+    _, out, _ = run(capsys, "score", *files, "-m", "map", "-l", "2")
+    assert "2 queries with nothing relevant" in out
+
+
+@pytest.mark.parametrize("level", ["0", "-1", "nan", "inf"])
+def test_a_relevance_level_that_is_no_grade_above_0_is_refused(capsys, files, level):
+    code, _, err = run(capsys, "score", *files, f"--relevance-level={level}")
+    assert code == 2
+    assert "is not a grade above 0" in err
 
 
 def test_explain_in_json(capsys):

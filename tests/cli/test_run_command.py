@@ -49,6 +49,18 @@ def test_own_data_in_two_minutes(capsys, folder):
     assert "stored in" in err
 
 
+def test_the_relevance_level_comes_from_a_flag_or_from_a_run_file(capsys, folder):
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\n")
+    Path("run.toml").write_text("[conventions]\nrelevance_level = 2\n")
+    asked = ["run", "-m", "bm25", "-t", str(folder), "--metric", "recall@1", "--format", "json"]
+    for options in (["-l", "2"], ["--config", "run.toml"]):
+        code, out, _ = run(capsys, *asked, "--overwrite", "always", *options)
+        assert code == 0
+        (task,) = json.loads(out)["tasks"]
+        assert task["conventions"]["relevance_level"] == 2
+        assert task["runs"][0]["scores"]["recall@1"]["mean"] == 0.5
+
+
 def test_a_stored_run_is_scored_and_compared_by_its_key(capsys):
     _, out, _ = run(capsys, "run", "-m", "wordllama", "bm25", "-t", "questions", "--format", "json")
     keys = json.loads(out)["tasks"][0]["keys"]

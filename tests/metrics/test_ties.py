@@ -13,8 +13,10 @@ METRICS = [
     "precision@3", "precision", "recall@2", "recall(cap=k)@2", "hit_rate@1", "hit_rate@3", "f1@3", "r_precision",
     "judged@2", "mrr", "mrr@2", "mrr(origin=0)", "mrr(origin=0,worst=queries)", "mrr(unfound=skip)", "map", "map@3",
     "map(denominator=min)@3", "map(denominator=hits)@3", "map(denominator=hits)", "map(rel=2)@4", "ndcg@3", "ndcg",
-    "ndcg(gain=exp)@4", "ndcg(gain=binary)@2", "ndcg(ideal=retrieved)@3", "ndcg(ideal=full)@2", "dcg@2", "bpref",
-    "bpref(negative=unjudged)", "rbp", "rbp(p=0.5)@2", "rbp_residual", "err", "err@2", "err(max=5)@3",
+    "ndcg(gain=exp)@4", "ndcg(gain=binary)@2", "ndcg(ideal=retrieved)@3", "ndcg(ideal=full)@2",
+    "ndcg(gains=1:2/2:2.5/3:9)@3", "dcg(gains=1:0)", "dcg@2", "bpref", "bpref(negative=unjudged)", "rbp",
+    "rbp(p=0.5)@2", "rbp(gain=linear)@3", "rbp(gain=relative)", "rbp_residual",
+    "rbp_residual(negative=unjudged,tail=if_unjudged)", "err", "err@2", "err(max=5)@3",
     "mean_rank(of=first,unfound=last)", "auc(unfound=skip)", "auc(unfound=last)", "set_f", "num_rel_ret@2",
 ]  # fmt: skip
 POOLED = ["hits@2", "mrr(of=all)@3", "mean_rank(unfound=skip)", "mpr(over=list,unfound=last)"]

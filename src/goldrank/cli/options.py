@@ -79,12 +79,17 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     add_relevance_level(group)
 
 
+def _grade(text: str) -> float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
 def add_relevance_level(group: argparse._ArgumentGroup) -> None:
     """The smallest grade that counts as relevant."""
     group.add_argument(
         "-l",
         "--relevance-level",
-        type=float,
+        type=_grade,
         metavar="N",
         help="smallest grade that counts as relevant, for all metrics with binary relevance (default: any above 0)",
     )

@@ -93,7 +93,7 @@ register(
             ("trec_eval", "map, map_cut_k: denominator=gold"),
             ("ir_measures, ranx, BEIR", "AP@k, map@k: denominator=gold"),
             ("sentence-transformers", "map@k: denominator=min"),
-            ("torchmetrics", "RetrievalMAP: denominator=hits; there, an item with a score of 0 or less is not retrieved"),
+            ("torchmetrics", "RetrievalMAP: denominator=hits; an item with a score of 0 or less counts as missed"),
             ("BGE tutorial", "map@k: denominator=hits, which falls when k grows"),
         ),
     )

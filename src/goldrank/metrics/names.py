@@ -42,7 +42,7 @@ class Written:
 
 
 _FORM = (
-    r"(?P<name>\w[\w.\-]*?)(?P<dotted>\.(?:[\w.]+=|[-+\d.]*,)[^()@]*)?\s*"
+    r"(?P<name>\w[\w.\-]*?)(?P<dotted>(?:[._]\w+=|\.[-+\d.]*,)[^()@]*)?\s*"
     r"(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*?))?"
 )
 _NAUC = r"nauc_(?P<metric>map|ndcg|recall|precision|mrr)_at_(?P<cut>\d+)_(?P<confidence>max|std|diff1)"

@@ -97,6 +97,8 @@ register(
                 "mistake in its input, not a convention: right is .6667 / .7860 / .8417",
             ),
         ),
+        notes="trec_eval takes gains that differ by less than 1 as equal when it sorts the ideal order, so that custom "
+        "gains that are not whole numbers can get another value there.",
     )
 )
 register(

@@ -70,9 +70,9 @@ _ALL = (
         _TREC_SETTINGS,
         _TREC_METRICS,
         "`trec_eval -c` counts queries without results as 0: missing=zero; `-J` drops unjudged results: unjudged=drop; "
-        "`-l N` is relevance_level=N; `-M N` is depth=N. Grades below 0 count as unjudged members of the pool. Its rbp "
-        "scales grades above 1 by a highest gain that it does not initialise, so that its value for graded gold may "
-        "depend on the build; goldrank takes the highest grade of the query.",
+        "`-l N` is relevance_level=N (with `-c`, its num_rel ignores that); `-M N` is depth=N. Grades below 0 count as "
+        "unjudged members of the pool. Its rbp scales grades above 1 by a highest gain that it does not initialise, so "
+        "that its value for graded gold may depend on the build; goldrank takes the highest grade of the query.",
     ),
     Profile(
         "trec_eval9",
