@@ -16,7 +16,7 @@ def value(metric: Metric, number: float) -> str:
         return "–"
     if metric.definition.aggregate == "sum":
         return f"{number:.0f}" if number == int(number) else f"{number:.2f}"
-    return f"{number:.4f}" if metric.definition.range == "[0, 1]" else f"{number:.2f}"
+    return f"{number:.4f}" if metric.definition.range.endswith(", 1]") else f"{number:.2f}"
 
 
 def interval(metric: Metric, bounds: Interval | None) -> str:
