@@ -74,8 +74,38 @@ def decode(text: str, name: str, first_line: int) -> object:
         raise InputError(
             "the JSON is nested too deeply" if deep else "the JSON holds a number of thousands of digits",
             where=f"{name}:{first_line}",
-            remedy='write {"query": {"item": value}}',
+            remedy="write flat records with numbers of a usual size",
         ) from None
+
+
+def decode_text(text: str, name: str, first_line: int) -> object:
+    """One JSON document whose strings can all be written as UTF-8, refusing what `decode` refuses and others."""
+    content = decode(text, name, first_line)
+    refuse_surrogates(content, text, f"{name}:{first_line}")
+    return content
+
+
+def refuse_surrogates(content: object, written: str, where: str) -> None:
+    """Raise where a string of *content* holds half of a surrogate pair, which only an escape of the text can bring."""
+    if "\\u" not in written and "\\U" not in written:
+        return
+    waiting = [content]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        elif isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"the text {shorten(value[max(error.start - 20, 0) : error.start + 20])} holds half of a surrogate "
+                    "pair, which is no character",
+                    where=where,
+                    remedy="repair the text; it cannot be written as UTF-8",
+                ) from None
 
 
 def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -11,10 +11,10 @@ from typing import Any
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.collections.collection import Document, Documents, Section
-from goldrank.io.collections.streams import Source, head, lines, opened, pieces, unpacked_size
+from goldrank.io.collections.streams import Source, head, lines, opened, unpacked_size
 from goldrank.io.files import is_parquet, read_bytes
 from goldrank.io.fingerprints import file_state
-from goldrank.io.jsonio import decode
+from goldrank.io.jsonio import decode_text
 from goldrank.io.names import listing, normal
 from goldrank.io.parquet import load_pyarrow
 from goldrank.io.texts import ID_NAMES, TEXT_NAMES
@@ -35,7 +35,7 @@ def read_records(path: Source) -> Iterator[Placed]:
         for number, line in lines(path):
             if line.strip():
                 place = f"{path}:{number}"
-                yield place, _record(decode(line, str(path), first_line=number), place)
+                yield place, _record(decode_text(line, str(path), first_line=number), place)
 
 
 def _is_spread(start: bytes) -> bool:
@@ -45,8 +45,8 @@ def _is_spread(start: bytes) -> bool:
 
 
 def _json_records(path: Source) -> Iterator[Placed]:
-    data = read_bytes(path) if isinstance(path, Path) else b"".join(pieces(path))
-    content = decode(data.decode(), str(path), first_line=1)
+    text = read_bytes(path).decode() if isinstance(path, Path) else "\n".join(line for _, line in lines(path))
+    content = decode_text(text, str(path), first_line=1)
     if isinstance(content, dict) and not layout(tuple(content))[0]:
         content = [
             {"id": key, **({"text": value} if isinstance(value, str) else _record(value, f"{path}: {shorten(key)}"))}

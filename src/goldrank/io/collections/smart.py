@@ -35,6 +35,8 @@ _NUMBERS = re.compile(r"rj|num", re.IGNORECASE)
 # The vocabulary of NPL may look like its documents.
 _TERMS = re.compile(r"term|voc", re.IGNORECASE)
 _HEAD = 1 << 14
+# No collection counts as far, and Python reads no integers of thousands of digits.
+_DIGITS = 19
 # TIME had 425 documents. The copies that are about have 423, and their judgments still count the two that are missing,
 # which stood somewhere after number 371 and before number 378.
 _TIME_SIZE, _TIME_MISSING, _TIME_LAST_BEFORE, _TIME_FIRST_AFTER = 423, 2, 371, 378
@@ -200,7 +202,7 @@ def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str
 
 def _item_ids(documents: Records, judged: Judgments) -> tuple[list[str], list[str]]:
     """The judged documents by the ids of the documents that are there."""
-    numbers = [int(item) if item.isdecimal() else 0 for item in judged.items]
+    numbers = [int(item) if item.isdecimal() and len(item) < _DIGITS else 0 for item in judged.items]
     if not documents.starred or len(documents.documents) != _TIME_SIZE or max(numbers) <= _TIME_SIZE:
         return judged.items, []
     moved = sum(number >= _TIME_FIRST_AFTER for number in numbers)

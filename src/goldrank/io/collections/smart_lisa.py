@@ -17,7 +17,7 @@ _DOCUMENT = re.compile(r"\s*Document\s+(\d+)\s*", re.IGNORECASE)
 _STARS = re.compile(r"\s*\*{10,}\s*")
 _NUMBER = re.compile(r"\s*(\d+)\s*")
 _QUERY = re.compile(r"\s*Query\s+(\d+)\s*", re.IGNORECASE)
-_COUNT = re.compile(r"\s*(\d+)\s+Relevant\s+Refs\s*:?\s*", re.IGNORECASE)
+_COUNT = re.compile(r"\s*(\d{1,18})\s+Relevant\s+Refs\s*:?\s*", re.IGNORECASE)
 # Files of that time may end in the sign for the end of a file.
 _END_OF_FILE = "\x1a"
 

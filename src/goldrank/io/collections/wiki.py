@@ -18,7 +18,7 @@ from goldrank.io.collections.streams import head
 from goldrank.io.collections.titles import match_titles
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, display_name, read_bytes
-from goldrank.io.jsonio import decode
+from goldrank.io.jsonio import decode, refuse_surrogates
 from goldrank.io.mappings import from_pairs
 from goldrank.io.names import listing, normal
 from goldrank.io.pickles import read_restricted
@@ -196,12 +196,13 @@ def _sections(cell: str, where: str) -> tuple[Section, ...]:
         raise InputError(
             f"the sections are no Python list ({reason.partition(chr(10))[0][:80]})", where=where, remedy=_SHAPE
         ) from None
+    refuse_surrogates(content, cell, where)
     if not isinstance(content, (list, tuple)):
         raise InputError(f"the sections are {shorten(content)}, no list", where=where, remedy=_SHAPE)
     for number, entry in enumerate(content, 1):
         if not (isinstance(entry, (list, tuple)) and len(entry) == 2 and all(isinstance(part, str) for part in entry)):
             raise InputError(
-                f"section {number} is {shorten(str(entry))}, not a heading and a text", where=where, remedy=_SHAPE
+                f"section {number} is {shorten(entry)}, not a heading and a text", where=where, remedy=_SHAPE
             )
     return tuple((heading, text) for heading, text in content)
 

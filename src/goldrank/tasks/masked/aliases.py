@@ -10,7 +10,7 @@ from pathlib import Path
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import PathLike, display_name, read_bytes
-from goldrank.io.jsonio import decode
+from goldrank.io.jsonio import decode_text
 from goldrank.io.names import listing, normal
 from goldrank.io.tabular import split_rows
 from goldrank.io.text import counts
@@ -55,9 +55,9 @@ def _rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, obje
     elif kind == "jsonl":
         for number, line in enumerate(data.decode().split("\n"), start=1):
             if line.strip():
-                yield from _record_rows(decode(line, name, first_line=number), f"{name}:{number}")
+                yield from _record_rows(decode_text(line, name, first_line=number), f"{name}:{number}")
     else:
-        content = decode(data.decode(), name, first_line=1)
+        content = decode_text(data.decode(), name, first_line=1)
         if isinstance(content, dict) and not any(normal(key) in _TITLE_NAMES for key in content):
             for title, aliases in content.items():
                 yield from _listed(f"{name}: {shorten(title)}", title, aliases)

@@ -10,7 +10,7 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.collections.records import layout, read_records
 from goldrank.io.files import COMPRESSIONS, PathLike, display_name, read_bytes
-from goldrank.io.jsonio import decode
+from goldrank.io.jsonio import decode_text
 from goldrank.io.names import listing, normal
 from goldrank.io.tabular import split_rows
 from goldrank.io.text import counts
@@ -65,7 +65,7 @@ def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
     name = display_name("-")
     for number, line in enumerate(read_bytes("-").decode().split("\n"), 1):
         if line.strip():
-            record = decode(line, name, first_line=number)
+            record = decode_text(line, name, first_line=number)
             if not isinstance(record, dict):
                 raise InputError(f"{shorten(record)} is no page", where=f"{name}:{number}", remedy="write an object")
             yield f"{name}:{number}", record

@@ -17,7 +17,7 @@ from goldrank.io.checks import is_number
 from goldrank.io.collections.streams import head, lines
 from goldrank.io.decompression import compression_of
 from goldrank.io.files import COMPRESSIONS, PathLike, is_parquet, read_bytes, write_atomically
-from goldrank.io.jsonio import decode
+from goldrank.io.jsonio import decode_text
 from goldrank.io.parquet import load_pyarrow
 from goldrank.io.text import counts
 from goldrank.tasks.masked.chunks import Guesses, MaskKey
@@ -90,7 +90,7 @@ def _records(path: Path) -> Iterator[Placed]:
     elif start[:1] in (b"{", b"["):
         for number, line in lines(path):
             if line.strip():
-                record = decode(line, str(path), first_line=number)
+                record = decode_text(line, str(path), first_line=number)
                 if not isinstance(record, dict):
                     raise InputError(f"{shorten(record)} is no record", where=f"{path}:{number}", remedy=_REMEDY)
                 yield f"{path}:{number}", record

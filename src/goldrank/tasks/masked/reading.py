@@ -11,7 +11,7 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings
 from goldrank.io.collections.streams import lines
 from goldrank.io.files import PathLike, display_name, read_bytes, write_atomically
-from goldrank.io.jsonio import decode
+from goldrank.io.jsonio import decode_text
 from goldrank.io.names import listing
 from goldrank.io.text import counts
 from goldrank.tasks.masked.chunks import MASK, Chunk
@@ -68,7 +68,7 @@ def _lines(path: PathLike) -> Iterator[tuple[str, str]]:
 
 def _chunk(line: str, place: str) -> Chunk:
     name, _, number = place.rpartition(":")
-    record = decode(line, name, first_line=int(number))
+    record = decode_text(line, name, first_line=int(number))
     if not isinstance(record, dict):
         raise InputError(f"{shorten(record)} is no chunk", where=place, remedy='write {"id": …, "texts": …, …}')
     if missing := next((field for field in _NEEDED if field not in record), None):
