@@ -31,6 +31,7 @@ from goldrank.tasks.evaluation import evaluate_on, inputs_of, prepared_model
 from goldrank.tasks.material import Material
 from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.models import Model
+from goldrank.tasks.preflight import check_measured
 from goldrank.tasks.score_effects import score_effects
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
@@ -206,10 +207,16 @@ def _material(
 ) -> Material | MeasuredMaterial:
     if isinstance(task, MeasuredTask):
         refuse_without_vectors(models, task)
-        return MeasuredMaterial.of(task, settings)
+        measured = MeasuredMaterial.of(task, settings)
+        for model in models:
+            assert model.encoder is not None
+            check_measured(model.encoder, measured.data, settings)
+        return measured
     material = replace(Material.of(task, settings), sharding=sharding)
     # Queries without a text are found out here, not after an hour of encoding.
     material.asked  # noqa: B018
+    for model in models:
+        model.check(material)
     return material
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from goldrank.hits import Run
 
 Side = Literal["query", "item"]
+MOST_DIMENSIONS = 65_536
+"""Of models that have as many as are asked for: more than any that is in use."""
 Dense = NDArray[np.float32]
 # A dense float32 matrix or a scipy.sparse CSR matrix; scipy is imported only where one is made.
 Vectors = Any
@@ -116,21 +118,24 @@ class Options:
         return cls(**common), rest
 
 
-def positive(name: str, value: str) -> int:
-    """A whole number from 1 up."""
-    if not value.isdecimal() or int(value) < 1:
-        raise InputError(f"{name}={value!r} is not a whole number from 1 up", remedy=f"write {name}=64 or the like")
+def positive(name: str, value: str, most: int = 1_000_000_000) -> int:
+    """A whole number from 1 to *most*."""
+    if not value.isdecimal() or len(value) > 12 or not 1 <= int(value) <= most:
+        raise InputError(
+            f"{name}={shorten(value, 20)} is not a whole number from 1 to {most}", remedy=f"write {name}=64 or the like"
+        )
     return int(value)
 
 
-def number(name: str, value: str, *, low: float = 0.0) -> float:
-    """A finite real number, *low* or more."""
+def number(name: str, value: str, *, low: float = 0.0, most: float = 1e300) -> float:
+    """A finite real number from *low* to *most*."""
     try:
         found = float(value)
     except ValueError:
         found = float("nan")
-    if not low <= found < float("inf"):
-        raise InputError(f"{name}={value!r} is not a number from {low:g} up", remedy=f"write {name}=1.5 or the like")
+    if not low <= found <= most:
+        limit = f"from {low:g} up" if most == 1e300 else f"from {low:g} to {most:g}"
+        raise InputError(f"{name}={value!r} is not a number {limit}", remedy=f"write {name}=1.5 or the like")
     return found
 
 
@@ -245,6 +250,15 @@ class BatchEncoder(ABC):
     def prompt_read(self, side: Side) -> str:
         """What the model reads before a text of that side, whoever puts it there."""
         return self.prompt(side)
+
+    def check_dimension(self) -> int | None:
+        """Return how many dimensions the vectors will have, None where only the model's vectors tell."""
+        dim = self.options.dim
+        if dim is not None and self.width is not None and dim > self.width:
+            raise InputError(
+                f"dim={dim} is more than the {self.width} dimensions of {self.spec.kind}", remedy="ask for fewer"
+            )
+        return dim or self.width
 
     def encode_queries(self, texts: Sequence[str]) -> Dense:
         """One row per query."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, positive
+from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, checked_texts, number, one_of, positive
 from goldrank.encoders.provenance import require, texts_stamp, version_of
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
@@ -50,10 +50,10 @@ class Doc2Vec(BatchEncoder):
         completed = spec.completed(DEFAULTS, PRESETS)
         own = completed.options
         super().__init__(spec, options, completed)
-        self.width = positive("SIZE", spec.argument or "100")
+        self.width = positive("SIZE", spec.argument or "100", MOST_DIMENSIONS)
         self._package = require("gensim.models.doc2vec", "doc2vec", "doc2vec", "gensim")
         self._tokens = tokenizer(own["tokens"])
-        self._seed = int(number("seed", own["seed"]))
+        self._seed = int(number("seed", own["seed"], most=2**32 - 1))
         self._parameters = {
             "dm": int(one_of("model", own["model"], ("dbow", "dm")) == "dm"),
             "vector_size": self.width,

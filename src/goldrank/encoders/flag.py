@@ -44,6 +44,7 @@ class Flag(BatchEncoder):
             )
         except (OSError, ValueError, RuntimeError) as error:
             raise no_model("flag", spec.argument, error) from error
+        self.width = int(self._model.model.config.hidden_size)
         self._stamp = local_stamp(name) or str(getattr(self._model.model.config, "_commit_hash", None) or "unknown")
         limit = int(getattr(self._model.model.config, "max_position_embeddings", 512) or 512)
         self.token_limit = min(options.max_length or 512, limit)

@@ -48,6 +48,24 @@ class Lsa:
         self._svd.fit(rows)
         self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
 
+    def check_dimension(self) -> int | None:
+        """Return how many dimensions the vectors will have."""
+        return self._dim
+
+    def check_corpus(self, texts: Sequence[str]) -> None:
+        """Raise where the corpus has too few texts or words for so many dimensions."""
+        self._weigh.check_corpus(texts)
+        if self._dim >= len(texts):
+            raise InputError(
+                f"lsa:{self._dim} needs more than {self._dim} texts, and there are {len(texts)}",
+                remedy="ask for fewer dimensions",
+            )
+        if not self._weigh.has_words(texts, self._dim + 1):
+            raise InputError(
+                f"lsa:{self._dim} needs more than {self._dim} different words, and the {len(texts)} texts have fewer",
+                remedy="ask for fewer dimensions",
+            )
+
     def encode_queries(self, texts: Sequence[str]) -> Dense:
         """One row per query."""
         return self._project(checked_texts(texts), "query")

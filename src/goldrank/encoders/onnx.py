@@ -49,6 +49,8 @@ class Onnx(BatchEncoder):
         self._tokenizer.enable_padding(**_padding(self._tokenizer))
         self._inputs = [entry.name for entry in self._session.get_inputs()]
         self._output = _output(self._session)
+        shape = next(entry.shape for entry in self._session.get_outputs() if entry.name == self._output)
+        self.width = shape[-1] if shape and isinstance(shape[-1], int) else None
         # Large models keep their weights in files beside the graph.
         weights = sorted(file for file in model.parent.glob("*.onnx*data*") if file.is_file())
         self._stamp = " ".join(stamp(file) for file in (model, folder / "tokenizer.json", *weights))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, positive, unit
+from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, positive, unit
 from goldrank.encoders.spec import Spec
 
 
@@ -20,7 +20,7 @@ class Random(BatchEncoder):
     def __init__(self, spec: Spec) -> None:
         options, own = Options.take(spec, "seed", without=("dtype", "max_length"))
         super().__init__(spec, options)
-        self.width = positive("DIM", spec.argument or "256")
+        self.width = positive("DIM", spec.argument or "256", MOST_DIMENSIONS)
         self._seed = own.get("seed", "0").encode()
 
     @property

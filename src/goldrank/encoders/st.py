@@ -45,6 +45,7 @@ class SentenceTransformers(BatchEncoder):
             self._model.max_seq_length = options.max_length
         self._normalize = yes_no("normalize", own.get("normalize", "false"))
         self.normalizes = self._normalize or any(type(part).__name__ == "Normalize" for part in self._model)
+        self.width = self._model.get_sentence_embedding_dimension()
         self._stamp = local_stamp(name) or _commit(self._model)
 
     @property

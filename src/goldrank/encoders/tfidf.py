@@ -55,6 +55,10 @@ class Tfidf:
         self._weigh.fit(texts)
         self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
 
+    def check_corpus(self, texts: Sequence[str]) -> None:
+        """Raise where the options cannot be had with such a corpus."""
+        self._weigh.check_corpus(texts)
+
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """One sparse row per query."""
         return self._weigh(checked_texts(texts), "query")
@@ -85,6 +89,36 @@ class Weighting:
     def _counter(self) -> Any:
         package = require("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
         return package.CountVectorizer(token_pattern=None, lowercase=False, **self._counting)
+
+    def check_corpus(self, texts: Sequence[str]) -> None:
+        """Raise where the limits of document frequency leave no word of so many texts."""
+        low, high = (
+            limit if isinstance(limit, int) else limit * len(texts)
+            for limit in (self._counting["min_df"], self._counting["max_df"])
+        )
+        if low > min(high, len(texts)):
+            raise InputError(
+                f"min_df={self._counting['min_df']} and max_df={self._counting['max_df']} leave no word of "
+                f"{len(texts)} texts",
+                remedy="lower min_df or raise max_df",
+            )
+
+    def has_words(self, texts: Sequence[str], count: int) -> bool:
+        """Return whether the vocabulary of the texts will have *count* words or more."""
+        counting = self._counting
+        if counting["max_features"] is not None and counting["max_features"] < count:
+            return False
+        if counting["min_df"] in (1, 0.0) and counting["max_df"] == 1.0 and isinstance(counting["max_df"], float):
+            # Nothing is left out, so that counting can stop early.
+            found: set[str] = set()
+            for text in texts:
+                found.update(counting["tokenizer"](text))
+                if len(found) >= count:
+                    return True
+            if counting["ngram_range"] == (1, 1):
+                return False
+        self.fit(checked_texts(texts))
+        return len(self._frequency) >= count
 
     def fit(self, texts: list[str]) -> None:
         """Learn the vocabulary and the document frequencies."""

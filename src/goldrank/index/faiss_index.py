@@ -113,6 +113,22 @@ class FaissIndex:
             _set_parameters(empty, parsed)
         return built.on_gpu() if gpu else built
 
+    @classmethod
+    def check(cls, factory: str, dimension: int | None, count: int, similarity: Similarity) -> None:
+        """Raise where *count* vectors of that dimension cannot be indexed, as far as the numbers alone tell."""
+        faiss, parsed = load_faiss(), Factory.parse(factory)
+        lists, codes = re.search(r"IVF(\d+)", parsed.name), re.search(r"PQ\d+(?:x(\d+))?", parsed.name)
+        needed = max(int(lists[1]) if lists else 1, 1 << min(int(codes[1] or 8), 62) if codes else 1)
+        if dimension is not None:
+            try:
+                metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
+                empty = faiss.index_factory(dimension, parsed.name, metric)
+            except RuntimeError as error:
+                raise _unknown(parsed.name, dimension, _sentence(error)) from None
+            cls(empty, [], similarity, parsed)
+        if needed > count:
+            raise _too_few(parsed.name, count, needed)
+
     def _add(self, matrix: Dense) -> None:
         with Progress(f"indexing ({self.factory})", total=len(matrix)) as progress:
             for rows in blocks(len(matrix), _ADD_BLOCK):

@@ -139,7 +139,9 @@ def evaluate(
         raise InputError(f"{found.name} gives figures, not rankings", remedy=f"write measure(model, {found.name!r})")
     if metrics is not None:
         found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
-    made = evaluate_on(replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen))
+    material, loaded = replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen)
+    loaded.check(material)
+    made = evaluate_on(material, loaded)
     made.forget_the_way()
     return made
 

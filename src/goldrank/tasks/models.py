@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from goldrank.hits import Run
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.redaction import redact
 from goldrank.tasks.material import Material
+from goldrank.tasks.preflight import check_encoder
 from goldrank.tasks.ranked import Ranked
 from goldrank.tasks.vector_ranking import best_of, rank_by_vectors
 
@@ -39,6 +41,8 @@ class Model:
     """Whether similarity, index and transform bear on it."""
     encoder: Encoder | None = None
     """What makes its vectors, where it is nothing but an encoder."""
+    check: Callable[[Material], None] = lambda material: None
+    """Raises where the model cannot be evaluated on the material, as far as can be told before any work."""
 
     def __post_init__(self) -> None:
         # The name is stored and shown, and no secret is.
@@ -73,7 +77,7 @@ def load_model(model: Any) -> Model:
             return rank_in_shards(loaded, material, material.sharding)
         return rank_by_vectors(loaded, material)
 
-    return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded)
+    return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded, check=partial(check_encoder, loaded))
 
 
 def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
@@ -89,7 +93,8 @@ def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
         warnings = (*first.warnings, *_truncated_pairs(loaded, material, _tops(first.run, depth)))
         return Ranked(run, None, first.remarks, warnings, (*first.checkpoints, checkpoint))
 
-    return Model(name, f"{model.identity} reranked {depth} by {loaded.identity}", rank, model.uses_vectors)
+    identity = f"{model.identity} reranked {depth} by {loaded.identity}"
+    return Model(name, identity, rank, model.uses_vectors, check=model.check)
 
 
 def _name(model: Any) -> str:
@@ -112,7 +117,12 @@ def _fused(fusion: Fusion) -> Model:
         )
 
     identity = f"{fusion} of " + "; ".join(part.identity for part in parts)
-    return Model(str(fusion), identity, rank, any(part.uses_vectors for part in parts))
+
+    def check(material: Material) -> None:
+        for part in parts:
+            part.check(material)
+
+    return Model(str(fusion), identity, rank, any(part.uses_vectors for part in parts), check=check)
 
 
 class _PairSearch:

@@ -84,7 +84,7 @@ def collapse_duplicates(
     >>> gold, run = Gold({"q": {"b": 1}}), Run({"q": {"a": 3.0, "c": 2.0, "b": 1.0}})
     >>> from goldrank.tasks.catalogue import find_task
     >>> collapse_duplicates(gold, run, (("a", "b"),), find_task("questions"))
-    ({'q': {'a': 1}}, {'q': {'a': 3.0, 'c': 2.0}})
+    ({'q': {'a': 1.0}}, {'q': {'a': 3.0, 'c': 2.0}})
     """
     first = {item: group[:2] for group in groups for item in group}
     related = task.kind != "retrieval"

@@ -102,7 +102,7 @@ class Pipeline:
         learnt: list[Parameters] = []
         widths = [int(vectors.shape[1])]
         if _is_sparse(vectors):
-            self._refuse_sparse()
+            self.refuse_sparse()
             learnt = [{} for _ in self.steps]
             widths += [int(self._sparse_up_to(i + 1, vectors[:1]).shape[1]) for i in range(len(self.steps))]
         else:
@@ -128,7 +128,7 @@ class Pipeline:
         learnt = self._parameters()
         vectors = self._checked(vectors, width=self._widths[0] if self._widths else None)
         if _is_sparse(vectors):
-            self._refuse_sparse()
+            self.refuse_sparse()
             if out is not None:
                 raise InputError("sparse vectors cannot be written into an array", remedy="leave out *out*")
             return self._sparse_up_to(len(self.steps), vectors).astype(np.float32)
@@ -233,7 +233,32 @@ class Pipeline:
             _refuse_infinite_sparse(vectors)
         return vectors
 
-    def _refuse_sparse(self) -> None:
+    def check(self, width: int | None, count: int | None = None) -> int | None:
+        """Return how many dimensions come out where *width* go in; raise where a step asks for more than there can be.
+
+        Args:
+            width: dimensions that go in, None where that is not known yet.
+            count: vectors that it will be fitted on; so many differ in one direction less at most.
+        """
+        for step in self.steps:
+            fitted_on = count if step.kind.learn else None
+            known = [most for most in (width, None if fitted_on is None else fitted_on - 1) if most is not None]
+            if known and step.argument > min(known):
+                fitted = "" if fitted_on is None else f" and {fitted_on} vectors to fit on"
+                dimensions = "" if width is None else f"{width} dimensions"
+                raise InputError(
+                    f"{step} asks for more than there is with {dimensions or 'its vectors'}{fitted}",
+                    remedy=f"ask for {max(1, min(known))} at most",
+                )
+            if step.kind.name == "abtt" and width is not None and step.argument >= width:
+                raise InputError(f"{step} would remove all {width} dimensions", remedy="remove fewer, such as 2")
+            if step.kind.name in ("whiten", "pca", "truncate"):
+                # Whitening without a number keeps the directions that there are.
+                width = step.argument or None
+        return width
+
+    def refuse_sparse(self) -> None:
+        """Raise where a step would make sparse vectors dense."""
         for step in self.steps:
             if step.kind.act_sparse is None:
                 raise InputError(
