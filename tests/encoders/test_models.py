@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from goldrank.encoders import load
+from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.errors import InputError
 
 
@@ -72,7 +73,7 @@ def test_wordllama_on_stsb(stsb):
 @pytest.mark.conformance
 @pytest.mark.heavy
 # The published 42.0 does not say how sentences were cut into words, and that decides: of six rules tried, plain and
-# over sets of words, all lie between 38.2 and 44.5. `runs` is the plainest within ±0.3; `split`, our default, is not.
+# over sets of words, all lie between 38.2 and 44.5. `runs` is the plainest within ±0.3; `split` is not.
 @pytest.mark.parametrize(("tokens", "figure"), [("runs", 42.0), ("split", 39.67)])
 def test_glove_on_stsb(tokens, figure, stsb, tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
@@ -170,6 +171,19 @@ def test_dim_length_limit_and_normalisation_of_a_transformer(kind, tiny_bert):
         short.encode_items(["the cat sat on"]), short.encode_items(["the cat mat dog"]), atol=1e-5
     )
     assert tiny(kind, tiny_bert).encode_items([]).shape[0] == 0
+
+
+@pytest.mark.heavy
+@TRANSFORMERS
+def test_a_transformer_counts_what_it_truncates_prompts_and_special_tokens_included(kind, tiny_bert):
+    model = tiny(kind, tiny_bert, max_length=6, query_prompt="query : ", item_prompt="")
+    texts = ["the cat sat on", "the cat sat on the", "the dog sat on the mat today", "é cat", ""]
+    items = count_truncated(model, texts, "item")
+    assert items == Truncation(texts=5, truncated=2, tokens=7 + 9, lost=1 + 3, limit=6)
+    assert count_truncated(model, texts, "query").truncated == 3
+    assert model.check_dimension() == 16
+    assert count_truncated(tiny(kind, tiny_bert), [" ".join(["cat"] * 29)] * 3, "item").truncated == 0
+    assert count_truncated(tiny(kind, tiny_bert), [" ".join(["cat"] * 31)], "item").limit == 32
 
 
 @pytest.mark.heavy

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from goldrank.encoders import PairScorer, Spec
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
+from goldrank.encoders.truncation import Truncation, count_truncated_pairs
 from goldrank.errors import GoldrankError, InputError
+from goldrank.tasks.evaluation import evaluate
 
 QUERIES = ["the cat", "a dog", "the cat", "", "sat on"]
 ITEMS = ["the cat sat on the mat today", "the dog", "cat", "mat", "the cat sat on"]
@@ -206,6 +208,22 @@ def test_length_and_dtype_of_a_cross_encoder_are_honoured_and_in_its_identity(ti
     assert len({plain.identity, short.identity, half.identity}) == 3
     np.testing.assert_allclose(half.score_pairs(QUERIES, ITEMS), plain.score_pairs(QUERIES, ITEMS), atol=0.02)
     assert plain.identity.split()[-1] != "unknown"
+
+
+@pytest.mark.heavy
+def test_a_cross_encoder_counts_the_pairs_that_it_truncates(tiny_cross, tmp_path, monkeypatch):
+    short = cross(tiny_cross, max_length=7)
+    queries, items = ["the cat", "a"], ["dog mat", "dog mat sat", "dog mat sat on the mat"]
+    every = np.arange(3)
+    counted = count_truncated_pairs(short, queries, items, [(0, every), (1, every[1:])])
+    # With three special tokens: 7, 8, 11 for the first query, and 7, 10 for the second.
+    assert counted == Truncation(texts=5, truncated=3, tokens=8 + 11 + 10, lost=1 + 4 + 3, limit=7)
+    assert cross(tiny_cross).token_limit == 32
+    assert count_truncated_pairs(load_pair_scorer("overlap"), queries, items, [(0, every)]) == Truncation()
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
+    spec = f"cross:{tiny_cross}(max_length=7,device=cpu)"
+    (warning,) = evaluate("bm25", "questions", limit=2, rerank=spec, rerank_depth=3).warnings
+    assert "6 of 6 pairs of a query and an item are longer than the 7 tokens" in warning.message
 
 
 @pytest.mark.heavy
