@@ -192,6 +192,7 @@ TEXTS = '{"id": "a", "text": "one"}\n{"id": "b", "text": "three"}\n'
         ('models = ["random:4"]\nindex = "chroma:{url}/x"', "--allow-connections"),
         ('models = ["random:4"]\nstore = "postgresql://127.0.0.1:1/x"', "--allow-connections"),
         ('models = ["random:4"]\nengine = "ray://127.0.0.1:1"', "--allow-code --allow-connections"),
+        ('models = ["random:4"]\nengine = "127.0.0.1:1"', "--allow-code --allow-connections"),
         ('models = ["random:4"]\nwork_folder = "s3://bucket/x"', "--allow-connections"),
     ],
 )

@@ -12,9 +12,12 @@ import pytest
 
 from goldrank.cli.main import main
 from goldrank.cli.run_config import known_names
+from goldrank.encoders import KINDS
+from goldrank.encoders.pair_scorers import PAIR_KINDS
 from goldrank.io.collections import READERS
 from goldrank.metrics import PROFILES, REGISTRY
 from goldrank.tasks import TASKS, Task
+from goldrank.tasks.masked.predictors import PREDICTORS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -138,3 +141,19 @@ def test_the_collections_page_tells_every_layout():
     page = (ROOT / "docs" / "guide" / "collections.md").read_text()
     by_name = {"ir_datasets": "irds:", "hub": "hf:"}
     assert all(by_name.get(name, f"**{name}**") in page for name in READERS)
+
+
+def test_the_security_page_tells_what_every_kind_of_model_may_do():
+    page = (ROOT / "docs" / "guide" / "security.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    said = {
+        "local": ("nothing of the kind", "read local files"),
+        "download": ("downloads a model",),
+        "hub": ("**Code runs**",),
+        "network": ("**send texts to the server**",),
+        "code": ("**run the Python code**",),
+    }
+    for kinds in (KINDS, PAIR_KINDS, PREDICTORS):
+        for name, kind in kinds.items():
+            (row,) = [row for row in rows if f"`{name}`" in row.split("|")[1] or f"`{name}:`" in row.split("|")[1]]
+            assert any(words in row for words in said[kind.access]), name

@@ -4,18 +4,22 @@ import ast
 import io
 import json
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import goldrank
 from goldrank.cli import printing
+from goldrank.cli.main import main
 from goldrank.encoders import load
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.escaping import json_safe, spreadsheet_cell, visible, visible_line
 from goldrank.redaction import redact, redact_all, redact_command
 from goldrank.report import results
 from goldrank.report.grids import Cell, Grid, render
+from goldrank.store import Store
 from goldrank.store.keys import canonical_json, digest
 from goldrank.tasks.models import load_model
 
@@ -87,6 +91,52 @@ def test_a_stored_command_line_holds_no_value_of_a_secret_option():
     assert SECRET not in line
     assert line.endswith("--store 'a b'")
     assert redact_command(["run", "--password", "--debug"]) == "run --password --debug"
+
+
+class Search(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'{"results": [{"id": "d1", "score": 1.0}]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_secret_of_a_model_reaches_no_file_no_output_and_no_page(tmp_path, monkeypatch, capsys):
+    data = tmp_path / "data"
+    (data / "qrels").mkdir(parents=True)
+    (data / "corpus.jsonl").write_text("".join(json.dumps({"_id": n, "text": n}) + "\n" for n in ("d1", "d2")))
+    (data / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "which"}) + "\n")
+    (data / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Search)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    store, report = str(tmp_path / "store"), str(tmp_path / "report.html")
+    model = f"http:http://127.0.0.1:{server.server_port}/search?api_key={SECRET}"
+    command = ["run", "-m", model, "bm25", "-t", str(data), "--store", store]
+    monkeypatch.setattr(sys, "argv", ["goldrank", *command])
+    assert main([*command, "--format", "json"]) == 0
+    assert main(command) == 0
+    other = [word.replace(SECRET, "an0th3r") for word in command]
+    server.shutdown()
+    server.server_close()
+    assert main(other) == 0, "another secret is no other model, so that nothing is asked again"
+    keys = [run.key for run in Store.open(store).list()]
+    assert len(keys) == 2
+    for key in keys:
+        assert main(["runs", "show", key, "--store", store, "--format", "json"]) == 0
+    assert main(["runs", "list", "--store", store]) == 0
+    assert main(["report", *keys, "--store", store, "-o", report]) == 0
+    shown = capsys.readouterr()
+    assert "api_key=***" in shown.out
+    for word in (SECRET, "an0th3r"):
+        assert word not in shown.out + shown.err
+        for path in tmp_path.rglob("*"):
+            assert word not in path.name
+            assert path.is_dir() or word.encode() not in path.read_bytes(), path
 
 
 CONTROLS = ["\x1b[2J", "\x07", "\x9b31m", "\u202e", "\u2066", "\r", "\x00", "\x7f", "\ud800"]

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         again = sum(one.stem.partition("~")[0] == made.name for one in drawn)
         path = folder / f"{made.name}{f'~{again + 1}' if again else ''}.{args.format}"
         draw(made, path, args.theme, args.size)
-        printing.show(path)
+        printing.show(str(path))
         drawn.append(path)
     if not drawn:
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in left_out)

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     runs = [store.get(key) for key in args.keys]
     data = _rendered(_report(args, store, runs, look), look, args.theme)
     write_atomically(path, lambda out: out.write(data))
-    printing.show(path)
+    printing.show(str(path))
     printing.say(f"note: {len(data) / 1e6:.1f} MB, {_opens(look)}.")
     return 0
 

@@ -122,9 +122,12 @@ def _file_effects(given: _Given, args: argparse.Namespace) -> Iterator[tuple[str
                 continue  # refused later, by its name
             if name in ("models", "rerank"):
                 effects = effects_of(place)
+            elif name == "engine":
+                # The workers of a Ray cluster answer in pickles, which run code; its address may have no scheme.
+                elsewhere = place not in ("local", "ray")
+                effects = Effects(code=elsewhere, connection=elsewhere)
             else:
-                # The workers of a Ray cluster answer in pickles.
-                effects = Effects(code=name == "engine" and is_address(place), connection=is_address(place))
+                effects = Effects(connection=is_address(place))
             if effects:
                 yield name, place, effects
 
