@@ -6,13 +6,15 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 pytest.importorskip("httpx", reason="readers need the package httpx")
-resource = pytest.importorskip("resource", reason="limits of open files are those of POSIX")
+pytest.importorskip("resource", reason="limits of open files are those of POSIX")
+
+import resource
 
 import httpx
 import uvicorn
@@ -79,7 +81,9 @@ def test_a_request_is_answered_beside_1100_half_open_connections(store, many_fil
     command = [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--store", store.where]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as served,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        ) as served,
         ExitStack() as opened,
     ):
         try:
@@ -98,9 +102,8 @@ def test_a_request_is_answered_beside_1100_half_open_connections(store, many_fil
 def test_a_connection_without_a_complete_request_is_closed_in_time(store, sent):
     with limited(store, seconds=0.2) as address, socket.create_connection(address, timeout=60) as slow:
         slow.sendall(sent)
-        with pytest.raises(ConnectionResetError):
+        with suppress(ConnectionResetError):
             assert slow.recv(1) == b""
-            raise ConnectionResetError
 
 
 def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
@@ -126,10 +129,8 @@ def test_the_connection_that_has_waited_longest_is_closed_where_there_are_too_ma
         waiting = [opened.enter_context(socket.create_connection(address, timeout=60)) for _ in range(3)]
         with httpx.Client(base_url="http://{}:{}".format(*address), timeout=60, trust_env=False) as asking:
             assert asking.get("/api/about").status_code == 200
-            try:
+            with suppress(ConnectionResetError):
                 assert waiting[0].recv(1) == b""
-            except ConnectionResetError:
-                pass
             # The others and the one that was answered stay.
             waiting[1].sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert waiting[1].recv(12) == b"HTTP/1.1 200"

@@ -7,7 +7,11 @@ import errno
 import os
 import secrets
 import socket
+import sys
+import threading
 from urllib.parse import quote
+
+import numpy as np
 
 from goldrank.cli import options, printing, stored
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
@@ -74,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         server_header=False,
         proxy_headers=False,
     )
+    threading.Thread(target=_load_packages, daemon=True).start()
     with listening:
         try:
             uvicorn.Server(settings).run(sockets=[listening])
@@ -81,6 +86,17 @@ def run(args: argparse.Namespace) -> int:
             # It is the way to end it, not a failure.
             printing.say("ended")
     return 0
+
+
+def _load_packages() -> None:
+    """Load what the first look at a run needs, while the reader still looks at the list of runs."""
+    from goldrank.io.parquet import load_pyarrow
+
+    pyarrow, _ = load_pyarrow()
+    from pyarrow import compute
+
+    # The first array made of numbers loads pandas where it is installed.
+    compute.index(pyarrow.array(np.zeros(1)), 0.0)
 
 
 def _token(args: argparse.Namespace) -> str | None:

@@ -14,7 +14,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.files import read_bytes
-from goldrank.store.tables import find_row, load_hits, load_predictions, load_run, load_table
+from goldrank.store.tables import Load, find_row, load_hits, load_predictions, load_run, load_table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -110,16 +110,16 @@ class StoredRun:
             return None
         return load_run(self._read(RUN), self._place(RUN))
 
-    def ranking(self, query: str) -> dict[str, float]:
+    def ranking(self, query: str, load: Load = lambda _part, read: read()) -> dict[str, float]:
         """The stored top of one query's ranking, read without the others; empty where there is none."""
         if self.run_checksum is None:
             return {}
-        row = find_row(self.verified(RUN), query)
+        row = find_row(self.verified(RUN), query, load)
         return {} if row is None else dict(zip(row["item"], row["score"], strict=True))
 
-    def judged_items(self, query: str) -> list[dict[str, Any]]:
+    def judged_items(self, query: str, load: Load = lambda _part, read: read()) -> list[dict[str, Any]]:
         """Where the gold of one query landed, read without the others: item, grade, above, tied and so on."""
-        row = None if self.hits_checksum is None else find_row(self.verified(HITS), query)
+        row = None if self.hits_checksum is None else find_row(self.verified(HITS), query, load)
         if row is None:
             return []
         columns = {name: values for name, values in row.items() if isinstance(values, list)}

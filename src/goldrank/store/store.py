@@ -32,6 +32,7 @@ from goldrank.store.tables import dump_hits, dump_predictions, dump_run
 from goldrank.store.texts import Texts
 
 _ATTEMPTS = 50
+_MOST_BY_NAME = 200
 # A folder that no row names may be one that another process is filling, or one that was replaced while another
 # process reads it. Both are touched at the time; a folder this old is what a crash or an overwriting left.
 _ABANDONED_SECONDS = 3600.0
@@ -109,6 +110,28 @@ class Store:
     def list(self, *, task: str | None = None, model: str | None = None) -> list[StoredRun]:
         """All runs, the oldest first; *task* and *model* are names or patterns such as ``st:*``."""
         return [run for run in self._select() if _matches(run.task, task) and _matches(run.model, model)]
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the database; None where it is on a server."""
+        return self._database.file
+
+    def read_changes(self, known: Mapping[tuple[str, str], StoredRun]) -> dict[tuple[str, str], StoredRun]:
+        """Return all runs by digest and checksum of their rows, the oldest first; only those not *known* are read."""
+        tables = self._tables()
+        if tables is None:
+            return {}
+        with self._database.reading() as connection:
+            order = (RUNS.c.created, RUNS.c.key)
+            rows = connection.execute(select(RUNS.c.digest, RUNS.c.checksum).order_by(*order)).all()
+            names = [(digest, checksum) for digest, checksum in rows]
+            missing = {name[0] for name in names if name not in known}
+            some = select(RUNS) if len(missing) > _MOST_BY_NAME else select(RUNS).where(RUNS.c.digest.in_(missing))
+            read = {
+                row["digest"]: self._read(row, tables)
+                for row in (connection.execute(some).mappings() if missing else ())
+            }
+        return {name: read[name[0]] if name[0] in read else known[name] for name in names}
 
     def save(self, record: Record, *, overwrite: bool = False) -> StoredRun:
         """Keep a run; one of the same inputs is left as it is, unless *overwrite* asks for it anew."""

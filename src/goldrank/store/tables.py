@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from goldrank.io.parquet import load_pyarrow
 if TYPE_CHECKING:
     import pyarrow
 
+Load = Callable[[Hashable, Callable[[], Any]], Any]
+"""Gives a part of a file: the one that was kept under a name, or what the function reads."""
 _COUNTS = ("above", "tied", "tied_docid", "tied_input")
 _ABOUT = b"goldrank"
 _ROWS_IN_A_GROUP = 1024
@@ -179,24 +181,46 @@ def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[s
         raise _not_ours(error, where) from None
 
 
-def find_row(path: Path, query: str) -> dict[str, Any] | None:
+def find_row(path: Path, query: str, load: Load = lambda _part, read: read()) -> dict[str, Any] | None:
     """One query's row of a table that `dump_hits` or `dump_run` wrote; None where it has none.
 
     Only the queries and the group of rows around the one wanted are read, so that a look at one query does not cost
     as much as a look at all; the caller has compared the checksum of the file.
+
+    Args:
+        path: the file.
+        query: the id of the query.
+        load: gives a part of the file, by its name or by reading it; a server passes one that keeps parts in memory.
     """
-    pyarrow, parquet = load_pyarrow()
+    pyarrow, _ = load_pyarrow()
     try:
-        with parquet.ParquetFile(path, memory_map=True) as file:
-            place = _place(file.read(["query"])["query"], query)
-            for group in range(file.num_row_groups if place >= 0 else 0):
-                rows = file.metadata.row_group(group).num_rows
-                if place < rows:
-                    return _plain_row(file.read_row_group(group).slice(place, 1))
-                place -= rows
+        queries = load((path, "queries"), lambda: _read_queries(path))
+        place = _place(queries, query)
+        for group, chunk in enumerate(queries.chunks if place >= 0 else ()):
+            if place < len(chunk):
+                rows = load((path, group), lambda group=group: _read_group(path, group))  # type: ignore[misc]
+                return _plain_row(rows.slice(place, 1))
+            place -= len(chunk)
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _not_ours(error, str(path)) from None
     return None
+
+
+def _read_queries(path: Path) -> Any:
+    """The queries, a chunk for each group of rows."""
+    pyarrow, parquet = load_pyarrow()
+    with parquet.ParquetFile(path, memory_map=True) as file:
+        if not file.num_row_groups:
+            return file.read(["query"])["query"]
+        groups = range(file.num_row_groups)
+        columns = [file.read_row_group(group, ["query"], use_threads=False)["query"] for group in groups]
+    return pyarrow.chunked_array([column.combine_chunks() for column in columns])
+
+
+def _read_group(path: Path, group: int) -> Any:
+    _, parquet = load_pyarrow()
+    with parquet.ParquetFile(path, memory_map=True) as file:
+        return file.read_row_group(group, use_threads=False)
 
 
 def _place(queries: Any, query: str) -> int:

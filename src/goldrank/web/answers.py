@@ -65,9 +65,18 @@ class Json(Response):
             return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
+class Made(Response):
+    """JSON that was rendered before."""
+
+    media_type = "application/json"
+
+
 def plain(value: Any) -> Any:
     """A value as JSON can hold it: dataclasses as objects, arrays as lists, undefined numbers as null."""
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind is str or kind is int or value is None or kind is bool:
+        return value
+    if kind is dict or isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
 from goldrank.store import Store
@@ -27,6 +29,8 @@ from goldrank.web.assets import page, read_assets
 from goldrank.web.reading import CACHE_BYTES, Reader
 from goldrank.web.security import Access, Guard
 
+THREADS = 16
+"""Requests that are answered at a time."""
 _DESCRIPTION = (
     "Everything that the explorer shows, as JSON. Numbers are those of `goldrank score` and `goldrank compare`. "
     'Errors have one shape: {"error": what, "where": place, "remedy": what to do}.'
@@ -65,7 +69,23 @@ def create_app(
     _add_documents(app)
     _add_page(app)
     app.add_middleware(Guard, access=access)
+    app.add_middleware(_FewThreads)
     return app
+
+
+class _FewThreads:
+    """Answers requests in few threads: more of them only take turns at the interpreter, and some wait very long."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._is_set = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._is_set:
+            # The number belongs to the running event loop, which there is only now.
+            current_default_thread_limiter().total_tokens = THREADS
+            self._is_set = True
+        await self._app(scope, receive, send)
 
 
 def _add_documents(app: FastAPI) -> None:

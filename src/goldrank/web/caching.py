@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
@@ -27,12 +27,16 @@ class Cache:
         self._things: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._making: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
-        # Making takes memory that the bound cannot see, so few do it at a time.
-        self._makers = threading.BoundedSemaphore(makers)
+        # Making takes memory that the bound cannot see, so few do it at a time, in the order in which they came:
+        # a semaphore would let newcomers pass those who wait, and some would wait very long.
+        self._makers = ThreadPoolExecutor(makers, thread_name_prefix="goldrank-maker")
         self._here = threading.local()
 
-    def get(self, key: Hashable, make: Callable[[], tuple[Made, int]]) -> Made:
-        """The thing of that key; *make* gives it and its size in bytes where it is not there."""
+    def get(self, key: Hashable, make: Callable[[], tuple[Made, int]], *, small: bool = False) -> Made:
+        """The thing of that key; *make* gives it and its size in bytes where it is not there.
+
+        What is *small* to make does not wait for its turn.
+        """
         found = self._find(key)
         if found is not None:
             return found[0]  # type: ignore[no-any-return]
@@ -43,26 +47,23 @@ class Cache:
             if found is not None:
                 return found[0]  # type: ignore[no-any-return]
             try:
-                with self._turn():
-                    made, size = make()
+                made, size = make() if small else self._in_turn(make)
                 self._keep(key, made, size)
             finally:
                 with self._lock:
                     self._making.pop(key, None)
         return made
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for one's turn to make something; whoever has it keeps it for what that is made of."""
+    def _in_turn(self, make: Callable[[], tuple[Made, int]]) -> tuple[Made, int]:
+        """Make something when its turn comes; whoever has a turn keeps it for what that is made of."""
         if getattr(self._here, "making", False):
-            yield
-            return
-        with self._makers:
+            return make()
+
+        def work() -> tuple[Made, int]:
             self._here.making = True
-            try:
-                yield
-            finally:
-                self._here.making = False
+            return make()
+
+        return self._makers.submit(work).result()
 
     def _find(self, key: Hashable) -> tuple[Any, int] | None:
         with self._lock:

@@ -14,6 +14,7 @@ from goldrank.report.results import number
 from goldrank.report.stored_scores import profile_of
 from goldrank.scoring import agree
 from goldrank.store import StoredRun
+from goldrank.store.tables import Load
 from goldrank.store.texts import Text
 from goldrank.web.answers import ERRORS, Json, NotFoundError
 from goldrank.web.asking import Asked, Explorer, Keys, Order, Page, Size, page_of, plain_order
@@ -80,8 +81,9 @@ def show_query(
 ) -> Json:
     """What a query says, where its gold landed in each run, and what each run ranked above it."""
     runs = explorer.reader.runs(key)
-    judged = {name: run.judged_items(query) for name, run in runs.items()}
-    rankings = {name: _ranking(run, query)[:depth] for name, run in runs.items()}
+    load = explorer.reader.part
+    judged = {name: run.judged_items(query, load) for name, run in runs.items()}
+    rankings = {name: _ranking(run, query, load)[:depth] for name, run in runs.items()}
     if not any(judged.values()) and not any(rankings.values()):
         raise NotFoundError(f"there is no query {shorten(query)} in these runs", remedy="see /api/runs/KEY/queries")
     gold = _gold(judged)
@@ -126,10 +128,10 @@ def _gold(judged: Mapping[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any
     return dict(sorted(found.items(), key=lambda pair: (-pair[1]["grade"], pair[0])))
 
 
-def _ranking(run: StoredRun, query: str) -> list[tuple[str, float]]:
+def _ranking(run: StoredRun, query: str, load: Load) -> list[tuple[str, float]]:
     """The stored top of a ranking as it was counted: by score, ties as the run's conventions order them."""
     conventions = agree(profile_of(run), {})
-    entries = list(run.ranking(query).items())
+    entries = list(run.ranking(query, load).items())
     if conventions.self_matches in _WITHOUT_SELF or run.inputs.get("exclude_self"):
         entries = [entry for entry in entries if entry[0] != query]
     if conventions.ties == "docid":

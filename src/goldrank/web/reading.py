@@ -12,6 +12,7 @@ from goldrank.masked_runs import is_masked
 from goldrank.metrics import Conventions, Metric, Profile
 from goldrank.scoring import Scores, agree, score_hits
 from goldrank.store import Counted, Store, StoredRun, count_under
+from goldrank.store.snapshot import Snapshot, Snapshots
 from goldrank.web.answers import NotFoundError
 from goldrank.web.caching import Cache
 from goldrank.web.text_files import TextFile
@@ -39,12 +40,20 @@ class Reader:
         self.store = store
         # Comparisons may take long; whoever only wants a ranking must not wait for them.
         self._tables, self._results = Cache(cache_bytes * 4 // 5), Cache(cache_bytes // 5)
+        self._snapshots = Snapshots(store)
+
+    def all_runs(self) -> Snapshot:
+        """All runs as they are now."""
+        return self._snapshots.newest()
 
     def run(self, key: str) -> StoredRun:
         """The run of exactly that key."""
         # Keys are letters, digits and hyphens; nothing else is shown to a database.
         if not (key.isascii() and key.replace("-", "").isalnum() and len(key) <= _LONGEST_KEY):
             raise NotFoundError(f"there is no stored run {shorten(key)}", remedy="see /api/runs")
+        known = self.all_runs().by_key.get(key)
+        if known is not None:
+            return known
         try:
             found = self.store.get(key)
         except InputError as error:
@@ -62,7 +71,16 @@ class Reader:
     def texts(self, run: StoredRun) -> TextFile | None:
         """What the queries and items of a run say, where that was kept."""
         found = self.store.texts(str(run.inputs.get("data", "")))
-        return None if found is None or not found.there else TextFile.open(found.path)
+        return None if found is None or not found.there else TextFile.open(found.path, self.part)
+
+    def part(self, name: Hashable, read: Callable[[], Any]) -> Any:
+        """A part of a table, kept as long as there is room; *read* gives it."""
+
+        def make() -> tuple[Any, int]:
+            made = read()
+            return made, made.nbytes
+
+        return self._tables.get(("part", name), make, small=True)
 
     def counted(self, run: StoredRun, conventions: Conventions) -> Counted:
         """The hits of a run under the conventions."""
@@ -77,14 +95,24 @@ class Reader:
     def scores(self, run: StoredRun, metrics: Sequence[Metric], profile: Profile, changes: Mapping[str, Any]) -> Scores:
         """The scores of a run, as `goldrank score` gives them; the same for any bootstrap, which is for the caller."""
         agreed = agree(profile, changes)
-        hits = self.counted(run, agreed).hits
 
         def make() -> tuple[Scores, int]:
+            hits = self.counted(run, agreed).hits
             made = score_hits(hits, metrics, profile=profile, name=run.key, **changes)
             return made, len(hits) * _BYTES_OF_A_ROW + 16 * len(hits.queries) * len(metrics)
 
         asked = (tuple(map(str, metrics)), profile.name, tuple(agreed.as_dict().items()))
         return self._tables.get((_identity(run), "scores", asked), make)
+
+    def kept_of_all(self, what: Hashable, make: Callable[[Snapshot], bytes]) -> bytes:
+        """An answer made from the list of all runs, kept until that changes."""
+        now = self.all_runs()
+
+        def make_now() -> tuple[bytes, int]:
+            made = make(now)
+            return made, len(made)
+
+        return self._results.get(("all runs", now.number, what), make_now, small=True)
 
     def kept(self, runs: Iterable[StoredRun], what: Hashable, make: Callable[[], tuple[Made, int]]) -> Made:
         """Anything else made from some runs, kept as long as there is room; *make* gives it and its size."""

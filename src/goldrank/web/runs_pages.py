@@ -11,7 +11,8 @@ from fastapi import APIRouter, Path, Query
 
 import goldrank
 from goldrank.store import StoredRun
-from goldrank.web.answers import ERRORS, Json, NotAllowedError
+from goldrank.store.snapshot import Snapshot
+from goldrank.web.answers import ERRORS, Json, Made, NotAllowedError
 from goldrank.web.asking import Explorer, Order, Page, Size, page_of, plain_order
 from goldrank.web.reading import Reader, kind_of
 
@@ -21,20 +22,23 @@ Sort = Literal["created", "task", "model", "seconds", "value"]
 
 
 @routes.get("/about", summary="What this server serves")
-def about(explorer: Explorer) -> Json:
+def about(explorer: Explorer) -> Made:
     """The version, the store, and how much it holds."""
-    runs = explorer.reader.store.list()
-    return Json(
-        {
-            "version": goldrank.__version__,
-            "store": explorer.reader.store.where,
-            "allow_delete": explorer.allow_delete,
-            "runs": len(runs),
-            "tasks": len({run.task for run in runs}),
-            "models": len({run.model for run in runs}),
-            "kinds": Counter(map(kind_of, runs)),
-        }
-    )
+
+    def make(now: Snapshot) -> bytes:
+        return Json(
+            {
+                "version": goldrank.__version__,
+                "store": explorer.reader.store.where,
+                "allow_delete": explorer.allow_delete,
+                "runs": len(now.runs),
+                "tasks": len({run.task for run in now.runs}),
+                "models": len({run.model for run in now.runs}),
+                "kinds": Counter(map(kind_of, now.runs)),
+            }
+        ).body
+
+    return Made(explorer.reader.kept_of_all("about", make))
 
 
 @routes.get("/runs", summary="Stored runs, a page of them")
@@ -48,29 +52,32 @@ def list_runs(
     order: Order = "desc",
     page: Page = 1,
     size: Size = 50,
-) -> Json:
+) -> Made:
     """The runs that match with their headline numbers, and how many there are of each task and model."""
-    words = q.casefold().split()
-    everything = explorer.reader.store.list()
-    asked = [
-        run
-        for run in everything
-        if (kind is None or kind_of(run) == kind)
-        and all(word in f"{run.key} {run.task} {run.model}".casefold() for word in words)
-    ]
-    found = [run for run in asked if _is(run.task, task) and _is(run.model, model)]
-    ordered = plain_order(found, lambda run: _sort_value(run, sort), order)
-    return Json(
-        {
-            "total": len(found),
-            "page": page,
-            "size": size,
-            "runs": [brief(run) for run in page_of(ordered, page, size)],
-            # Counted over what the other choices leave, so that a list to choose from shows what a choice would give.
-            "tasks": _named(run.task for run in asked if _is(run.model, model)),
-            "models": _named(run.model for run in asked if _is(run.task, task)),
-        }
-    )
+
+    def make(now: Snapshot) -> bytes:
+        words = q.casefold().split()
+        asked = [
+            run
+            for run in now.runs
+            if (kind is None or kind_of(run) == kind)
+            and all(word in f"{run.key} {run.task} {run.model}".casefold() for word in words)
+        ]
+        found = [run for run in asked if _is(run.task, task) and _is(run.model, model)]
+        ordered = plain_order(found, lambda run: _sort_value(run, sort), order)
+        return Json(
+            {
+                "total": len(found),
+                "page": page,
+                "size": size,
+                "runs": [brief(run) for run in page_of(ordered, page, size)],
+                # Counted over what the other choices leave: a list to choose from shows what a choice would give.
+                "tasks": _named(run.task for run in asked if _is(run.model, model)),
+                "models": _named(run.model for run in asked if _is(run.task, task)),
+            }
+        ).body
+
+    return Made(explorer.reader.kept_of_all((task, model, q, kind, sort, order, page, size), make))
 
 
 @routes.get("/runs/{key}", summary="One stored run")

@@ -11,6 +11,7 @@ from typing import Any
 
 from goldrank.io.fingerprints import FileState, file_state
 from goldrank.io.parquet import load_pyarrow
+from goldrank.store.tables import Load
 from goldrank.store.texts import Side, Text, open_texts
 
 LONGEST_SHOWN = 2_000
@@ -30,11 +31,14 @@ class TextFile:
 
     path: Path
     groups: tuple[_Group, ...]
+    load: Load
+    state: FileState
 
     @classmethod
-    def open(cls, path: Path) -> TextFile:
-        """The texts in that file; which rows are where is read once."""
-        return cls(path, _groups(path, file_state(path)))
+    def open(cls, path: Path, load: Load = lambda _part, read: read()) -> TextFile:
+        """The texts in that file; which rows are where is read once, and groups of rows come from *load*."""
+        state = file_state(path)
+        return cls(path, _groups(path, state), load, state)
 
     def find(self, ids: Iterable[str], side: Side) -> dict[str, Text]:
         """The texts of some ids; those that are not there are left out."""
@@ -42,7 +46,8 @@ class TextFile:
         starts = [group.first for group in self.groups]
         places = {bisect.bisect_right(starts, (side, name)) - 1 for name in wanted}
         found: dict[str, Text] = {}
-        for table in self._read(sorted(place for place in places if place >= 0)):
+        for place in sorted(place for place in places if place >= 0):
+            table = self.load((self.path, self.state, place), lambda place=place: next(self._read([place])))  # type: ignore[misc]
             sides, names = table["side"].to_pylist(), table["id"].to_pylist()
             for at, (its_side, name) in enumerate(zip(sides, names, strict=True)):
                 if its_side == side and name in wanted:
@@ -71,7 +76,7 @@ class TextFile:
         if places:
             with open_texts(self.path) as file:
                 for place in places:
-                    yield file.read_row_group(place)
+                    yield file.read_row_group(place, use_threads=False)
 
 
 @lru_cache(maxsize=64)
