@@ -90,6 +90,11 @@ def _fail(reason: str) -> int:
     return 1
 
 
+def _readable(sentence: str) -> str:
+    """The sentence without the middle of what is far too long, as where a file name or an id is."""
+    return sentence if len(sentence) <= 2000 else f"{sentence[:1400]} … {sentence[-500:]}"
+
+
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
@@ -97,11 +102,16 @@ def _run(arguments: list[str]) -> int:
     except GoldrankError as error:
         if debug:
             raise
-        printing.say(str(error))
+        printing.say(_readable(str(error)))
         return error.exit_code
     except KeyboardInterrupt:
         printing.say("interrupted")
         return 130
+    except MemoryError:
+        if debug:
+            raise
+        printing.say("the memory of this machine is not enough; give less data or a larger machine")
+        return 1
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _WRITING:
             return _fail(write_failure() or reason_of(error).lower())

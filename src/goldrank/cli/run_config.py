@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from goldrank.cli import printing
 from goldrank.encoders.consent import Effects, effects_of, is_address
 from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.io.files import read_bytes
 from goldrank.metrics import CHOICES
 from goldrank.running import OVERWRITE, Measures
 from goldrank.scoring import Bootstrap
@@ -148,14 +148,12 @@ def _read(path: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
+        values = tomllib.loads(read_bytes(path).decode())
+    except (ValueError, RecursionError) as error:
+        # Besides its own errors the parser raises ValueError for dates and for integers of thousands of digits.
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else shorten(str(error), 200)[1:-1]
         raise InputError(
-            f"the run file cannot be read ({error.strerror})", where=path, remedy="check the path"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"the run file is no TOML ({error})", where=path, remedy='write name = "value" lines'
+            f"the run file is no TOML ({reason})", where=path, remedy='write name = "value" lines'
         ) from None
     for name in values:
         if name not in known_names():

@@ -18,6 +18,7 @@ from goldrank.encoders.keys import Keys
 from goldrank.encoders.provenance import require, stamp
 from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
+from goldrank.io.arrays import load_array, load_arrays
 from goldrank.io.files import cache_folder, reason_of
 from goldrank.io.private import make_private_folder
 from goldrank.io.remote import absolute
@@ -191,10 +192,9 @@ def _read(file: Path, ids: str | None) -> Table:
     suffix = file.suffix.lower()
     try:
         if suffix == ".npy":
-            return {"vector": np.load(file, mmap_mode="r", allow_pickle=False), "id": _listed_keys(file, ids)}
+            return {"vector": load_array(file), "id": _listed_keys(file, ids)}
         if suffix == ".npz":
-            with np.load(file, allow_pickle=False) as arrays:
-                return _named({name: arrays[name] for name in arrays.files}, file)
+            return _named(load_arrays(file), file)
         if suffix in (".parquet", ".pq"):
             parquet = require("pyarrow.parquet", "vectors", "parquet", "pyarrow")
             table = parquet.read_table(file)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from goldrank.io.arrays import load_array
+
 _WORDS, _ENDS, _HASHES, _ROWS = "words.bin", "ends.npy", "hashes.npy", "rows.npy"
 
 
@@ -27,9 +29,7 @@ class MappedVocabulary(Mapping[str, int]):
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / _WORDS
-        self._ends, self._hashes, self._rows = (
-            np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (_ENDS, _HASHES, _ROWS)
-        )
+        self._ends, self._hashes, self._rows = (load_array(folder / name) for name in (_ENDS, _HASHES, _ROWS))
         if not len(self._ends) == len(self._hashes) == len(self._rows) or self._file.stat().st_size != self._size():
             raise ValueError("the parts of the vocabulary do not fit together")
         self._bytes = np.memmap(self._file, np.uint8, "r") if self._size() else np.empty(0, np.uint8)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, MissingExtraError, shorten
+from goldrank.io.arrays import load_array
 from goldrank.io.decompression import compression_of, open_archive
 from goldrank.io.files import cache_folder
 from goldrank.io.fingerprints import file_digest, file_state
@@ -102,9 +103,9 @@ def _key(file: Path, rule: str, encoding: str) -> str:
 def _mapped(folder: Path) -> WordVectors | None:
     try:
         counts = json.loads((folder / "counts.json").read_bytes())
-        matrix = np.load(folder / "matrix.npy", mmap_mode="r", allow_pickle=False)
+        matrix = load_array(folder / "matrix.npy")
         return WordVectors(matrix, MappedVocabulary(folder), counts["duplicates"], counts["skipped"])
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, LookupError, TypeError, InputError):
         return None
 
 
@@ -401,8 +402,8 @@ def _parquet_matrix(pa: Any, table: Any, types: dict[str, Any], file: Path) -> M
 def _matrix_beside(file: Path) -> NDArray[Any]:
     beside = sorted(file.parent.glob("*.npy"))
     if len(beside) == 1:
-        with suppress(ValueError):
-            matrix: NDArray[Any] = np.load(beside[0], mmap_mode="r", allow_pickle=False)
+        with suppress(InputError):
+            matrix = load_array(beside[0])
             if matrix.ndim == 2:
                 return matrix
     raise InputError(

@@ -77,8 +77,10 @@ class Conventions:
             value = getattr(self, name)
             if value not in choices and not (name == "scores" and value is None):
                 raise unknown_name(f"value of {name}", str(value), choices, f"one of {', '.join(choices)}")
-        if self.depth is not None and self.depth < 1:
-            raise InputError(f"the depth {self.depth} is not a rank", remedy="give a whole number from 1 up")
+        if self.depth is not None and not 1 <= self.depth < 1 << 62:
+            raise InputError(
+                f"the depth {shorten(str(self.depth))} is not a rank", remedy="give a whole number from 1 up"
+            )
         if self.relevance_level is not None:
             self._check_relevance_level()
         if self.ties == "expected":

@@ -314,9 +314,8 @@ def _entry(folder: Path) -> CacheEntry | None:
 def _manifest(folder: Path) -> dict[str, Any] | None:
     try:
         about = json.loads((folder / _MANIFEST).read_bytes())
-        return (
-            about if about["format"] == _FORMAT and {"identity", "side", "prompt", "dimension"} <= set(about) else None
-        )
+        texts = all(isinstance(about[name], str) for name in ("identity", "side", "prompt"))
+        return about if about["format"] == _FORMAT and texts and type(about["dimension"]) is int else None
     except (OSError, ValueError, TypeError, LookupError):
         return None
 

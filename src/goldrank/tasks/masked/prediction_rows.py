@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_missing
 from goldrank.io.columns import non_finite, not_a_number
+from goldrank.io.files import reason_of
 from goldrank.io.names import listing
 from goldrank.io.parquet import load_pyarrow
 from goldrank.io.text import counts
@@ -230,6 +231,13 @@ def record_batch(rows: Sequence[Row], extra: Mapping[str, str]) -> Any:
             "a text holds half of a surrogate pair, which is no character",
             where=f"{row.place}: {name_of(row.key)}",
             remedy="repair the text; it cannot be written as UTF-8",
+        ) from None
+    except (pyarrow.ArrowException, OverflowError) as error:
+        first, last = rows[0], rows[-1]
+        raise InputError(
+            f"a value between {name_of(first.key)} and {name_of(last.key)} cannot be kept ({reason_of(error)})",
+            where=first.place,
+            remedy="write whole numbers of at most 64 bits",
         ) from None
     return pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)
 

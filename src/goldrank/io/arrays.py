@@ -1,0 +1,64 @@
+"""NumPy files from outside: ``.npy`` mapped and ``.npz`` read, whatever is wrong with them an `InputError`."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError
+from goldrank.io.decompression import over_limit, size_limit
+from goldrank.io.files import PathLike, reason_of
+
+
+def load_array(path: PathLike) -> NDArray[Any]:
+    """The array of a ``.npy`` file, mapped, so that it may be larger than memory.
+
+    A file that is truncated later, while the array is in use, ends the command with a sentence and a program that uses
+    goldrank with SIGBUS.
+    """
+    with _faults(path):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            array.close()
+            raise ValueError("it is a .npz archive")
+        return array
+
+
+def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
+    """All arrays of a ``.npz`` file by name; an archive that unpacks to more than `size_limit` is refused."""
+    with _faults(path):
+        with zipfile.ZipFile(path) as archive:
+            size, limit = sum(member.file_size for member in archive.infolist()), size_limit(Path(path).stat().st_size)
+        if size > limit:
+            raise over_limit(limit, os.fspath(path), packed=True)
+        with np.load(path, allow_pickle=False) as arrays:
+            content = {name: arrays[name] for name in arrays.files}
+        for name, array in content.items():
+            # What has no .npy inside comes out as bytes.
+            if not isinstance(array, np.ndarray):
+                raise ValueError(f"{name[:60]!r} is no array")
+        return content
+
+
+@contextmanager
+def _faults(path: PathLike) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except MemoryError:
+        raise InputError("the arrays do not fit in memory", where=os.fspath(path), remedy="write fewer rows") from None
+    except Exception as error:
+        # numpy and zipfile raise nearly anything for a damaged header: TokenError, BadZipFile, KeyError, zlib.error …
+        raise InputError(
+            f"the file cannot be read ({reason_of(error).partition(chr(10))[0][:120]})",
+            where=os.fspath(path),
+            remedy="copy or write it again",
+        ) from None
