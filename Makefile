@@ -35,7 +35,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.test
-	GOLDRANK_FUZZ_SECONDS=60 $(BIN)/python -m pytest tests/io/test_fuzz.py
+	GOLDRANK_FUZZ_CASES=5000 $(BIN)/python -m pytest tests/fuzz
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/generate.py

@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import socket
-import sys
 import threading
 from urllib.parse import quote
 

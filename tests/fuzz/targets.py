@@ -1,0 +1,421 @@
+"""All that goldrank reads: valid files of every kind, with the commands that read them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.cases import Seed, Target, run_command
+from fuzz.collection_seeds import (
+    SCORE,
+    TEXTS,
+    beir,
+    gold_and_runs,
+    jsonl,
+    packed_files,
+    pairs_and_articles,
+    parquet,
+    pickles,
+    rankings,
+    smart,
+    trec_topics,
+    wiki_articles,
+)
+
+
+def array_bytes(array: object) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def vectors() -> list[Seed]:
+    rows = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    ids = [*TEXTS, "q1", "q2"]
+    texts = [*(f"{key} {text}" for key, text in TEXTS.items()), "sweet wine", "late train"]
+    archive = io.BytesIO()
+    np.savez(archive, ids=np.array(ids), vectors=rows)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, ids=np.array(ids), vectors=rows, texts=np.array(texts))
+    lines = jsonl([{"id": key, "vector": row.tolist()} for key, row in zip(ids, rows, strict=True)])
+    table = parquet({"id": list(ids), "vector": [list(row) for row in rows.tolist()]})
+    stored = {"items.npy": array_bytes(rows), "items.ids": "\n".join(ids).encode()}
+    data = beir()[0].files
+    command = ["run", "-t", "set", "--resamples", "100", "-m"]
+    made = [
+        (stored, "items.npy"),
+        ({"items.npz": archive.getvalue()}, "items.npz"),
+        ({"items.npz": packed.getvalue()}, "items.npz"),
+        ({"items.jsonl": lines}, "items.jsonl"),
+        ({"items.parquet": table}, "items.parquet"),
+    ]
+    options = ["", "(by=id)", "(by=id,dim=2)"]
+    return [
+        Seed({**data, **files}, [[*command, f"vectors:{name}{option}"] for option in options], kept=frozenset(data))
+        for files, name in made
+    ]
+
+
+def word_vectors() -> list[Seed]:
+    rng = np.random.default_rng(0)
+    words = sorted(
+        {word.strip(".,").lower() for text in [*TEXTS.values(), "sweet wine late train"] for word in text.split()}
+    )
+    rows = rng.normal(size=(len(words), 5)).astype(np.float32)
+    text = "".join(
+        f"{word} {' '.join(f'{x:.4f}' for x in row)}\n" for word, row in zip(words, rows, strict=True)
+    ).encode()
+    headed = f"{len(words)} 5\n".encode() + text
+    binary = f"{len(words)} 5\n".encode() + b"".join(
+        w.encode() + b" " + r.tobytes() + b"\n" for w, r in zip(words, rows, strict=True)
+    )
+    table = parquet({"word": list(words), "vector": [list(row) for row in rows.tolist()]})
+    data = beir()[0].files
+    contents = [text, headed, binary, gzip.compress(text), bz2.compress(headed), lzma.compress(binary), table]
+    command = ["run", "-t", "set", "--resamples", "100", "-m"]
+    return [
+        Seed(
+            {**data, "words": content},
+            [[*command, "words:words"], [*command, "words:words(rule=evalrank)"]],
+            frozenset(data),
+        )
+        for content in contents
+    ]
+
+
+def made_by(files: dict[str, bytes], commands: list[list[str]], keep: tuple[str, ...]) -> dict[str, bytes]:
+    """The files that commands leave behind in these folders."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        Seed(files, []).write(folder)
+        for command in commands:
+            outcome = run_command(folder, command)
+            assert outcome.code == 0, outcome
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for root in keep
+            for path in sorted((folder / root).rglob("*"))
+            if path.is_file()
+        }
+
+
+def index_folders() -> list[Seed]:
+    texts = {"texts.jsonl": jsonl([{"id": key, "text": text} for key, text in TEXTS.items()])}
+    ways = [
+        ["wordllama"],
+        ["lsa:2"],
+        ["random:8"],
+        ["wordllama", "--factory", "exact"],
+        ["wordllama", "--transform", "center|normalize"],
+    ]
+    commands = [
+        ["index", "search", "made", "sweet wine", "-k", "2"],
+        ["index", "search", "made", "wine", "--verify"],
+        ["index", "info", "made"],
+        ["index", "info", "made", "--verify"],
+    ]
+    made = [made_by(texts, [["index", "build", "texts.jsonl", "-o", "made", "-m", *way]], ("made",)) for way in ways]
+    return [Seed(files, commands) for files in made]
+
+
+def stores() -> list[Seed]:
+    data = beir()[0].files
+    files = made_by(
+        data,
+        [
+            ["run", "-m", "bm25", "tfidf", "-t", "set", "--resamples", "100"],
+            ["run", "-m", "tfidf", "-t", "sentence-pairs"],
+        ],
+        ("store",),
+    )
+    commands = [
+        ["runs", "list"],
+        ["runs", "list", "--format", "json"],
+        ["runs", "show", "set-bm25"],
+        ["runs", "show", "sentence-pairs-tfidf"],
+        ["runs", "export", "set-bm25", "-o", "out.run"],
+        ["score", "set-bm25"],
+        ["compare", "set-bm25", "set-tfidf"],
+        ["report", "set-bm25", "set-tfidf", "-o", "report.html"],
+        ["runs", "delete", "set-bm25", "--yes"],
+    ]
+    return [Seed(files, commands)]
+
+
+def run_files() -> list[Seed]:
+    config = b"""models = ["bm25", "tfidf"]
+tasks = ["./set"]
+metrics = ["ndcg@10", "mrr"]
+similarity = "cosine"
+index = "exact"
+transform = "none"
+depth = 100
+rerank_depth = 10
+limit = 4
+seed = 1
+level = 0.95
+resamples = 100
+interval = "bca"
+alpha = 0.05
+profile = "standard"
+overwrite = "missing"
+engine = "local"
+
+[text]
+parts = "title+text"
+separator = " "
+words = 10
+
+[conventions]
+ties = "docid"
+missing = "zero"
+"""
+    data = beir()[0].files
+    return [
+        Seed(
+            {**data, "run.toml": config},
+            [["run", "--config", "run.toml"], ["run", "--config", "run.toml", "--dry-run"]],
+            frozenset(data),
+        )
+    ]
+
+
+def similarity_sets() -> list[Seed]:
+    rows = [
+        ("It pours.", "Heavy rain falls.", 4.8),
+        ("Sun.", "A sunny day.", 4.5),
+        ("Rain.", "A train.", 0.4),
+        ("A car.", "Late.", 0.2),
+    ]
+    scored = "text1,text2,score\n" + "".join(f"{a},{b},{score}\n" for a, b, score in rows)
+    labelled = "text,label,split\n" + "".join(
+        f"{text.replace(',', '')} {n},{n % 2},{split}\n"
+        for n, text in enumerate([*TEXTS.values()] * 6)
+        for split in ("train", "test")
+    )
+    benchmark = "".join(f"main\tset\t2012\t{n}\t{score}\t{a}\t{b}\n" for n, (a, b, score) in enumerate(rows))
+    sts = {f"STS/sts-{part}.csv": benchmark.encode() for part in ("train", "dev", "test")}
+    run = ["run", "-m", "tfidf", "--resamples", "100"]
+    return [
+        Seed(
+            {"scored.csv": scored.encode()},
+            [[*run, "-t", "sentence-pairs:scored.csv"], [*run, "--from-pairs", "scored.csv", "--top", "0.5"]],
+        ),
+        Seed({"labelled.csv": labelled.encode()}, [[*run, "-t", "probe:labelled.csv"]]),
+        Seed(
+            {
+                "labelled.jsonl": jsonl(
+                    [
+                        dict(zip(("text", "label", "split"), line.split(","), strict=True))
+                        for line in labelled.splitlines()[1:]
+                    ]
+                )
+            },
+            [[*run, "-t", "probe:labelled.jsonl"]],
+        ),
+        Seed(sts, [[*run, "-t", "sts-b:STS"]]),
+        Seed({"men/men.txt": b"sun moon 4.5\nrain train 1\nwine beer 3\n"}, [[*run, "-t", "men:men/men.txt"]]),
+    ]
+
+
+def masked_examples() -> list[Seed]:
+    pages = jsonl(
+        [
+            {
+                "id": 1,
+                "title": "Marie Curie",
+                "text": "Marie Curie discovered radium. Curie won two prizes. She taught.",
+            },
+            {"id": 2, "title": "Alan Turing", "text": "Alan Turing broke codes. Turing ran marathons."},
+        ]
+    )
+    with_folder = made_by(
+        {"pages.jsonl": pages, "out/x": b""},
+        [["masked", "make", "pages.jsonl", "-o", "out/examples.jsonl", "--size", "64"]],
+        ("out",),
+    )
+    examples = {"examples.jsonl": with_folder["out/examples.jsonl"]}
+    aliases = b"title,alias\nMarie Curie,Maria Sklodowska\nAlan Turing,Prof\n"
+    commands = [
+        ["masked", "check", "examples.jsonl"],
+        ["masked", "check", "examples.jsonl", "--aliases", "aliases.csv", "--format", "json"],
+        ["masked", "predict", "examples.jsonl", "-m", "names:majority"],
+        ["masked", "predict", "examples.jsonl", "-m", "retrieve:tfidf", "-k", "2"],
+    ]
+    return [
+        Seed({**examples, "aliases.csv": aliases}, commands),
+        Seed({"examples.jsonl": lzma.compress(examples["examples.jsonl"]), "aliases.csv": aliases}, commands),
+        Seed({"pages.jsonl": pages}, [["masked", "make", "pages.jsonl", "-o", "made.jsonl", "--size", "64"]]),
+    ]
+
+
+def masked_predictions() -> list[Seed]:
+    examples = masked_examples()[0].files["examples.jsonl"]
+    chunks = [json.loads(line) for line in examples.splitlines()]
+    rows = [
+        {
+            "page_id": chunk["id"],
+            "sequence_number": chunk["sequence_number"],
+            "title": chunk["title"],
+            "predictions": [["Marie Curie", "Turing"] for _ in chunk["masks"]],
+            "scores": [[0.75, 0.25] for _ in chunk["masks"]],
+        }
+        for chunk in chunks
+    ]
+    tidy = "page,sequence,mask,rank,guess,score\n" + "".join(
+        f"{chunk['id']},{chunk['sequence_number']},{mask},{rank},{name},{1 / rank}\n"
+        for chunk in chunks
+        for mask in range(len(chunk["masks"]))
+        for rank, name in ((1, "Curie"), (2, "Turing"))
+    )
+    table = parquet({name: [row[name] for row in rows] for name in rows[0]})
+    contents = {"predictions.jsonl": jsonl(rows), "predictions.csv": tidy.encode(), "predictions.parquet": table}
+    return [
+        Seed(
+            {name: content, "examples.jsonl": examples},
+            [
+                ["masked", "score", name, "--data", "examples.jsonl", "--resamples", "100"],
+                [
+                    "masked",
+                    "score",
+                    name,
+                    "--data",
+                    "examples.jsonl",
+                    "--pad",
+                    "--original",
+                    "--format",
+                    "json",
+                    "--resamples",
+                    "100",
+                ],
+            ],
+        )
+        for name, content in contents.items()
+    ]
+
+
+def meta_tables() -> list[Seed]:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"model": model, "evaluator": evaluator, "value": round(float(rng.random()), 3), "kind": kind}
+        for model in ("ant", "bee", "cat", "dog", "eel")
+        for evaluator, kind in (("mrr", "intrinsic"), ("sts", "intrinsic"), ("CR", "downstream"))
+    ]
+    table = "model,evaluator,value,kind\n" + "".join(",".join(map(str, row.values())) + "\n" for row in rows)
+    logs = "model,task,metric,value,task_type\n" + "".join(
+        f"{row['model']},{row['evaluator']},accuracy,{row['value']},{row['kind']}\n" for row in rows
+    )
+    contents = [
+        table.encode(),
+        table.replace(",", "\t").encode(),
+        jsonl(rows),
+        json.dumps(rows).encode(),
+        logs.encode(),
+        parquet({name: [row[name] for row in rows] for name in rows[0]}),
+    ]
+    commands = [
+        ["meta", "table", "--resamples", "100"],
+        ["meta", "table", "--downstream", "CR", "--cluster", "--resamples", "100"],
+    ]
+    return [Seed({"table": content}, commands) for content in contents]
+
+
+def specifications() -> list[Seed]:
+    data = {**beir()[0].files, **rankings()["trec"]}
+    kept = frozenset(data)
+    run = ["run", "-t", "set", "--resamples", "100"]
+    groups: list[tuple[list[list[str]], list[str]]] = [
+        (
+            [[*SCORE, "-m", "{}"], ["explain", "{}"]],
+            [
+                "ndcg@10",
+                "map(denominator=hits)@10",
+                "ndcg@1,5,10",
+                "rbp(p=0.8)",
+                "err@20",
+                "mrr",
+                "precision@5",
+                "bpref",
+            ],
+        ),
+        (
+            [[*run, "-m", "{}"]],
+            [
+                "tfidf(smart=lfn,min_df=1)",
+                "bm25(k1=0.9,b=0.4)",
+                "lsa:2",
+                "random:8",
+                "fuse:rrf(bm25,tfidf)",
+                "fuse:sum(bm25,tfidf,weights=1;2)",
+                "vectors:none.npz",
+                "words:none.txt",
+                "run:run",
+                "wordllama(dim=64)",
+            ],
+        ),
+        (
+            [[*run, "-m", "tfidf", "--transform", "{}"], [*run, "-m", "wordllama", "--transform", "{}"]],
+            ["center", "center|whiten:4", "normalize", "pca:2", "abtt:1", "none"],
+        ),
+        ([[*run, "-m", "wordllama", "--index", "{}"]], ["exact", "faiss:Flat", "faiss:HNSW8", "faiss:IVF2,Flat"]),
+        ([["similarity", "{}", "red wine", "-m", "tfidf"]], ["a cat on a mat", "wine", "…"]),
+        (
+            [["masked", "match", "John F. Kennedy", "{}"], ["masked", "match", "{}", "Kennedy"]],
+            ["J. F. K.", "Kennedy", "(photographer)"],
+        ),
+        (
+            [
+                ["score", "gold", "run", "--resamples", "{}"],
+                ["score", "gold", "run", "--corpus", "{}"],
+                ["score", "gold", "run", "--depth", "{}"],
+                ["score", "gold", "run", "--profile", "{}"],
+                ["score", "{}", "run"],
+            ],
+            ["100", "1000", "trec_eval", "0.95"],
+        ),
+        ([["plan", "{}"], ["plan", "--items", "{}"]], ["1000000", "1e6", "10M"]),
+    ]
+    return [Seed(data, commands, kept, words) for commands, words in groups]
+
+
+def caches() -> list[Seed]:
+    data = beir()[0].files
+    command = ["run", "-m", "wordllama", "-t", "set", "--resamples", "100", "--overwrite", "always"]
+    words = {"words": word_vectors()[0].files["words"]}
+    worded = ["run", "-m", "words:words", "-t", "set", "--resamples", "100", "--overwrite", "always"]
+    kept = made_by({**data, **words}, [command, worded], ("cache",))
+    commands = [command, worded, ["cache", "list"], ["cache", "prune", "--yes"], ["cache", "info"]]
+    return [Seed({**data, **words, **kept}, commands, frozenset({*data, *words}))]
+
+
+TARGETS = [
+    Target(make.__name__, make)
+    for make in (
+        gold_and_runs,
+        packed_files,
+        beir,
+        smart,
+        trec_topics,
+        pairs_and_articles,
+        wiki_articles,
+        pickles,
+        vectors,
+        word_vectors,
+        index_folders,
+        stores,
+        run_files,
+        similarity_sets,
+        masked_examples,
+        masked_predictions,
+        meta_tables,
+        specifications,
+        caches,
+    )
+]
