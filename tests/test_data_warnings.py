@@ -311,14 +311,20 @@ def test_a_run_without_any_judged_item_is_said():
     assert (warning.code, "the gold has 'a', the run 'x'" in warning.message) == ("no-gold-found", True)
 
 
-@pytest.mark.parametrize("text", ["9007199254740992.0", "9.007199254740993e+15", "9.00719925474100E+15", "1.5e+16"])
+@pytest.mark.parametrize("text", ["9007199254740992.0", "9.007199254740993e+15", "9.00719925474100E+15", "9.00720e+18"])
 def test_ids_that_were_rounded_as_floats_are_refused(text, tmp_path):
     (tmp_path / "gold.csv").write_text(f"query,item,grade\nq1,{text},1\n")
     with pytest.raises(InputError, match=r"gold.csv:2: the item id .* holds no whole number above 2\*\*53 exactly"):
         gr.Gold.read(tmp_path / "gold.csv")
 
 
-@pytest.mark.parametrize("text", ["7.0", "9007199254740991.0", "1e10", "12e34", "v1.0", "9007199254740993"])
+def test_ids_that_would_be_refused_are_not_written(tmp_path):
+    with pytest.raises(InputError, match=r"above 2\*\*53"):
+        Run({"q1": {"9007199254740992.0": 1.0}}).write(tmp_path / "a.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["7.0", "9007199254740991.0", "1e10", "1e20", "12e34", "v1.0", "9007199254740993"])
 def test_other_ids_with_points_and_digits_are_read(text, tmp_path):
     (tmp_path / "gold.csv").write_text(f"query,item,grade\nq1,{text},1\n")
     assert gr.Gold.read(tmp_path / "gold.csv").to_dict() == {"q1": {text: 1.0}}

@@ -91,15 +91,15 @@ def _id_string(cell: object, role: str, integers: bool, place: Place, row: int) 
     )
 
 
-# How programs write whole numbers that went through a double: 9007199254740992.0, 9.007199254740993e+15, 1e+16.
-_FLOAT_NOTATION = re.compile(r"[0-9]{16,}\.0|[0-9](\.[0-9]+)?[eE]\+?(1[5-9]|2[0-9])")
+# How programs write whole numbers that went through a double: 9007199254740992.0 and 9.007199254740993e+15.
+_FLOAT_NOTATION = re.compile(r"[0-9]{16,}\.0|[0-9]\.[0-9]{5,}[eE]\+?(1[5-9]|2[0-9])")
 _EXACT = 2.0**53
 
 
 def refuse_rounded(ids: list[str], *, role: str, place: Place) -> list[str]:
     """The ids, unless one of them was written from a float that is too large to hold it."""
     joined = "".join(ids)
-    if "." not in joined and "+" not in joined:
+    if "." not in joined:
         return ids
     for row, text in enumerate(ids):
         if _FLOAT_NOTATION.fullmatch(text) and float(text) >= _EXACT:

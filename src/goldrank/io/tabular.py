@@ -106,6 +106,8 @@ def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[
 def dump(columns: Columns, kind: Kind, format: str) -> bytes:
     """The text of the file, with a header, quoting only what has to be quoted."""
     refuse_empty_queries(columns, format.upper())
+    for role, ids in (("query", columns.queries), ("item", columns.items)):
+        refuse_rounded(ids, role=role, place=lambda _: columns.source)
     if "\0" in "".join(columns.queries) or "\0" in "".join(columns.items):
         raise InputError(
             f"an id holds a NUL character, which a {format.upper()} file cannot hold",
