@@ -64,7 +64,8 @@ def _areas(values: Floats, confidence: Floats) -> Floats:
     area, best = (np.sum((line[:, 1:] + line[:, :-1]) / 2 * np.diff(RATES), axis=1) for line in (curve, oracle))
     possible = best - constant
     differ = values.min(axis=1) < values.max(axis=1)
-    return np.divide(area - constant, possible, out=np.full(len(values), np.nan), where=differ & (possible > 0))
+    areas: Floats = np.full(len(values), np.nan)
+    return np.divide(area - constant, possible, out=areas, where=differ & (possible > 0))
 
 
 def _curve(ordered: Floats) -> Floats:
