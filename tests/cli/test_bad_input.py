@@ -128,3 +128,36 @@ def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path, monkeypatch, cap
     (tmp_path / "run").write_bytes(b"\xef\xbb\xbf" + RUN)
     assert main(["score", "gold", "run", "-m", "mrr", "--format", "csv"]) == 0
     assert ",mrr,1.0," in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("models = " + "[" * 5000 + "]" * 5000, "no TOML (it is nested too deeply)"),
+        ("a = " + "{b = " * 3000 + "1" + "}" * 3000, "no TOML (it is nested too deeply)"),
+        ("seed = " + "9" * 5000, "no TOML ("),
+        ("[conventions]\nties = {}", "'ties' in [conventions] is {}"),
+        ("[conventions]\nmissing = ['zero']", "'missing' in [conventions] is ['zero']"),
+        ("[conventions]\ndepth = 'ten'", "'depth' in [conventions] is 'ten'"),
+        ("[text]\nseparator = []", "'separator' in [text] is []"),
+        ("[text]\nwords = true", "'words' in [text] is True"),
+        ("[query_text]\nparts = 1979-05-27", "'parts' in [query_text] is datetime.date(1979, 5, 27)"),
+        ("conventions = 3", "conventions is no table"),
+        ("models = 3", "models is 3"),
+        ("models = [3]", "models holds something that is no text"),
+        ("seed = nan", "seed is nan"),
+    ],
+)
+def test_a_run_file_of_wrong_types_is_one_sentence(tmp_path, capsys, content, message):
+    path = tmp_path / "run.toml"
+    path.write_text(f'models = ["bm25"]\ntasks = ["wines"]\n{content}' if "models" not in content else content)
+    assert main(["run", "--config", str(path), "--dry-run"]) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"goldrank: {path}: ")
+    assert message in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_a_run_file_that_is_a_device_is_refused(capsys):
+    assert main(["run", "--config", "/dev/zero"]) == 2
+    assert "this is a device, not a file" in capsys.readouterr().err

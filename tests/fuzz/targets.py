@@ -197,7 +197,7 @@ def similarity_sets() -> list[Seed]:
     scored = "text1,text2,score\n" + "".join(f"{a},{b},{score}\n" for a, b, score in rows)
     labelled = "text,label,split\n" + "".join(
         f"{text.replace(',', '')} {n},{n % 2},{split}\n"
-        for n, text in enumerate([*TEXTS.values()] * 6)
+        for n, text in enumerate([*TEXTS.values()] * 3)
         for split in ("train", "test")
     )
     benchmark = "".join(f"main\tset\t2012\t{n}\t{score}\t{a}\t{b}\n" for n, (a, b, score) in enumerate(rows))

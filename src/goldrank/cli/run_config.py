@@ -22,6 +22,10 @@ from goldrank.tasks.text_rule import TextRule
 _LISTS = ("models", "tasks", "metrics")
 _TEXT = ("parts", "separator", "sections", "words")
 _SHARING = ("engine", "work_folder", "shard_items")
+_ENTRIES: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("sections", "words", "depth"), ((int,), "a whole number")),
+    **dict.fromkeys(("parts", "separator"), ((str,), "text")),
+}
 _TABLES = ("text", "query_text", "conventions")
 
 
@@ -139,6 +143,11 @@ def _table(given: _Given, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         example = 'ties = "docid"' if name == "conventions" else 'parts = "title+text"'
         raise InputError(f"{name} is no table", where=given.where, remedy=f"write [{name}] and {example}")
+    for entry, content in value.items():
+        kinds, wanted = _ENTRIES.get(entry, ((str, int, float), "text or a number"))
+        if not isinstance(content, kinds) or isinstance(content, bool):
+            what = f"{shorten(entry)} in [{name}] is {shorten(content)}"
+            raise InputError(what, where=given.where, remedy=f"{shorten(entry)} is {wanted}")
     return dict(value)
 
 

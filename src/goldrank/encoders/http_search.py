@@ -183,7 +183,7 @@ def _checked_body(text: str | None, posts: bool) -> str:
         raise InputError("body= says nothing in a GET", remedy="add method=post")
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise InputError(f"body={shorten(text)} is no JSON object", remedy="""write body='{"name": "value"}'""")

@@ -201,9 +201,8 @@ def _read(file: Path, ids: str | None) -> Table:
             return _named({name: table.column(name).to_pylist() for name in table.column_names}, file)
         if suffix in (".jsonl", ".ndjson", ".json"):
             return _jsonl(file)
-    except (ValueError, OSError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (ValueError, OSError, TypeError, LookupError, OverflowError, NotImplementedError) as error:
+        # pyarrow's own errors are of these kinds too.
         reason = str(error).partition("\n")[0][:120]
         raise InputError(f"the file cannot be read ({reason})", where=str(file), remedy="write it again") from None
     raise InputError(
@@ -235,7 +234,7 @@ def _jsonl(file: Path) -> Table:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict) or (rows and row.keys() != rows[0].keys()):
                 raise InputError(
@@ -267,7 +266,7 @@ def _matrix(values: Any, file: Path | str) -> Any:
     mapped = isinstance(values, np.memmap) and values.dtype.kind in "fiu"
     try:
         matrix = values if mapped else np.asarray(values, np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0, np.float32)
     if matrix.ndim != 2 or not matrix.size:
         raise InputError(

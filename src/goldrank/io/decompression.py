@@ -132,7 +132,7 @@ class _Unpacker:
     def __init__(self, compression: str, name: str) -> None:
         self._compression = compression
         self._make, faults = _engine(compression, name)
-        self.faults = (EOFError, OSError, ValueError, *faults)
+        self.faults: tuple[type[Exception], ...] = (EOFError, OSError, ValueError, *faults)
         self._stream: Any = self._make()
         self._padding = 0
         """Zero bytes since the end of the last stream."""

@@ -248,7 +248,7 @@ def _kept(wanted: _Wanted) -> tuple[int, str]:
         if about["url"] == wanted.url and about["mark"] and about["checksum"] == wanted.checksum:
             # All of it may be there: then there is nothing to ask for, so the last byte is asked for again.
             return max(0, size - 1), str(about["mark"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         pass
     return 0, ""
 

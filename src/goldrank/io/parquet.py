@@ -9,6 +9,7 @@ import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.io.columns import VALUE_WORD, Columns, Kind
+from goldrank.io.decompression import over_limit, size_limit
 from goldrank.io.names import choose, rank_column, subtopic_column
 from goldrank.io.subtopics import expand_subtopics
 from goldrank.io.tables import columns_from_arrow
@@ -20,6 +21,7 @@ def load(data: bytes, kind: Kind, name: str) -> Columns:
     pyarrow, parquet = load_pyarrow()
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        _refuse_large(file.metadata, len(data), name)
         names = file.schema_arrow.names
         chosen = [*choose(names, kind, where=name)]
         # Gold may have a column of subtopics, a run one of ranks.
@@ -40,12 +42,21 @@ def parquet_table(data: bytes, name: str) -> Any:
     """The whole file as a pyarrow table."""
     pyarrow, parquet = load_pyarrow()
     try:
-        return parquet.read_table(pyarrow.BufferReader(data))
+        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        _refuse_large(file.metadata, len(data), name)
+        return file.read()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")[:120]
         raise InputError(
             f"the Parquet file is truncated or corrupt ({reason})", where=name, remedy="copy or write it again"
         ) from None
+
+
+def _refuse_large(about: Any, packed: int, name: str) -> None:
+    """Raise for a small file that says it holds billions of equal values."""
+    limit = size_limit(packed)
+    if 8 * about.num_rows * about.num_columns > limit:
+        raise over_limit(limit, name, packed=True)
 
 
 def dump(columns: Columns, kind: Kind) -> bytes:

@@ -135,7 +135,7 @@ class _Reader:
         return InputError(f"the pickle asks for more than {WORK_LIMIT} operations", where=self._where, remedy=_REMEDY)
 
     def _unknown(self, code: int) -> InputError:
-        known = pickletools.code2op.get(chr(code))
+        known = next((operation for operation in pickletools.opcodes if operation.code == chr(code)), None)
         if known is None:
             return _damaged(f"no operation has the code 0x{code:02x} at byte {self.at}", self._where)
         return InputError(
@@ -197,7 +197,7 @@ class _Reader:
         self._stack.append(_decimal(line.removesuffix(b"L")))
         return at
 
-    def float(self, at: int) -> int:
+    def text_float(self, at: int) -> int:
         line, at = self._line(at)
         if len(line) > _NUMBER_DIGITS:
             raise ValueError(f"a number of {len(line)} digits")
@@ -214,7 +214,7 @@ class _Reader:
         if len(line) < 2 or line[:1] != line[-1:] or line[:1] not in (b"'", b'"'):
             raise ValueError("a text without quotes")
         # The strings of Python 2 are bytes, mostly UTF-8.
-        self._stack.append(codecs.escape_decode(line[1:-1])[0].decode())  # type: ignore[attr-defined]
+        self._stack.append(codecs.escape_decode(line[1:-1])[0].decode())
         return at
 
     def escaped(self, at: int) -> int:
@@ -232,12 +232,12 @@ class _Reader:
         _exactly(self._stack[-1], list).extend(values)
         return at
 
-    def list(self, at: int) -> int:
+    def make_list(self, at: int) -> int:
         values = self._marked()
         self._stack.append(values)
         return at
 
-    def tuple(self, at: int) -> int:
+    def make_tuple(self, at: int) -> int:
         values = self._marked()
         self._stack.append(tuple(values))
         return at
@@ -455,13 +455,13 @@ _OPERATIONS: dict[int, Callable[[_Reader, int], int]] = {
         "N": _pushing(lambda: None), "\x88": _pushing(lambda: True), "\x89": _pushing(lambda: False),
         "I": _Reader.integer, "J": _integer(4, signed=True), "K": _integer(1), "M": _integer(2),
         "L": _Reader.long, "\x8a": _long_integer(1), "\x8b": _long_integer(4),
-        "F": _Reader.float, "G": _Reader.binary_float,
+        "F": _Reader.text_float, "G": _Reader.binary_float,
         "S": _Reader.quoted, "T": _text(4), "U": _text(1),
         "V": _Reader.escaped, "X": _text(4, "surrogatepass"), "\x8c": _text(1, "surrogatepass"),
         "\x8d": _text(8, "surrogatepass"), "B": _raw(4), "C": _raw(1), "\x8e": _raw(8),
         "}": _pushing(dict, 3), "d": _Reader.dictionary, "s": _Reader.set_item, "u": _Reader.set_items,
-        "]": _pushing(list), "l": _Reader.list, "a": _Reader.append, "e": _Reader.appends,
-        ")": _pushing(tuple), "t": _Reader.tuple,
+        "]": _pushing(list), "l": _Reader.make_list, "a": _Reader.append, "e": _Reader.appends,
+        ")": _pushing(tuple), "t": _Reader.make_tuple,
         "\x85": _short_tuple(1), "\x86": _short_tuple(2), "\x87": _short_tuple(3),
         "\x8f": _pushing(set, 7), "\x91": _Reader.frozen_set, "\x90": _Reader.add_items,
         "p": _put(0), "q": _put(1), "r": _put(4), "\x94": _put(None), "g": _get(0), "h": _get(1), "j": _get(4),

@@ -105,7 +105,7 @@ def _mapped(folder: Path) -> WordVectors | None:
         counts = json.loads((folder / "counts.json").read_bytes())
         matrix = load_array(folder / "matrix.npy")
         return WordVectors(matrix, MappedVocabulary(folder), counts["duplicates"], counts["skipped"])
-    except (OSError, ValueError, LookupError, TypeError, InputError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, InputError):
         return None
 
 

@@ -1,6 +1,7 @@
 """The inner loops: where judged items landed in a run, and in a block of scores; compiled where it can be."""
 
 import os
+from types import ModuleType
 
 from goldrank.native.faults import RowFault
 
@@ -14,11 +15,13 @@ if COMPILED:
 if not COMPILED:
     from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
     from goldrank.native.fallback import edit_distance, mapping_hits, trec_columns, trec_hits
-guard = None
+guard: ModuleType | None = None
 """The guard of mapped files that are truncated while they are read, where it was built."""
 if COMPILED:
     try:
-        from goldrank.native import _guard as guard
+        from goldrank.native import _guard
+
+        guard = _guard
     except ImportError:
         guard = None
 TILES = COMPILED and not os.environ.get("GOLDRANK_NO_TILES")

@@ -164,7 +164,7 @@ def read_constants(path: PathLike) -> Constants:
     name = str(path)
     try:
         content = json.loads(read_bytes(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("the file of constants is damaged: it is no JSON", where=name, remedy=_REMEDY) from None
     if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
         raise InputError("the file does not hold constants of goldrank plan", where=name, remedy=_REMEDY)

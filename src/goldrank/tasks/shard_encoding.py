@@ -174,7 +174,7 @@ def _claim(folder: str, about: dict[str, Any]) -> None:
         return
     try:
         there = json.loads(read_bytes(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         there = {}
     for name, value in about.items():
         if there.get(name) != value:

@@ -316,7 +316,7 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
         about = json.loads((folder / _MANIFEST).read_bytes())
         texts = all(isinstance(about[name], str) for name in ("identity", "side", "prompt"))
         return about if about["format"] == _FORMAT and texts and type(about["dimension"]) is int else None
-    except (OSError, ValueError, TypeError, LookupError):
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
