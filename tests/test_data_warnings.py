@@ -403,3 +403,29 @@ def test_warnings_do_not_depend_on_the_compiled_part(tmp_path):
     ]
     assert outputs[0] == outputs[1]
     assert "order-contradicts-scores" in outputs[0]
+
+
+def test_queries_among_their_own_results_are_said_where_they_are_kept():
+    gold = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    run = {"q1": {"q1": 3.0, "a": 2.0}, "q2": {"q2": 3.0, "b": 2.0}, "q3": {"c": 1.0, "d": 0.5}}
+    scores = gr.score(gold, run, "mrr")
+    assert [str(warning) for warning in scores.warnings if warning.code == "self-matches"] == [
+        "run: 2 of 3 queries are among their own results, which count like any other. "
+        "Take them out with --self-matches drop if the queries are items of the corpus."
+    ]
+    assert not gr.score(gold, run, "mrr", self_matches="drop").warnings
+    assert not gr.score(gold, {**run, "q2": {"b": 1.0, "d": 0.5}}, "mrr").warnings
+
+
+def test_runs_that_were_not_judged_alike_are_said_if_the_gold_has_items_that_are_not_relevant():
+    gold = {"q1": {"a": 1, "b": 0, "c": 0}}
+    runs = {"pooled": {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "new": {"q1": {"a": 3.0, "x": 2.0, "y": 1.0}}}
+
+    def codes(gold, **conventions):
+        return {warning.code for warning in gr.compare(gold, runs, "mrr", **conventions).warnings}
+
+    assert "different-judged-shares" in codes(gold)
+    (said,) = [w for w in gr.compare(gold, runs, "mrr").warnings if w.code == "different-judged-shares"]
+    assert "pooled 100%, new 33%" in said.message
+    assert "different-judged-shares" not in codes(gold, unjudged="drop")
+    assert "different-judged-shares" not in codes({"q1": {"a": 1}})

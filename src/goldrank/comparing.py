@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from goldrank import stats
-from goldrank.data_warnings import different_depths, different_items, different_queries, name_some
+from goldrank.data_warnings import (
+    JUDGED_DEPTH,
+    different_depths,
+    different_items,
+    different_judged_shares,
+    different_queries,
+    name_some,
+)
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Hits
 from goldrank.metrics import Metric, Profile, parse_all
@@ -74,6 +81,7 @@ def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
             skipped=first.conventions.missing == "skip",
         ),
         *different_depths({scores.name: scores.counts.deepest for scores in all_scores}, first.metrics),
+        *different_judged_shares(_judged_shares(all_scores)),
     ]
     sources = {scores.name: scores.source for scores in all_scores if scores.source is not None}
     if len(sources) > 1:
@@ -83,6 +91,14 @@ def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
         # It names the missing queries of every run.
         by_run = [warning for warning in by_run if warning.code != "missing-queries"]
     return (*by_run, *between)
+
+
+def _judged_shares(all_scores: Sequence[Scores]) -> dict[str, float]:
+    """The share of judged items among the top results of each run; empty where the gold lists relevant items only."""
+    if all_scores[0].conventions.unjudged == "drop" or (all_scores[0].placement.gold_grade > 0).all():
+        return {}
+    judged = Metric.parse(f"judged@{JUDGED_DEPTH}")
+    return {scores.name: float(np.nanmean(judged.compute(scores.placement).values)) for scores in all_scores}
 
 
 def have_same_queries(all_scores: Sequence[Scores]) -> bool:

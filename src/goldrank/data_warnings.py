@@ -22,6 +22,9 @@ LEAST_ITEMS = 20
 """Two runs need so many unjudged items each before it means anything that they share none."""
 SHARED_ITEMS = 0.01
 """Two runs that share a smaller part of their items than this seem to rank different corpora."""
+JUDGED_DEPTH = 10
+JUDGED_GAP = 0.2
+"""Runs whose shares of judged items among the top ``JUDGED_DEPTH`` are so far apart were not judged alike."""
 
 _TIED = {
     "docid": "the order is that of the ids",
@@ -134,6 +137,21 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
     return warnings
 
 
+def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> list[DataWarning]:
+    """A run that lists most queries among their own results, where the conventions keep such results."""
+    own = [query for query, items in listed.items() if query in items]
+    if 2 * len(own) <= len(listed):
+        return []
+    return [
+        DataWarning(
+            "self-matches",
+            f"{len(own)} of {len(listed)} queries are among their own results, which count like any other.",
+            name,
+            "Take them out with --self-matches drop if the queries are items of the corpus.",
+        )
+    ]
+
+
 def _unfound_items(hits: Hits, listed: Mapping[str, Sequence[str]]) -> tuple[list[str], list[str]]:
     """The judged items that were not found among the listed queries, and what was listed there without being judged."""
     index = {query: place for place, query in enumerate(hits.queries)}
@@ -225,3 +243,18 @@ def different_items(listed: Mapping[str, Mapping[str, Sequence[str]]], gold_item
                     )
                 )
     return warnings
+
+
+def different_judged_shares(shares: Mapping[str, float]) -> list[DataWarning]:
+    """Runs of whose top results very different shares are judged, by the share of each run."""
+    if max(shares.values(), default=0.0) - min(shares.values(), default=0.0) < JUDGED_GAP:
+        return []
+    listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    return [
+        DataWarning(
+            "different-judged-shares",
+            f"The runs were not judged alike: of the top {JUDGED_DEPTH} results these shares are judged: {listed}. "
+            "Unjudged results count as not relevant, which favours the runs that were judged.",
+            remedy="Judge the missing results, or rank judged items only with --unjudged drop.",
+        )
+    ]

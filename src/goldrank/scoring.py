@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from goldrank import stats
-from goldrank.data_warnings import SAMPLE_ROWS, id_warnings, missing_queries, run_warnings
+from goldrank.data_warnings import SAMPLE_ROWS, id_warnings, missing_queries, run_warnings, self_matches
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
@@ -151,7 +151,11 @@ class Scores(Mapping[str, Score]):
     @cached_property
     def warnings(self) -> tuple[DataWarning, ...]:
         """What makes these scores misleading, the gravest first; empty if nothing was found."""
-        return (*self.found_warnings, *(self.source.warnings if self.source else ()))
+        if self.source is None:
+            return self.found_warnings
+        kept = self.conventions.self_matches == "keep"
+        own = self_matches(self.source.items, self.name) if kept else []
+        return (*self.found_warnings, *self.source.warnings, *own)
 
     @cached_property
     def _scores(self) -> dict[str, Score]:

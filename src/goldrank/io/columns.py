@@ -70,7 +70,7 @@ def group(
         if len(set(grouped[start:end])) != end - start:
             rows = order[start:end].tolist()
             _refuse_duplicate(grouped[start:end], queries[rows[0]], rows, place)
-    return Columns(list(codes), starts, grouped, values, source, ranks)
+    return Columns(list(codes), starts, grouped, values, source, ranks=ranks)
 
 
 def refuse_non_finite(values: NDArray[np.float64], *, value: str, place: Place) -> None:

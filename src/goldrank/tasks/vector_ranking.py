@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goldrank.encoders.base import Encoder, Fitted, Side
-from goldrank.errors import InputError
+from goldrank.errors import DataWarning, InputError, shorten
 from goldrank.hits import Hits, Run
 from goldrank.index.base import Similarity, build, checked_similarity
 from goldrank.index.exact import ExactIndex, exact_index
@@ -33,6 +33,7 @@ _TOP = 1000
 EXACT = ("exact", "cuda")
 """The indexes that count gold over all items, and do not only find what is near."""
 _NORMALISED_AT_ONCE = 1 << 12
+_CHECKED_AT_ONCE = 1 << 14
 
 
 def rank_by_vectors(encoder: Encoder, material: Material) -> Ranked:
@@ -54,8 +55,9 @@ def rank_by_vectors(encoder: Encoder, material: Material) -> Ranked:
         if not len(sides.item_ids) or not len(sides.query_ids):
             return replace(_nothing_known(vocabulary, material), warnings=tuple(encode.warnings()))
     sides, remarks = _transformed(sides, vocabulary, encode, material)
+    warnings = (*encode.warnings(), *(_zero_vectors(sides, encode) if material.settings.similarity == "cosine" else ()))
     run, hits = _searched(sides, vocabulary, material, owned=encode.gives_copies)
-    return Ranked(run, hits, tuple(remarks), tuple(encode.warnings()))
+    return Ranked(run, hits, tuple(remarks), warnings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,26 @@ class Sides:
     def changed(self, change: Callable[[Any], Any]) -> Sides:
         """The same with other vectors."""
         return replace(self, items=change(self.items), queries=change(self.queries))
+
+
+def _zero_vectors(sides: Sides, encode: Encoding) -> Iterator[DataWarning]:
+    """Warn of vectors of length 0, which have no direction and so no cosine."""
+    for vectors, ids, noun in ((sides.items, sides.item_ids, "items"), (sides.queries, sides.query_ids, "queries")):
+        rows = [row for start in range(0, len(ids), _CHECKED_AT_ONCE) for row in _zero_rows(vectors, start)]
+        if rows:
+            yield DataWarning(
+                "zero-vectors",
+                f"{len(rows)} of {len(ids)} {noun} have a vector of length 0, whose cosine counts as 0 "
+                f"({shorten(ids[rows[0]])} is the first).",
+                str(getattr(encode.encoder, "spec", "")),
+                "Check these texts or vectors, or leave them out.",
+            )
+
+
+def _zero_rows(vectors: Any, start: int) -> list[int]:
+    block = vectors[start : start + _CHECKED_AT_ONCE]
+    empty = np.diff(block.indptr) == 0 if hasattr(block, "indptr") else ~np.any(block, axis=1)
+    return [start + row for row in np.flatnonzero(empty).tolist()]
 
 
 def encoded_queries(encode: Encoding, material: Material) -> Any:
