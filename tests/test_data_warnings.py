@@ -379,6 +379,36 @@ def test_scores_of_stored_hits_warn_of_ties_and_refuse_another_decision():
         gr.score_hits(hits, "mrr", scores="distance")
 
 
+def test_stored_runs_over_changed_data_are_said():
+    from types import SimpleNamespace
+
+    from goldrank.report.stored_scores import different_data
+
+    def stored(task, data):
+        return SimpleNamespace(task=task, inputs={"data": data})
+
+    runs = {"a": stored("wines", "1f"), "b": stored("wines", "2e"), "c": stored("other", "3d")}
+    (warning,) = different_data(runs)
+    assert (warning.code, "a and b" in warning.message, "1f and 2e" in warning.message) == (
+        "different-data",
+        True,
+        True,
+    )
+    assert different_data({"a": runs["a"], "d": stored("wines", "1f")}) == ()
+
+
+def test_stored_runs_keep_their_order(tmp_path):
+    from goldrank.metrics import Conventions
+    from goldrank.store import count_under
+
+    with pytest.raises(InputError, match="the order of the stored run k was decided when it was made"):
+        count_under(SimpleRun(), Conventions(scores="distance"))
+
+
+class SimpleRun:
+    key = "k"
+
+
 def test_warnings_do_not_depend_on_the_compiled_part(tmp_path):
     import subprocess
     import sys

@@ -118,11 +118,13 @@ class Comparison:
     alpha: float
     reduced_to_common: int | None = None
     """How many queries were left out because some run had no results for them."""
+    found_warnings: tuple[DataWarning, ...] = ()
+    """What was known to be misleading before the runs were compared; ``warnings`` has all there is to say."""
 
     @cached_property
     def warnings(self) -> tuple[DataWarning, ...]:
         """What makes the comparison misleading, the gravest first; empty if nothing was found."""
-        return all_warnings(list(self.scores.values()))
+        return (*self.found_warnings, *all_warnings(list(self.scores.values())))
 
     def better_than(self, metric: str, run: str) -> list[str]:
         """The runs that *run* significantly beats on *metric*."""

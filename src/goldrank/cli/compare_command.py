@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from goldrank.cli import options, stored
@@ -91,4 +92,5 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     hits, notes = stored_scores.count(runs, profile, options.conventions(args))
     stored_scores.refuse_different_gold(runs, hits)
     stored.print_notes(notes)
-    return compare_hits(hits, metrics, profile=profile, **how)
+    comparison = compare_hits(hits, metrics, profile=profile, **how)
+    return replace(comparison, found_warnings=stored_scores.different_data(runs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from goldrank.cli import options, printing, stored
 from goldrank.comparing import all_warnings
@@ -109,6 +110,10 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
         stored.print_notes(notes)
         for key, one in hits.items():
             by_run[key].append(score_hits(one, metrics, profile=entry, name=key, bootstrap=how, **changes))
+
+    if known := stored_scores.different_data(runs):
+        first = next(iter(by_run))
+        by_run[first] = [replace(one, found_warnings=(*known, *one.found_warnings)) for one in by_run[first]]
 
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object] | None:
         return stored.reasons_of(runs[name], metric, base, other)

@@ -141,6 +141,7 @@ def verdict(pair: Pair, comparison: Comparison) -> str:
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """The scores in the shape of `score`, and every pair."""
     content = results.scores_json(list(comparison.scores.values()), intervals=True, per_query=False)
+    content["warnings"] = [warning.to_dict() for warning in comparison.warnings]
     content["comparison"] = {
         "test": comparison.test,
         "correction": comparison.correction,

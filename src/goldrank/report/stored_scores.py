@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from goldrank.errors import InputError
+from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Hits
 from goldrank.metrics import Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
@@ -72,6 +72,23 @@ def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:
         else:
             continue
         raise InputError(what, remedy="compare runs of one task with the same data, split and limit")
+
+
+def different_data(runs: StoredRuns) -> tuple[DataWarning, ...]:
+    """Runs of one task over data that have changed between them, although the gold may be the same."""
+    warnings = []
+    (first, base), *others = runs.items()
+    for key, run in others:
+        one, other = base.inputs.get("data"), run.inputs.get("data")
+        if run.task == base.task and one != other:
+            warnings.append(
+                DataWarning(
+                    "different-data",
+                    f"{first} and {key} are of the same task, but their data differ (checksums {one} and {other}).",
+                    remedy="Run both again on the same collection.",
+                )
+            )
+    return tuple(warnings)
 
 
 def _gold(hits: Hits) -> tuple[list[str], list[int], list[str], list[float]]:
