@@ -50,6 +50,13 @@ def test_a_result_on_a_new_subtopic_beats_one_on_a_subtopic_seen_before():
     assert redundant["alpha_ndcg@5"].mean == pytest.approx(expected, abs=1e-12)
 
 
+def test_the_ideal_ranking_takes_a_new_subtopic_before_two_that_were_seen():
+    gold = {"q": {"a": {"1": 1, "2": 1}, "b": {"1": 1, "2": 1}, "c": {"3": 1}}}
+    names = ["alpha_ndcg(alpha=0.75)@3", "nerr_ia(alpha=0.75)@3", "nnrbp(alpha=0.75)"]
+    assert [score.mean for score in gr.score(gold, ranked("acb"), names).values()] == pytest.approx([1, 1, 1])
+    assert all(score.mean < 0.99 for score in gr.score(gold, ranked("abc"), names).values())
+
+
 def test_with_one_subtopic_and_no_penalty_the_family_is_the_plain_one():
     gold, run = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"1": 0}}}, ranked("cab")
     scores = gr.score(gold, run, ["alpha_ndcg(alpha=0)@3", "map_ia", "precision_ia@2", "ndcg@3", "map", "precision@2"])

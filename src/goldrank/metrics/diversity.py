@@ -202,7 +202,10 @@ def _subtopic_recall(placement: Placement, k: int | None, rel: float | None) -> 
 
 
 _GAIN = "gain = Σ over the result's subtopics of (1 − alpha)^(times it was seen before)"
-_IDEAL = "The ideal ranking is made greedily, as in ndeval; equal gains are ordered by descending id."
+_IDEAL = (
+    "The ideal ranking is made greedily, as in ndeval, with equal gains ordered by descending id; a ranking that is "
+    "better than the greedy one scores above 1."
+)
 _BOUND = (
     "The divisor is the gain of a ranking whose every item is relevant for every subtopic. ndeval forgets it at "
     "rank 1; here @1 is divided too."
