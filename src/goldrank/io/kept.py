@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +22,9 @@ KINDS = {
     "collections": "data sets that were downloaded",
     "downloads": "the files they came in",
 }
+ABANDONED_SECONDS = 3600.0
+"""A temporary file that was not written to for so long belongs to no live process."""
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,16 @@ def remove(parts: list[Kept]) -> None:
                 part.path.unlink(missing_ok=True)
         except OSError as error:
             raise GoldrankError(f"{part.path}: this cannot be removed ({error.strerror})") from None
+
+
+def remove_abandoned() -> None:
+    """Remove temporary files and folders in the cache that a killed process left; recent ones may be in use."""
+    for where, folders, names in os.walk(cache_folder()):
+        for name in [*folders, *names]:
+            if _TEMPORARY.fullmatch(name):
+                path = Path(where, name)
+                with suppress(OSError):
+                    last = max([path.stat().st_mtime, *(file.stat().st_mtime for file in _files(path))])
+                    if time.time() - last > ABANDONED_SECONDS:
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        folders[:] = [name for name in folders if not _TEMPORARY.fullmatch(name)]

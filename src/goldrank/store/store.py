@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.files import PathLike, write_atomically
+from goldrank.io.kept import remove_abandoned
 from goldrank.io.private import make_private_file, make_private_folder, restrict
 from goldrank.store import schema
 from goldrank.store.database import Database
@@ -267,8 +268,10 @@ class Store:
         raise GoldrankError(f"{self.where}: the run could not be stored, other processes were always faster; try again")
 
     def _sweep_now_and_then(self) -> None:
+        """Remove what killed processes left in the store and in the cache: at the first save and once an hour."""
         if time.monotonic() - self._swept_at > _ABANDONED_SECONDS:
             self._sweep()
+            remove_abandoned()
 
     def _sweep(self) -> None:
         """Remove tables that no row names and that nobody can be writing or reading any more."""
