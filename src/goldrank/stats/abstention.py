@@ -65,7 +65,8 @@ def _areas(values: Floats, confidence: Floats) -> Floats:
     possible = best - constant
     differ = values.min(axis=1) < values.max(axis=1)
     areas: Floats = np.full(len(values), np.nan)
-    return np.divide(area - constant, possible, out=areas, where=differ & (possible > 0))
+    np.divide(area - constant, possible, out=areas, where=differ & (possible > 0))
+    return areas
 
 
 def _curve(ordered: Floats) -> Floats:
