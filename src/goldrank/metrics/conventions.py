@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.errors import InputError, unknown_name
 from goldrank.ordering import DECISIONS
 
 CHOICES: dict[str, dict[str, str]] = {
@@ -78,9 +78,7 @@ class Conventions:
             if value not in choices and not (name == "scores" and value is None):
                 raise unknown_name(f"value of {name}", str(value), choices, f"one of {', '.join(choices)}")
         if self.depth is not None and not 1 <= self.depth < 1 << 62:
-            raise InputError(
-                f"the depth {shorten(str(self.depth))} is not a rank", remedy="give a whole number from 1 up"
-            )
+            raise InputError(f"the depth {self.depth} is not a rank", remedy="give a whole number from 1 up")
         if self.relevance_level is not None:
             self._check_relevance_level()
         if self.ties == "expected":
