@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.ordering import DECISIONS
 
 CHOICES: dict[str, dict[str, str]] = {
