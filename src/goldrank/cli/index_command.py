@@ -92,7 +92,7 @@ def _build(args: argparse.Namespace) -> int:
         overwrite=args.overwrite,
     )
     for warning in warnings_of({"texts": count_truncated(encoder, texts.texts, "item")}, args.model):
-        print(f"Warning: {warning}")
+        printing.show(f"Warning: {warning}")
     size = sum(entry["size"] for entry in manifest.files.values())
     empty = f", {texts.empty} of them empty" if texts.empty else ""
     printing.show(

@@ -86,7 +86,7 @@ _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, err
 def _fail(reason: str) -> int:
     # A reader that has gone, as in `goldrank … | head`, wants to hear nothing.
     if reason != os.strerror(errno.EPIPE).lower():
-        print(f"goldrank: the output cannot be written ({reason}); nothing of it is complete", file=sys.stderr)
+        printing.say(f"the output cannot be written ({reason}); nothing of it is complete")
     return 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -186,7 +185,7 @@ def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) ->
     if args.output is None and args.format in ("table", "json"):
         return
     for warning in warnings:
-        print(f"goldrank: warning: {warning}", file=sys.stderr)
+        printing.say(f"warning: {warning}")
 
 
 def emit(text: str, args: argparse.Namespace) -> None:
