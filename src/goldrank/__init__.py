@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goldrank.comparing import Comparison, compare, compare_hits
-    from goldrank.errors import GoldrankError, InputError, MissingExtraError
+    from goldrank.errors import DataWarning, GoldrankError, InputError, MissingExtraError
     from goldrank.hits import Gold, Hits, Run
     from goldrank.index.exact import exact_hits
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
-    "goldrank.errors": ("GoldrankError", "InputError", "MissingExtraError"),
+    "goldrank.errors": ("DataWarning", "GoldrankError", "InputError", "MissingExtraError"),
     "goldrank.hits": ("Gold", "Hits", "Run"),
     "goldrank.index.exact": ("exact_hits",),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
@@ -35,6 +35,7 @@ __all__ = [
     "Bootstrap",
     "Comparison",
     "Conventions",
+    "DataWarning",
     "Evaluation",
     "Gold",
     "GoldrankError",

@@ -109,7 +109,8 @@ class Leaderboard:
             for warning in self.quality.warnings
         ]
         by_model = [warning for outcome in self.outcomes for warning in outcome.warnings]
-        return [*data, *dict.fromkeys(by_model)]
+        by_scores = [warning for scores in self.comparison.scores.values() for warning in scores.warnings]
+        return [*data, *dict.fromkeys([*by_model, *by_scores])]
 
     def _runs(self) -> Iterator[tuple[str, Run]]:
         """The rankings of each model, read one after the other."""

@@ -10,8 +10,8 @@ import goldrank as gr
 
 pytestmark = pytest.mark.oracle
 
-# Metrics over subtopics and overlap of rankings are declared by modules of their own.
-ELSEWHERE = {
+# Metrics over subtopics and the overlap of rankings, whose values test_diversity.py and test_peers.py compare.
+COMPARED_ELSEWHERE = {
     "Compat", "ERR_IA", "nERR_IA", "alpha_DCG", "α_DCG", "alpha_nDCG", "α_nDCG", "NRBP", "nNRBP", "AP_IA", "MAP_IA",
     "P_IA", "StRecall",
 }  # fmt: skip
@@ -73,8 +73,10 @@ def test_a_name_of_ir_measures_has_its_value(name):
 def test_every_measure_of_ir_measures_is_read_or_refused():
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
     tested = {name.partition("(")[0].partition("@")[0] for name in IR_MEASURES}
-    for name in set(ir_measures.measures.registry) - ELSEWHERE - {"RBP"}:
+    for name in set(ir_measures.measures.registry) - COMPARED_ELSEWHERE - {"RBP"}:
         assert (name in tested) != is_refused(name), name
+    for name in COMPARED_ELSEWHERE:
+        gr.Metric.parse(name, needs_cutoff=False)
 
 
 def test_rank_biased_precision_is_weighed_by_the_grade_as_ir_measures_says_unless_a_level_makes_it_binary():
