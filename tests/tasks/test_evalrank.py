@@ -214,7 +214,7 @@ def test_the_best_scored_pairs_are_positives_and_all_texts_the_background(tmp_pa
     ]
     assert len(text) == 7
     assert len(from_pairs(file, top=0.5, reverse=True).gold.items) == 4
-    assert evaluate("tfidf", made).scores["hits@1"].mean >= 0
+    assert evaluate("tfidf(tokens=runs)", made).scores["hits@1"].mean >= 0
     assert "2 pairs scored 4 or more taken as positives, of 4" in made.remarks
 
 
