@@ -106,6 +106,7 @@ def main() -> None:
             port = int(re.findall(r":(\d+)/", server.stdout.readline() + server.stdout.readline())[0])
             writer.stdout.readline()
             times: dict[str, list[float]] = {}
+            started = 0.0
 
             async def read_all() -> None:
                 # A server is measured that has been asked before: the first request loads packages.
@@ -116,7 +117,6 @@ def main() -> None:
                     *(_read(port, at, args.rounds, keys, args.spread, times) for at in range(args.readers))
                 )
 
-            started = 0.0
             asyncio.run(read_all())
             took = time.perf_counter() - started
         finally:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Table, Text, inspect, select, text
 
@@ -93,7 +94,8 @@ def read_about(connection: Connection, where: str) -> About | None:
             )
         return None
     # Older versions lack columns, so all that are there are read.
-    row = connection.execute(text(f"SELECT * FROM {ABOUT.name}")).mappings().first() or {}
+    found = connection.execute(text(f"SELECT * FROM {ABOUT.name}")).mappings().first()
+    row: dict[str, Any] = {} if found is None else {str(name): value for name, value in found.items()}
     version, identity = row.get("version"), row.get("identity")
     if not isinstance(version, int) or not isinstance(identity, str) or not _IDENTITY.fullmatch(identity):
         raise InputError(
@@ -132,6 +134,6 @@ def create_or_migrate(connection: Connection, where: str, tables: str) -> About:
         connection.execute(ABOUT.update().values(version=old + 1))
     # A migration may have changed any row.
     for row in connection.execute(select(RUNS)).mappings().all() if about.version < VERSION else []:
-        checked = with_checksum(row)
+        checked = with_checksum({str(name): value for name, value in row.items()})
         connection.execute(RUNS.update().where(RUNS.c.digest == row["digest"]).values(checksum=checked["checksum"]))
     return About(VERSION, about.identity, about.tables)

@@ -57,12 +57,17 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """The bytes of the answer."""
-        value = plain(content)
-        try:
-            return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-        except UnicodeEncodeError:
-            # Half a surrogate pair, which an id may hold, has no UTF-8; escaped it is still JSON.
-            return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+        return render(content)
+
+
+def render(content: Any) -> bytes:
+    """Return plain values as JSON."""
+    value = plain(content)
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        # Half a surrogate pair, which an id may hold, has no UTF-8; escaped it is still JSON.
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 class Made(Response):

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query
 import goldrank
 from goldrank.store import StoredRun
 from goldrank.store.snapshot import Snapshot
-from goldrank.web.answers import ERRORS, Json, Made, NotAllowedError
+from goldrank.web.answers import ERRORS, Json, Made, NotAllowedError, render
 from goldrank.web.asking import Explorer, Order, Page, Size, page_of, plain_order
 from goldrank.web.reading import Reader, kind_of
 
@@ -26,7 +26,7 @@ def about(explorer: Explorer) -> Made:
     """The version, the store, and how much it holds."""
 
     def make(now: Snapshot) -> bytes:
-        return Json(
+        return render(
             {
                 "version": goldrank.__version__,
                 "store": explorer.reader.store.where,
@@ -36,7 +36,7 @@ def about(explorer: Explorer) -> Made:
                 "models": len({run.model for run in now.runs}),
                 "kinds": Counter(map(kind_of, now.runs)),
             }
-        ).body
+        )
 
     return Made(explorer.reader.kept_of_all("about", make))
 
@@ -65,7 +65,7 @@ def list_runs(
         ]
         found = [run for run in asked if _is(run.task, task) and _is(run.model, model)]
         ordered = plain_order(found, lambda run: _sort_value(run, sort), order)
-        return Json(
+        return render(
             {
                 "total": len(found),
                 "page": page,
@@ -75,7 +75,7 @@ def list_runs(
                 "tasks": _named(run.task for run in asked if _is(run.model, model)),
                 "models": _named(run.model for run in asked if _is(run.task, task)),
             }
-        ).body
+        )
 
     return Made(explorer.reader.kept_of_all((task, model, q, kind, sort, order, page, size), make))
 
