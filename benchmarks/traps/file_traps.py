@@ -8,7 +8,7 @@ import json
 import lzma
 import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks.traps.data import GOLD, RUN, TRUTH, WORSE, ndcg10, qrels, rename_items, trec
 from benchmarks.traps.trap import Peers, Trap
@@ -30,7 +30,7 @@ def _numbered(prefix: str) -> Any:
     return lambda item: prefix + str(int(item[1:]))
 
 
-def _accented(form: str) -> Any:
+def _accented(form: Literal["NFC", "NFD"]) -> Any:
     return lambda item: unicodedata.normalize(form, f"café-{item}")
 
 

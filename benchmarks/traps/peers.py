@@ -172,7 +172,8 @@ def _evaluate_collection(folder: Path, *, from_files: bool) -> float:
     from sentence_transformers.evaluation import InformationRetrievalEvaluator
     from sentence_transformers.util import cos_sim
 
-    from goldrank.encoders import load
+    from goldrank.encoders.spec import Spec
+    from goldrank.encoders.wordllama import WordLlama
 
     def read(name: str) -> dict[str, str]:
         records = map(json.loads, (folder / "data" / name).read_text().splitlines())
@@ -186,7 +187,7 @@ def _evaluate_collection(folder: Path, *, from_files: bool) -> float:
             return self._vectors("items.npy", texts)
 
         def _vectors(self, name: str, texts: list[str]) -> object:
-            array = np.load(folder / name) if from_files else load("wordllama").encode_items(texts)
+            array = np.load(folder / name) if from_files else WordLlama(Spec.parse("wordllama")).encode_items(texts)
             return torch.from_numpy(np.ascontiguousarray(array[: len(texts)]))
 
     queries, corpus = read("queries.jsonl"), read("corpus.jsonl")

@@ -108,7 +108,7 @@ TRAPS = [
         _RUN,
         "right",
         "0\\.8333",
-        peers=None,
+        peers=Peers(texts=True, truth=1.0),
     ),
     Trap(
         "gold outside the collection",
