@@ -124,3 +124,25 @@ def test_a_copy_of_a_query_that_is_an_item_stays_an_item():
     gold, run = Gold({"a": {"b": 1}}), Run({"a": {"a": 9.0, "c": 3.0, "b": 2.0, "d": 1.0}})
     judged, ranked = collapse_duplicates(gold, run, (("a", "b", "c"),), find_task("wines"))
     assert (judged, ranked) == ({"a": {"b": 1.0}}, {"a": {"b": 3.0, "d": 1.0}})
+
+
+def test_near_duplicates_are_searched_for_once_and_again_if_the_kept_result_is_damaged(warned, tmp_path, monkeypatch):
+    searches = []
+    search = data_quality.group_near_duplicates
+    monkeypatch.setattr(data_quality, "group_near_duplicates", lambda texts: searches.append(1) or search(texts))
+    found = warned(items={"d9": ITEMS["d4"]})
+    assert len(searches) == 1  # for two commands
+    (kept,) = (tmp_path / "cache" / data_quality.FOLDER).iterdir()
+    for damage in ("[[0, 99]]", "[[0", '"x"', "[[null]]", "{}{}"):
+        kept.write_text(damage)
+        assert main(["run", "-m", "bm25", "-t", str(tmp_path / "data"), "--metric", "ndcg@10"]) == 0
+        assert json.loads(kept.read_text()) == [[4, 5]]
+    assert len(searches) == 6
+    assert "near-duplicate-items" in found
+
+
+def test_run_says_that_all_scores_of_a_model_are_equal(warned, tmp_path, capsys):
+    warned()
+    (tmp_path / "tied.run").write_text("".join(f"{query} Q0 {item} 1 0.5 t\n" for query in QUERIES for item in ITEMS))
+    assert main(["run", "-m", f"run:{tmp_path / 'tied.run'}", "-t", str(tmp_path / "data"), "--metric", "mrr"]) == 0
+    assert "All tied: in 3 of 3 queries every result has the same score" in capsys.readouterr().out

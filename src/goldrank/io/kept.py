@@ -19,6 +19,7 @@ KINDS = {
     "partial": "what is done so far of evaluations that were stopped",
     "words": "word-vector files in a form that opens at once",
     "fingerprints": "digests of large files, which are read again only after a change",
+    "near-duplicates": "which items of a collection are near-duplicates",
     "collections": "data sets that were downloaded",
     "downloads": "the files they came in",
 }

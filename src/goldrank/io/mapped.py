@@ -17,7 +17,7 @@ class MappedFile(mmap.mmap):
     """A large plain file seen in place, without a copy; good as long as nobody writes into the file."""
 
     _path: str | os.PathLike[str]
-    _stamp: tuple[int, int, int]
+    _stamp: tuple[int, int, int, int]
     _watched: int
 
     @classmethod
@@ -47,8 +47,8 @@ class MappedFile(mmap.mmap):
             )
 
 
-def _stamp(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_size, status.st_mtime_ns
+def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @contextmanager

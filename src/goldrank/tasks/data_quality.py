@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 
-from goldrank.errors import DataWarning
+from goldrank.errors import DataWarning, GoldrankError
 from goldrank.io.collections import Document
 from goldrank.io.collections.leaks import Leaks, Pair, find_leaks
-from goldrank.io.collections.near_duplicates import group_near_duplicates
+from goldrank.io.collections.near_duplicates import METHOD, group_near_duplicates
+from goldrank.io.files import cache_folder, write_atomically
+from goldrank.io.private import make_private_folder
 from goldrank.io.text import counts, row_queries
 from goldrank.tasks.material import Material
 
+FOLDER = "near-duplicates"
 # Beyond so many items the search for near-duplicates takes longer than people wait for a table.
 MOST_ITEMS = 50_000
 
@@ -65,9 +72,29 @@ def _parts(document: Document, material: Material) -> tuple[str, str]:
 
 
 def _groups(material: Material) -> tuple[tuple[str, ...], ...]:
+    """The ids of near-duplicates; the search takes seconds for a large corpus, and is done once for its texts."""
     ids = material.item_ids
-    places = group_near_duplicates(lambda: chain.from_iterable(material.item_batches()))
+    known = [ids, material.collection.checksum, material.text_rule.as_dict(), METHOD]
+    file = cache_folder() / FOLDER / hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
+    places = _remembered(file, len(ids))
+    if places is None:
+        places = group_near_duplicates(lambda: chain.from_iterable(material.item_batches()))
+        # A cache that cannot be written is done without.
+        with suppress(OSError, GoldrankError):
+            make_private_folder(file.parent)
+            content = json.dumps(places).encode()
+            write_atomically(file, lambda out: out.write(content))
     return tuple(tuple(ids[place] for place in group) for group in places)
+
+
+def _remembered(file: Path, count: int) -> list[list[int]] | None:
+    """The groups in that file of the cache; None if there are none, or none that can be."""
+    try:
+        groups = json.loads(file.read_bytes())
+        sound = all(isinstance(place, int) and 0 <= place < count for group in groups for place in group)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return groups if sound else None
 
 
 def _torn(material: Material, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:

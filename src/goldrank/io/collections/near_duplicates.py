@@ -20,6 +20,8 @@ _SHINGLE = 3
 # 42 bands of 4 minima: a pair of Jaccard 0.6 shares a band with probability 0.997, one of 0.5 with 0.93, one of 0.1
 # with 0.004.
 _BANDS, _ROWS = 42, 4
+METHOD = f"jaccard {LEAST_JACCARD}, {LEAST_WORDS} words, shingles of {_SHINGLE}, {_BANDS} bands of {_ROWS}"
+"""What decides the result besides the texts, for whoever keeps it."""
 _CHARACTERS_AT_ONCE = 1 << 20
 _CHUNK = 1 << 16
 # Chinese and Japanese are written without blanks: every character counts as a word.
