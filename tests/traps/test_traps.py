@@ -80,3 +80,10 @@ def test_the_docs_page_shows_what_the_heavy_peer_does(name):
     if name not in peers.installed():
         pytest.skip(f"{name} is not installed")
     _check_peer(name)
+
+
+def test_readme_and_changelog_tell_the_number_of_planted_errors():
+    count = len(TRAPS) - len(CONTROLS)
+    root = PAGE.parents[2]
+    assert f"of {count} planted errors" in (root / "README.md").read_text()
+    assert f"{count} planted errors" in (root / "CHANGELOG.md").read_text()
