@@ -17,6 +17,7 @@ import zstandard
 from fuzz.cases import Seed
 
 COLUMNS = {"q1": {"d1": 2, "d2": 1}, "q2": {"é": 1, "d1": 0}}
+SUBTOPICS = {"q1": {"d1": {"1": 2, "2": 1}, "d2": {"2": 1}}, "q2": {"é": {"1": 1}}}
 RUN = {"q1": {"d2": 0.9, "d1": 0.5, "d3": 0.25}, "q2": {"d1": 0.75, "é": 0.5}}
 SCORE = ["score", "gold", "run", "--resamples", "100"]
 COMPARE = ["compare", "gold", "run", "other", "--resamples", "100", "-m", "mrr"]
@@ -49,8 +50,8 @@ def rankings() -> dict[str, dict[str, bytes]]:
     made: dict[str, dict[str, bytes]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for format in FORMATS:
-            gr.Gold(COLUMNS).write(f"{folder}/gold", format=format)
-            gr.Run(RUN).write(f"{folder}/run", format=format)
+            gr.Gold(SUBTOPICS if format == "diversity" else COLUMNS).write(f"{folder}/gold", format=format)
+            gr.Run(RUN).write(f"{folder}/run", format="trec" if format == "diversity" else format)
             made[format] = {name: Path(folder, name).read_bytes() for name in ("gold", "run")}
     made["lists"] = {"gold": b'{"q1": ["d1"], "q2": ["d2"]}', "run": b'{"q1": ["d2", "d1"], "q2": ["d1", "d2"]}'}
     made["results"] = {

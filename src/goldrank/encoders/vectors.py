@@ -292,6 +292,10 @@ def _refuse_not_finite(matrix: Any, file: Path | str) -> bool:
 
 
 def _keys(values: Any, by: str, file: Path | str, rows: int) -> Keys:
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise InputError(
+            f"the {by}s are an array of {values.ndim} dimensions", where=str(file), remedy=f"give one {by} per row"
+        )
     keys = values if isinstance(values, Keys) else Keys(map(str, values))
     if len(keys) != rows:
         raise InputError(

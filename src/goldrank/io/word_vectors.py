@@ -103,8 +103,10 @@ def _key(file: Path, rule: str, encoding: str) -> str:
 def _mapped(folder: Path) -> WordVectors | None:
     try:
         counts = json.loads((folder / "counts.json").read_bytes())
-        matrix = load_array(folder / "matrix.npy")
-        return WordVectors(matrix, MappedVocabulary(folder), counts["duplicates"], counts["skipped"])
+        matrix, words = load_array(folder / "matrix.npy"), MappedVocabulary(folder)
+        if matrix.dtype != np.float32 or matrix.ndim != 2 or len(matrix) != len(words):
+            return None
+        return WordVectors(matrix, words, int(counts["duplicates"]), int(counts["skipped"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError, InputError):
         return None
 
