@@ -448,8 +448,12 @@ def test_queries_among_their_own_results_are_said_where_they_are_kept():
 
 
 def test_runs_that_were_not_judged_alike_are_said_if_the_gold_has_items_that_are_not_relevant():
-    gold = {"q1": {"a": 1, "b": 0, "c": 0}}
-    runs = {"pooled": {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "new": {"q1": {"a": 3.0, "x": 2.0, "y": 1.0}}}
+    queries = [f"q{n}" for n in range(10)]
+    gold = {query: {"a": 1, "b": 0, "c": 0} for query in queries}
+    runs = {
+        "pooled": {query: {"a": 3.0, "b": 2.0, "c": 1.0} for query in queries},
+        "new": {query: {"a": 3.0, "x": 2.0, "y": 1.0} for query in queries},
+    }
 
     def codes(gold, **conventions):
         return {warning.code for warning in gr.compare(gold, runs, "mrr", **conventions).warnings}
@@ -458,4 +462,5 @@ def test_runs_that_were_not_judged_alike_are_said_if_the_gold_has_items_that_are
     (said,) = [w for w in gr.compare(gold, runs, "mrr").warnings if w.code == "different-judged-shares"]
     assert "pooled 100%, new 33%" in said.message
     assert "different-judged-shares" not in codes(gold, unjudged="drop")
-    assert "different-judged-shares" not in codes({"q1": {"a": 1}})
+    assert "different-judged-shares" not in codes({query: {"a": 1} for query in queries})
+    assert "different-judged-shares" not in codes({query: gold[query] for query in queries[:9]})

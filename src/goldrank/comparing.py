@@ -14,6 +14,7 @@ import numpy as np
 from goldrank import stats
 from goldrank.data_warnings import (
     JUDGED_DEPTH,
+    JUDGED_QUERIES,
     different_depths,
     different_items,
     different_judged_shares,
@@ -98,7 +99,12 @@ def _judged_shares(all_scores: Sequence[Scores]) -> dict[str, float]:
     if all_scores[0].conventions.unjudged == "drop" or (all_scores[0].placement.gold_grade > 0).all():
         return {}
     judged = Metric.parse(f"judged@{JUDGED_DEPTH}")
-    return {scores.name: float(np.nanmean(judged.compute(scores.placement).values)) for scores in all_scores}
+    shares = {}
+    for scores in all_scores:
+        answered = judged.compute(scores.placement).values[scores.placement.depth > 0]
+        if len(answered) >= JUDGED_QUERIES:
+            shares[scores.name] = float(answered.mean())
+    return shares
 
 
 def have_same_queries(all_scores: Sequence[Scores]) -> bool:

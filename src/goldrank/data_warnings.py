@@ -25,6 +25,8 @@ SHARED_ITEMS = 0.01
 JUDGED_DEPTH = 10
 JUDGED_GAP = 0.2
 """Runs whose shares of judged items among the top ``JUDGED_DEPTH`` are so far apart were not judged alike."""
+JUDGED_QUERIES = 10
+"""Over fewer queries such a difference may be chance."""
 
 _TIED = {
     "docid": "the order is that of the ids",

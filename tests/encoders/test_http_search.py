@@ -290,7 +290,7 @@ def test_the_identity_knows_the_address_and_the_fields_but_not_the_manner_of_ask
         ("http:http://h/s(method=post,body='{')", "no JSON object"),
         ("http:http://h/s(method=post,query=a.b,body='{\"a\": 1}')", "no room for a.b"),
         ("http:http://h/s(key_header=X)", "says nothing without a key"),
-        ("http:http://h/s(concurrency=0)", "from 1 up"),
+        ("http:http://h/s(concurrency=0)", "from 1 to 1000000000"),
         ("http:http://h/s(result=hits)", "did you mean 'results'"),
     ],
 )
