@@ -88,6 +88,12 @@ store = Store.open(sys.argv[1])
 [run, _] = store.list()
 assert run.hits() is not None and run.run() is not None
 assert store.texts(run.inputs["data"]).find(["q"], "query")["q"].text == "a query"
+from fastapi.testclient import TestClient
+from goldrank.web.app import create_app
+from goldrank.web.security import Access
+explorer = TestClient(create_app(store, access=Access()), base_url="http://127.0.0.1:8321")
+for address in ("/", "/api/runs", f"/api/runs/{run.key}", f"/api/score?key={run.key}"):
+    assert explorer.get(address).status_code == 200, address
 codes = [main(["runs", "list", "--store", sys.argv[1]]),
          main(["runs", "show", run.key, "--store", sys.argv[1]]),
          main(["report", run.key, "--store", sys.argv[1], "-o", sys.argv[2]]),
@@ -106,7 +112,7 @@ def read_elsewhere(prefix, place, output):
     assert output.stat().st_size > 1000
 
 
-def test_a_store_without_permission_to_write_can_be_read_and_reported(tmp_path):
+def test_a_store_without_permission_to_write_can_be_read_reported_and_explored(tmp_path):
     # Root may write anything, unless it gives that right up.
     prefix = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
     if prefix and (
@@ -127,7 +133,7 @@ def test_a_store_without_permission_to_write_can_be_read_and_reported(tmp_path):
             path.chmod(0o755)
 
 
-def test_a_store_on_a_read_only_mount_can_be_read_and_reported(tmp_path):
+def test_a_store_on_a_read_only_mount_can_be_read_reported_and_explored(tmp_path):
     mount = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"'
     tried = ["unshare", "-m", "sh", "-c", f'{mount} && ! touch "$1/x" 2>/dev/null', "sh", str(tmp_path)]
     if shutil.which("unshare") is None or subprocess.run(tried, capture_output=True, check=False).returncode:

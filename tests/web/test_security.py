@@ -254,3 +254,20 @@ def test_a_fuzzer_finds_no_failure_of_the_server(store):
 
         send()
     assert 200 in seen
+
+
+def test_no_secret_of_a_model_or_command_line_is_stored_or_answered(tmp_path):
+    store = Store.open(tmp_path / "secrets")
+    record = ranked(
+        "http:https://ann:hunter2@host/search?api_key=hunter2",
+        inputs={"task": "wines", "model": "http:https://ann:hunter2@host/search?api_key=hunter2", "data": "ab" * 20},
+        environment={"command": "run --store postgresql://ann:hunter2@host/runs", "remarks": []},
+    )
+    run = store.save(record)
+    api = client(store)
+    for address in ("runs", f"runs/{run.key}", f"score?key={run.key}", f"queries?key={run.key}"):
+        answer = api.get(f"/api/{address}")
+        assert "hunter2" not in answer.text, address
+    assert "host/search?api_key=***" in api.get(f"/api/runs/{run.key}").text
+    for file in (tmp_path / "secrets").rglob("*"):
+        assert file.is_dir() or b"hunter2" not in file.read_bytes(), file
