@@ -20,7 +20,8 @@ DECISIONS: dict[str, str] = {
 }
 CHOICES_TEXT = "similarity (higher is better), distance (lower is better) or ignore (take the listed order)"
 LEAST_RISING_PAIRS = 5
-"""So many neighbours must rise before a list that has no ranks counts as evidence; short ones ascend by chance."""
+"""So many neighbours must rise before lists without ranks count as evidence, and two in each list: those of two items
+ascend by chance."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,15 @@ class ListedOrder:
 
         >>> ListedOrder(varied=9, contradicting=5, rising=9, by_rank=5).contradicts
         True
-        >>> ListedOrder(varied=9, contradicting=9, rising=4).contradicts
+        >>> ListedOrder(varied=9, contradicting=9, rising=9).contradicts  # lists of two items
         False
         """
         if 2 * self.contradicting <= self.varied:
             return False
         if 2 * self.by_rank > self.contradicting:
             return True
-        return self.rising >= LEAST_RISING_PAIRS or (self.unnamed and self.looks_like_ranks)
+        enough = self.rising >= max(LEAST_RISING_PAIRS, 2 * self.contradicting)
+        return enough or (self.unnamed and self.looks_like_ranks)
 
     @property
     def looks_like_ranks(self) -> bool:

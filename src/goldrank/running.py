@@ -23,7 +23,7 @@ from goldrank.metrics import profile as find_profile
 from goldrank.redaction import redact_command
 from goldrank.scoring import Bootstrap, Scores, agree, score_hits
 from goldrank.store import Record, Store, StoredRun
-from goldrank.store.rescoring import count_under
+from goldrank.store.rescoring import add_stored_confidence, count_under
 from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.data_quality import DataQuality, inspect_data
@@ -56,12 +56,8 @@ class Measures:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        for metric in parse_all(self.metrics) if self.metrics is not None else []:
-            if metric.definition.aggregate == "nauc":
-                raise InputError(
-                    "nauc needs the scores of a run's results, and stored runs are scored by their ranks",
-                    remedy="write the run to a file with `goldrank runs export` and score that with `goldrank score`",
-                )
+        if self.metrics is not None:
+            parse_all(self.metrics)
         agree(find_profile(self.profile or "standard"), self.conventions)
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha:g}", remedy="give a level of significance such as 0.05")
@@ -294,9 +290,13 @@ def _compared(material: Material, outcomes: list[Outcome], measures: Measures) -
     metrics = measures.metrics or (task.default_metrics if own else find_profile(profile).metrics)
     changes = {**(task.conventions if own else {}), **measures.conventions}
     agreed = agree(find_profile(profile), changes)
-    hits = {outcome.model: count_under(outcome.stored, agreed).hits for outcome in outcomes}
+    asked = parse_all(metrics)
+    hits = {
+        outcome.model: add_stored_confidence(count_under(outcome.stored, agreed).hits, outcome.stored, asked, agreed)
+        for outcome in outcomes
+    }
     made = compare_hits(hits, metrics, profile=profile, alpha=measures.alpha, bootstrap=measures.bootstrap, **changes)
-    first = parse_all(metrics)[0]
+    first = asked[0]
     sign = 1 if first.definition.direction == "lower" else -1
     ordered = sorted(made.scores, key=lambda name: sign * made.scores[name][str(first)].mean)
     return replace(made, scores={name: made.scores[name] for name in ordered})

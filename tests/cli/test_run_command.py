@@ -279,3 +279,18 @@ def test_measured_and_ranking_tasks_run_side_by_side(capsys):
     assert out.splitlines()[0].startswith("id,")
     code, _, err = run(capsys, "score", pairs["keys"]["wordllama"])
     assert (code, "has no ranks" in err) == (2, True)
+
+
+def test_run_score_and_compare_compute_nauc_from_the_stored_rankings(capsys):
+    asked = ("--metric", "nauc_ndcg_at_10_max", "--format", "json")
+    code, out, _ = run(capsys, "run", "-m", "bm25", "wordllama", "-t", "questions", *asked)
+    assert code == 0
+    (board,) = json.loads(out)["tasks"]
+    name = "nauc(of=ndcg@10,confidence=max)"
+    of_run = {entry["name"]: entry["scores"][name]["mean"] for entry in board["runs"]}
+    keys = board["keys"]
+    for command in (("score", keys["bm25"]), ("compare", keys["bm25"], keys["wordllama"])):
+        code, out, _ = run(capsys, *command, *asked)
+        assert code == 0
+        assert json.loads(out)["runs"][0]["scores"][name]["mean"] == of_run["bm25"]
+    assert of_run["bm25"] != of_run["wordllama"]

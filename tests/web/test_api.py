@@ -373,7 +373,8 @@ def test_every_choice_of_the_playground_can_be_scored(api, tmp_path):
     for entry in api("metrics")["metrics"]:
         cut = {"required": "@10", "recall": "@0.1"}.get(entry["cutoff"], "")
         answer = asked.get("/api/score", params={"key": key, "metric": entry["name"] + cut, "intervals": False})
-        assert answer.status_code == 200, answer.text
+        # Stored gold has no subtopics, and the playground does not offer such metrics.
+        assert answer.status_code == (400 if entry["subtopics"] else 200), answer.text
     for entry in api("conventions")["conventions"]:
         assert entry["default"] is None or entry["default"] in [choice["value"] for choice in entry["choices"]]
         for choice in entry["choices"] or ():

@@ -89,7 +89,7 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
         raise InputError("a comparison needs two runs or more", remedy="name at least two")
     profile = stored_scores.own_profile(runs, args.profile)
     metrics = stored_scores.own_metrics(runs, args.metric, profile, profile_was_asked=args.profile is not None)
-    hits, notes = stored_scores.count(runs, profile, options.conventions(args))
+    hits, notes = stored_scores.count(runs, profile, options.conventions(args), metrics)
     stored_scores.refuse_different_gold(runs, hits)
     stored.print_notes(notes)
     comparison = compare_hits(hits, metrics, profile=profile, **how)

@@ -106,7 +106,7 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     metrics = stored_scores.own_metrics(runs, args.metric, chosen[0], profile_was_asked=args.profile is not None)
     by_run: dict[str, list[Scores]] = {key: [] for key in runs}
     for entry in chosen:
-        hits, notes = stored_scores.count(runs, entry, changes)
+        hits, notes = stored_scores.count(runs, entry, changes, metrics)
         stored.print_notes(notes)
         for key, one in hits.items():
             by_run[key].append(score_hits(one, metrics, profile=entry, name=key, bootstrap=how, **changes))

@@ -74,8 +74,7 @@ def _nauc(placement: Placement, k: None, of: str, confidence: str) -> Values:
     if placement.confidence is None:
         raise InputError(
             "nauc needs the scores of the run's results, and only the ranks of the gold are known here",
-            remedy="score the run itself with `goldrank score GOLD RUN` (a stored run is written to a file by "
-            "`goldrank runs export`)",
+            remedy="score a run file, or a stored run with its rankings",
         )
     result = Metric.parse(of).compute(placement)
     if result.weights is not None:

@@ -11,7 +11,7 @@ from goldrank.hits import Hits
 from goldrank.metrics import Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import agree
-from goldrank.store import StoredRun, count_under
+from goldrank.store import StoredRun, add_stored_confidence, count_under
 
 StoredRuns = Mapping[str, StoredRun]
 
@@ -53,10 +53,14 @@ def own_metrics(
     return parse_all(own or profile.metrics)
 
 
-def count(runs: StoredRuns, profile: Profile, changes: Mapping[str, Any]) -> tuple[dict[str, Hits], list[str]]:
-    """The hits of each run under the conventions, and what a reader should know about them."""
-    counted = {key: count_under(run, agree(profile, changes)) for key, run in runs.items()}
-    return {key: one.hits for key, one in counted.items()}, [one.note for one in counted.values() if one.note]
+def count(
+    runs: StoredRuns, profile: Profile, changes: Mapping[str, Any], metrics: Sequence[Metric] = ()
+) -> tuple[dict[str, Hits], list[str]]:
+    """The hits of each run under the conventions, for *metrics*, and what a reader should know about them."""
+    agreed = agree(profile, changes)
+    counted = {key: count_under(run, agreed) for key, run in runs.items()}
+    hits = {key: add_stored_confidence(one.hits, runs[key], metrics, agreed) for key, one in counted.items()}
+    return hits, [one.note for one in counted.values() if one.note]
 
 
 def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:

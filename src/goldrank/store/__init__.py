@@ -2,7 +2,7 @@
 
 from goldrank.store.keys import digest
 from goldrank.store.records import Record, StoredRun
-from goldrank.store.rescoring import Counted, count_under
+from goldrank.store.rescoring import Counted, add_stored_confidence, count_under
 from goldrank.store.store import Store
 
-__all__ = ["Counted", "Record", "Store", "StoredRun", "count_under", "digest"]
+__all__ = ["Counted", "Record", "Store", "StoredRun", "add_stored_confidence", "count_under", "digest"]

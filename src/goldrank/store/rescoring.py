@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Hits, Run
-from goldrank.metrics import Conventions
-from goldrank.scoring import find_hits
+from goldrank.metrics import Conventions, Metric
+from goldrank.scoring import add_confidence, find_hits
 from goldrank.store.records import StoredRun
 
 
@@ -77,6 +78,13 @@ def _holds_self(run: Run) -> bool:
         query in columns.items[start:end]
         for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True)
     )
+
+
+def add_stored_confidence(hits: Hits, run: StoredRun, metrics: Iterable[Metric], conventions: Conventions) -> Hits:
+    """The hits with the confidence of the stored rankings, if a metric asks for it and rankings were stored."""
+    asked = [metric for metric in metrics if metric.definition.aggregate == "nauc"]
+    rankings = run.run() if asked else None
+    return hits if rankings is None else add_confidence(hits, rankings, asked, conventions)
 
 
 def rankings_are_whole(hits: Hits, run: Run) -> bool:

@@ -11,7 +11,7 @@ from goldrank.hits import Hits
 from goldrank.masked_runs import is_masked
 from goldrank.metrics import Conventions, Metric, Profile
 from goldrank.scoring import Scores, agree, score_hits
-from goldrank.store import Counted, Store, StoredRun, count_under
+from goldrank.store import Counted, Store, StoredRun, add_stored_confidence, count_under
 from goldrank.store.snapshot import Snapshot, Snapshots
 from goldrank.web.answers import NotFoundError
 from goldrank.web.caching import Cache
@@ -97,7 +97,7 @@ class Reader:
         agreed = agree(profile, changes)
 
         def make() -> tuple[Scores, int]:
-            hits = self.counted(run, agreed).hits
+            hits = add_stored_confidence(self.counted(run, agreed).hits, run, metrics, agreed)
             made = score_hits(hits, metrics, profile=profile, name=run.key, **changes)
             return made, len(hits) * _BYTES_OF_A_ROW + 16 * len(hits.queries) * len(metrics)
 

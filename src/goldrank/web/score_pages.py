@@ -95,7 +95,19 @@ def conventions() -> Json:
 
 
 def _metric(definition: Definition) -> dict[str, Any]:
-    shown = ("name", "title", "formula", "range", "direction", "cutoff", "aggregate", "expected", "aliases", "notes")
+    shown = (
+        "name",
+        "title",
+        "formula",
+        "range",
+        "direction",
+        "cutoff",
+        "aggregate",
+        "expected",
+        "subtopics",
+        "aliases",
+        "notes",
+    )
     return {
         **{name: getattr(definition, name) for name in shown},
         "parameters": [

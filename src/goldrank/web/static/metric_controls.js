@@ -68,7 +68,8 @@ export function metricControls(live, metrics, change, redraw, button) {
     field(
       "Metric",
       select(
-        metrics.map((one) => [one.name, `${one.name} – ${one.title}`]),
+        // The gold of stored runs has no subtopics.
+        metrics.filter((one) => !one.subtopics).map((one) => [one.name, `${one.name} – ${one.title}`]),
         live.definition?.name ?? live.name,
         onmetric,
         { name: "metric" },
