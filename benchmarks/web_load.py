@@ -90,15 +90,28 @@ def main() -> None:
     )
     parser.add_argument("--source", type=Path, default=Path(__file__).parents[1])
     args = parser.parse_args()
-    path = os.pathsep.join([str(args.source / "src"), str(args.source)])
+    times, took = measure(args.readers, args.rounds, args.spread, args.source)
+    for name, seconds in times.items():
+        print(f"{name:8} {_percentiles(seconds)}")
+    everything = [one for seconds in times.values() for one in seconds]
+    print(
+        f"{'all':8} {_percentiles(everything)}  {len(everything) / took:.0f} requests/s, load {os.getloadavg()[0]:.1f}"
+    )
+
+
+def measure(
+    readers: int = 50, rounds: int = 6, spread: bool = False, source: Path = Path(__file__).parents[1]
+) -> tuple[dict[str, list[float]], float]:
+    """Return the seconds of every request by its kind, and how long all of them took together."""
+    path = os.pathsep.join([str(source / "src"), str(source)])
     environment = {**os.environ, "PYTHONPATH": path}
     with tempfile.TemporaryDirectory() as folder:
         filling = [sys.executable, "-c", _FILL, folder, str(RUNS), str(QUERIES)]
-        keys = json.loads(subprocess.check_output(filling, env=environment, cwd=args.source))
+        keys = json.loads(subprocess.check_output(filling, env=environment, cwd=source))
         command = [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--store", folder]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=args.source)
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=source)
         writer = subprocess.Popen(
-            [sys.executable, "-c", _WRITE, folder], stdout=subprocess.PIPE, text=True, env=environment, cwd=args.source
+            [sys.executable, "-c", _WRITE, folder], stdout=subprocess.PIPE, text=True, env=environment, cwd=source
         )
         try:
             assert server.stdout is not None
@@ -106,30 +119,21 @@ def main() -> None:
             port = int(re.findall(r":(\d+)/", server.stdout.readline() + server.stdout.readline())[0])
             writer.stdout.readline()
             times: dict[str, list[float]] = {}
-            started = 0.0
 
-            async def read_all() -> None:
+            async def read_all() -> float:
                 # A server is measured that has been asked before: the first request loads packages.
                 await _read(port, 0, 1, keys, False, {})
-                nonlocal started
                 started = time.perf_counter()
-                await asyncio.gather(
-                    *(_read(port, at, args.rounds, keys, args.spread, times) for at in range(args.readers))
-                )
+                await asyncio.gather(*(_read(port, at, rounds, keys, spread, times) for at in range(readers)))
+                return time.perf_counter() - started
 
-            asyncio.run(read_all())
-            took = time.perf_counter() - started
+            took = asyncio.run(read_all())
         finally:
             for process in (server, writer):
                 process.terminate()
             for process in (server, writer):
                 process.wait(60)
-    for name, seconds in times.items():
-        print(f"{name:8} {_percentiles(seconds)}")
-    everything = [one for seconds in times.values() for one in seconds]
-    print(
-        f"{'all':8} {_percentiles(everything)}  {len(everything) / took:.0f} requests/s, load {os.getloadavg()[0]:.1f}"
-    )
+    return times, took
 
 
 if __name__ == "__main__":
