@@ -234,7 +234,7 @@ def test_a_model_that_is_nowhere_says_that_a_local_path_works_too(kind, monkeypa
 def test_doc2vec_infers_the_same_vector_in_any_process(tmp_path):
     pytest.importorskip("gensim")
     code = (
-        "from goldrank.encoders import load; e = load('doc2vec:8(min_count=1,epochs=5)');"
+        "from goldrank.encoders import load; e = load('doc2vec:8(min_count=1,epochs=5,tokens=runs)');"
         "e.fit(['a b c', 'b c d', 'c d e'] * 3); e.encode_items(['d d']); print(e.encode_items(['a d', 'e']).tolist())"
     )
     outputs = {
@@ -249,7 +249,7 @@ def test_doc2vec_infers_the_same_vector_in_any_process(tmp_path):
 @pytest.mark.heavy
 def test_doc2vec_gives_seen_texts_their_trained_vector_and_refuses_a_corpus_without_words():
     pytest.importorskip("gensim")
-    encoder = load("doc2vec:8(min_count=1,epochs=3)")
+    encoder = load("doc2vec:8(min_count=1,epochs=3,tokens=runs)")
     with pytest.raises(InputError, match="call fit"):
         encoder.encode_items(["a"])
     encoder.fit(["a b", "b c"])
