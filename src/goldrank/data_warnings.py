@@ -88,10 +88,10 @@ def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWa
 def _tied_queries(hits: Hits) -> tuple[int, int] | None:
     """How many queries of how many have equal scores throughout, if those are most; read off the found items."""
     depth = hits.depth[hits.query_index]
-    told = hits.found & (depth > 1)
+    informative = hits.found & (depth > 1)
     # Not by np.unique, which imports numpy.ma and so costs a command as much as its work.
-    known = int((np.bincount(hits.query_index[told]) > 0).sum())
-    tied = int((np.bincount(hits.query_index[told & (hits.tied == depth - 1)]) > 0).sum())
+    known = int((np.bincount(hits.query_index[informative]) > 0).sum())
+    tied = int((np.bincount(hits.query_index[informative & (hits.tied == depth - 1)]) > 0).sum())
     return (tied, known) if 2 * tied > known else None
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from goldrank import stats
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats, Ints, Run
 from goldrank.metrics.overlap import Overlap, rank_biased_overlap
+from goldrank.ordering import DECISIONS
 from goldrank.scoring import Bootstrap, as_run
 
 
@@ -88,6 +89,7 @@ def rbo(
     p: float = 0.9,
     *,
     depth: int | None = None,
+    scores: str | None = None,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
 ) -> RankOverlap:
     """Compare two runs by rank-biased overlap, without gold.
@@ -101,6 +103,8 @@ def rbo(
         p: persistence, above 0 and below 1; with 0.9 the first 10 ranks have 86% of the weight, with 0.98 the
             first 50.
         depth: read no ranking further than this; a tie that reaches beyond is cut by descending id.
+        scores: what the scores of both runs are: ``similarity``, ``distance`` or ``ignore`` (take the listed order);
+            without it a run whose order contradicts its scores is refused.
         bootstrap: how the interval is made.
 
     >>> rbo({"q1": {"a": 2, "b": 1}}, {"q1": {"c": 2, "d": 1}}).mean
@@ -110,7 +114,13 @@ def rbo(
         raise InputError(f"the persistence p={p:g} is not between 0 and 1", remedy="give one such as 0.9")
     if depth is not None and depth < 1:
         raise InputError(f"the depth {depth} is not a rank", remedy="give a whole number from 1 up")
-    rankings = [_rankings(as_run(run)) for run in (first, second)]
+    if scores is not None and scores not in DECISIONS:
+        raise unknown_name("value of scores", scores, DECISIONS, f"one of {', '.join(DECISIONS)}")
+    runs = [as_run(first), as_run(second)]
+    for run, name in zip(runs, ("the first run", "the second run"), strict=True):
+        if scores is None:
+            run.order.refuse(name)
+    rankings = [_rankings(run.decided(scores or "similarity")) for run in runs]
     common = [query for query in rankings[0] if query in rankings[1]]
     if not common:
         names = [shorten(next(iter(ranking), "")) for ranking in rankings]

@@ -99,7 +99,8 @@ def test_the_depth_cuts_both_rankings():
 @pytest.mark.parametrize("look", ["table", "json", "csv", "markdown"])
 def test_the_command_shows_every_pair_and_what_was_left_out(tmp_path, capsys, look):
     for name, extra in (("a", ""), ("b", "q2 Q0 d1 1 1 x\n"), ("c", "")):
-        (tmp_path / f"{name}.run").write_text(f"q Q0 d1 1 {2 if name != 'c' else 0} x\nq Q0 d2 2 1 x\n{extra}")
+        first, second = ("1 2", "2 1") if name != "c" else ("2 0", "1 1")
+        (tmp_path / f"{name}.run").write_text(f"q Q0 d1 {first} x\nq Q0 d2 {second} x\n{extra}")
     paths = [str(tmp_path / f"{name}.run") for name in "abc"]
     assert main(["rbo", *paths, "-p", "0.5", "--format", look]) == 0
     out = capsys.readouterr().out
@@ -163,3 +164,15 @@ def test_a_query_without_results_scores_0():
     scores = gr.score({"q": {"a": 1}, "r": {"a": 1}}, ranked("a"), ["compat", "rbo"])
     assert [score.per_query["r"] for score in scores.values()] == [0, 0]
     assert np.isfinite([score.mean for score in scores.values()]).all()
+
+
+def test_rbo_refuses_distances_until_it_is_told_what_they_are():
+    run = {query: {item: 1 - place / 10 for place, item in enumerate("abcdef")} for query in ("q1", "q2", "q3")}
+    distances = {query: {item: 1 - score for item, score in ranking.items()} for query, ranking in run.items()}
+    with pytest.raises(gr.InputError, match=r"^the second run: the order contradicts the scores.*--scores"):
+        gr.rbo(run, distances)
+    assert gr.rbo(distances, distances, scores="distance").mean == pytest.approx(1)
+    assert gr.rbo(run, distances, scores="ignore").mean == pytest.approx(1)
+    assert gr.rbo(run, distances, scores="similarity").mean < 0.8
+    with pytest.raises(gr.InputError, match="no value of scores 'distances'"):
+        gr.rbo(run, distances, scores="distances")

@@ -9,6 +9,7 @@ from typing import Any
 from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.hits import Run
+from goldrank.ordering import DECISIONS
 from goldrank.rank_overlap import RankOverlap, rbo
 from goldrank.report import results
 from goldrank.report.grids import Cell, Grid, render
@@ -23,18 +24,19 @@ _EXAMPLES = """\
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = options.new_parser("rbo", "Rank-biased overlap of every two runs, without gold.", _EXAMPLES)
-    made.intermixed = True
-    made.add_argument("runs", metavar="RUN", nargs="+", help="two run files or more; - is stdin")
-    made.add_argument("--run-format", metavar="F", help="format of the runs (default: recognised by content)")
-    made.add_argument(
+    command = options.new_parser("rbo", "Rank-biased overlap of every two runs, without gold.", _EXAMPLES)
+    command.intermixed = True
+    command.add_argument("runs", metavar="RUN", nargs="+", help="two run files or more; - is stdin")
+    command.add_argument("--run-format", metavar="F", help="format of the runs (default: recognised by content)")
+    command.add_argument(
         "-p", type=float, default=0.9, metavar="P", help="persistence: the chance to read on (default 0.9)"
     )
-    made.add_argument("--depth", type=int, metavar="N", help="read no ranking further than this")
-    made.add_argument("--per-query", action="store_true", help="show the value of every query")
-    options.add_statistics(made)
-    options.add_output(made)
-    return made
+    command.add_argument("--depth", type=int, metavar="N", help="read no ranking further than this")
+    command.add_argument("--scores", choices=tuple(DECISIONS), help="what the scores are, or to take the listed order")
+    command.add_argument("--per-query", action="store_true", help="show the value of every query")
+    options.add_statistics(command)
+    options.add_output(command)
+    return command
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,8 +46,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("an overlap needs two runs or more", remedy="name at least two")
     how = options.bootstrap(args)
     runs = {name: Run.read(path, format=args.run_format) for name, path in names.items()}
+    if args.scores is None:
+        for name, ranked in runs.items():
+            ranked.order.refuse(name)
     overlaps = {
-        (a, b): rbo(runs[a], runs[b], args.p, depth=args.depth, bootstrap=how) for a, b in combinations(runs, 2)
+        (a, b): rbo(runs[a], runs[b], args.p, depth=args.depth, scores=args.scores, bootstrap=how)
+        for a, b in combinations(runs, 2)
     }
     options.emit(_show(overlaps, args), args)
     return 0
@@ -73,8 +79,8 @@ def _csv(overlaps: dict[tuple[str, str], RankOverlap], per_query: bool) -> str:
     else:
         lines = [["a", "b", "rbo", "low", "high", "min", "residual", "queries"]]
         for pair, found in overlaps.items():
-            told = found.to_dict()
-            lines.append([*pair, *told["rbo"].values(), told["min"], told["residual"], told["queries"]])
+            result = found.to_dict()
+            lines.append([*pair, *result["rbo"].values(), result["min"], result["residual"], result["queries"]])
     return results.to_csv(lines)
 
 

@@ -40,8 +40,8 @@ def score_effects(
 
 def _without(leaking: frozenset[str], scores: Mapping[str, Scores]) -> str:
     changes = []
-    for model, made in scores.items():
-        metric, value = next(iter(made.items()))
+    for model, model_scores in scores.items():
+        metric, value = next(iter(model_scores.items()))
         kept = np.array([query not in leaking for query in value.queries], bool)
         if not kept.any():
             return "No query is left without these."
@@ -61,9 +61,10 @@ def _collapsed(
     for model, run in runs:
         if len(run.columns.items) > MOST_RESULTS:
             continue
-        made = scores[model]
-        metric = made.metrics[0]
-        changed = {"profile": made.profile, "corpus": material.corpus, **made.conventions.as_dict()}
+        model_scores = scores[model]
+        metric = model_scores.metrics[0]
+        conventions = model_scores.conventions.as_dict()
+        changed = {"profile": model_scores.profile, "corpus": material.corpus, **conventions}
         before = score(material.gold, run, [metric], **changed)[str(metric)].mean
         judged, ranked = collapse_duplicates(material.gold, run, groups, material.task)
         after = score(Gold(judged), Run(ranked), [metric], **changed)[str(metric)].mean
