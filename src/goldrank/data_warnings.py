@@ -9,7 +9,6 @@ import numpy as np
 
 from goldrank.errors import DataWarning, shorten
 from goldrank.hits import Gold, Hits, Run
-from goldrank.io.id_forms import compare_forms
 from goldrank.io.text import counts
 from goldrank.metrics import Conventions, Metric
 from goldrank.ordering import CHOICES_TEXT
@@ -116,6 +115,10 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
     Queries are compared where some are missing on both sides; items in the first rows of the run, and in all of
     them where no judged item was found at all.
     """
+    if hits.found.all() and not hits.ignored_queries:
+        return []
+    from goldrank.io.id_forms import compare_forms
+
     warnings = []
     missing = missing_queries(hits)
     if missing and hits.ignored_queries and (forms := compare_forms(missing, run.listed().keys() - gold.queries)):

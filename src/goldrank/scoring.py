@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
 from goldrank import stats
-from goldrank.data_warnings import SAMPLE_ROWS, id_warnings, missing_queries, run_warnings, self_matches
+from goldrank.data_warnings import (
+    JUDGED_DEPTH,
+    JUDGED_QUERIES,
+    SAMPLE_ROWS,
+    different_depths,
+    different_items,
+    different_judged_shares,
+    different_queries,
+    id_warnings,
+    missing_queries,
+    run_warnings,
+    self_matches,
+)
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
@@ -191,6 +203,48 @@ class Scores(Mapping[str, Score]):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={score.mean:.4f}" for name, score in self.items())
         return f"Scores({self.name}: {means}; profile {self.profile.name}, {self.counts.queries} queries)"
+
+
+def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
+    """What makes the scores of some runs misleading, each by itself and side by side."""
+    by_run = [warning for scores in all_scores for warning in scores.warnings]
+    if len(all_scores) < 2:
+        return tuple(by_run)
+    first = all_scores[0]
+    between = [
+        *different_queries(
+            {scores.name: scores.counts.missing_queries for scores in all_scores},
+            skipped=first.conventions.missing == "skip",
+        ),
+        *different_depths({scores.name: scores.counts.deepest for scores in all_scores}, first.metrics),
+        *different_judged_shares(_judged_shares(all_scores)),
+    ]
+    sources = {scores.name: scores.source for scores in all_scores if scores.source is not None}
+    if len(sources) > 1:
+        items = {name: source.items for name, source in sources.items()}
+        between += different_items(items, next(iter(sources.values())).gold.columns.items)
+    if any(warning.code == "different-queries" for warning in between):
+        # It names the missing queries of every run.
+        by_run = [warning for warning in by_run if warning.code != "missing-queries"]
+    return (*by_run, *between)
+
+
+def _judged_shares(all_scores: Sequence[Scores]) -> dict[str, float]:
+    """The share of judged items among the top results of each run; empty where the gold lists relevant items only."""
+    if all_scores[0].conventions.unjudged == "drop" or (all_scores[0].placement.gold_grade > 0).all():
+        return {}
+    judged = Metric.parse(f"judged@{JUDGED_DEPTH}")
+    shares = {}
+    for scores in all_scores:
+        answered = judged.compute(scores.placement).values[scores.placement.depth > 0]
+        if len(answered) >= JUDGED_QUERIES:
+            shares[scores.name] = float(answered.mean())
+    return shares
+
+
+def have_same_queries(all_scores: Sequence[Scores]) -> bool:
+    """Whether the means of some runs are over the same queries, so that they can be compared."""
+    return all(scores.placement.queries == all_scores[0].placement.queries for scores in all_scores)
 
 
 def score(

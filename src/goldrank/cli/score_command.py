@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from goldrank.cli import options, printing, stored
-from goldrank.comparing import all_warnings
 from goldrank.metrics import Metric, Profile, parse_all, profile
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
-from goldrank.scoring import Scores, score, score_hits
+from goldrank.scoring import Scores, all_warnings, score, score_hits
 
 _EXAMPLES = """\
   goldrank score qrels.txt bm25.run

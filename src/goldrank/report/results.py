@@ -9,14 +9,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldrank.comparing import all_warnings, have_same_queries
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning
 from goldrank.escaping import json_safe, spreadsheet_cell
 from goldrank.metrics import Metric
 from goldrank.report import numbers
 from goldrank.report.grids import Cell, Grid
-from goldrank.scoring import Score, Scores
+from goldrank.scoring import Score, Scores, all_warnings, have_same_queries
 
 
 def conventions_line(scores: Scores) -> str:
