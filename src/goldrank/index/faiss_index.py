@@ -99,10 +99,7 @@ class FaissIndex:
         metric = faiss.METRIC_L2 if checked_similarity(similarity) == "l2" else faiss.METRIC_INNER_PRODUCT
         if not len(matrix):
             raise InputError("there are no items to index", remedy="check that the data was read completely")
-        try:
-            empty = faiss.index_factory(matrix.shape[1], parsed.name, metric)
-        except RuntimeError as error:
-            raise _unknown(parsed.name, matrix.shape[1], _sentence(error)) from None
+        empty = _empty_index(faiss, parsed.name, matrix.shape[1], metric)
         # Wrong parameters are told before the long work, not after it.
         built = cls(empty, names, similarity, parsed)
         with _clear_errors(parsed.name, len(matrix)):
@@ -120,12 +117,8 @@ class FaissIndex:
         lists, codes = re.search(r"IVF(\d+)", parsed.name), re.search(r"PQ\d+(?:x(\d+))?", parsed.name)
         needed = max(int(lists[1]) if lists else 1, 1 << min(int(codes[1] or 8), 62) if codes else 1)
         if dimension is not None:
-            try:
-                metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
-                empty = faiss.index_factory(dimension, parsed.name, metric)
-            except RuntimeError as error:
-                raise _unknown(parsed.name, dimension, _sentence(error)) from None
-            cls(empty, [], similarity, parsed)
+            metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
+            cls(_empty_index(faiss, parsed.name, dimension, metric), [], similarity, parsed)
         if needed > count:
             raise _too_few(parsed.name, count, needed)
 
@@ -357,6 +350,17 @@ def _too_few(factory: str, count: int, needed: int) -> InputError:
         f"{factory} is trained on {needed} vectors or more, and there are {count}",
         remedy=f"use {smaller}, or Flat, which needs no training",
     )
+
+
+def _empty_index(faiss: Any, factory: str, dimension: int, metric: int) -> Any:
+    """The index that a factory string describes, without items."""
+    try:
+        return faiss.index_factory(dimension, factory, metric)
+    except RuntimeError as error:
+        raise _unknown(factory, dimension, _sentence(error)) from None
+    except TypeError:
+        # The string holds half a surrogate pair or a NUL.
+        raise _unknown(factory, dimension, "it is no text that faiss can read") from None
 
 
 def _unknown(factory: str, dimension: int | None = None, said: str = "") -> InputError:
