@@ -161,3 +161,20 @@ def test_a_run_file_of_wrong_types_is_one_sentence(tmp_path, capsys, content, me
 def test_a_run_file_that_is_a_device_is_refused(capsys):
     assert main(["run", "--config", "/dev/zero"]) == 2
     assert "this is a device, not a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "x" * 5000, "a.run"),
+        ("run", "-m", "vectors:" + "x" * 5000, "-t", "questions"),
+        ("run", "-m", "words:" + "x" * 5000, "-t", "questions"),
+        ("run", "-m", "bm25", "-t", "./" + "x" * 5000),
+        ("runs", "list", "--store", "x" * 5000),
+    ],
+)
+def test_a_name_that_is_too_long_for_a_file_is_one_short_sentence(capsys, arguments):
+    assert main(list(arguments)) == 2
+    said = capsys.readouterr().err
+    assert "internal error" not in said
+    assert len(said.strip().splitlines()[-1]) < 2100

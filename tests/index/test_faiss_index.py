@@ -235,5 +235,5 @@ def test_sparse_vectors_are_refused_by_every_index():
 def test_a_factory_that_is_no_text_for_faiss_is_refused():
     vectors = np.ones((3, 4), np.float32)
     for factory in ("Flat\ud800", "Fl\0at"):
-        with pytest.raises(InputError, match="faiss (cannot make|knows no index)"):
+        with pytest.raises(InputError, match=r"faiss (cannot make|knows no index)"):
             FaissIndex.build(factory, vectors, ["a", "b", "c"])

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from goldrank.cli import printing
 from goldrank.cli.streams import prepare_streams, write_failure
-from goldrank.errors import GoldrankError, unknown_name
+from goldrank.errors import GoldrankError, shorten, unknown_name
 from goldrank.io.files import reason_of
 from goldrank.native import guard
 
@@ -117,8 +117,17 @@ def _run(arguments: list[str]) -> int:
             return _fail(write_failure() or reason_of(error).lower())
         if debug:
             raise
-        printing.say(f"internal error, {type(error).__name__}: {error}; run again with --debug and report it")
-        return 1
+        return _report(error)
+
+
+def _report(error: Exception) -> int:
+    """Say what nothing else has turned into a sentence, and return the exit code."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # Any name of a file may be too long, wherever it is looked for.
+        printing.say(f"{shorten(error.filename)}: the name is too long for a file; check the path")
+        return 2
+    printing.say(f"internal error, {type(error).__name__}: {error}; run again with --debug and report it")
+    return 1
 
 
 def _dispatch(arguments: list[str]) -> int:
