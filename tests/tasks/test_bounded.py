@@ -73,7 +73,8 @@ def test_a_run_over_many_mapped_vectors_takes_far_less_memory_than_they_do(shuff
     folder = write(tmp_path, _MANY, shuffled=shuffled)
     matrix_mb = (_MANY - _FEW) * _WIDTH * 4 / 2**20
     assert peak_mb(folder) - few_mb < matrix_mb / 3
-    assert not [file for file in (folder / "cache").rglob("*") if file.is_file()]
+    # Only the digest of the file may be kept, and which items are near-duplicates.
+    assert sum(file.stat().st_size for file in (folder / "cache").rglob("*") if file.is_file()) < 10_000
 
 
 def vectors_of(names: list[str]) -> np.ndarray:
