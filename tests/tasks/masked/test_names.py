@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.tasks.masked.matchers import MATCHERS
+from goldrank.tasks.masked.name_variants import beginnings, spelling
 from goldrank.tasks.masked.name_words import FUNCTION_WORDS, NUMERALS, PARTICLES
 from goldrank.tasks.masked.names import Match, Person, Tier, match
 
@@ -592,3 +593,15 @@ def test_any_title_with_letters_takes_any_guess(title, guess):
     assert person.match(guess) == found
     assert person.surname
     assert person.display
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12))
+def test_a_spelling_begins_with_a_letter_that_its_words_can_begin_with(word):
+    assert word[0] in beginnings(spelling(word))
+
+
+@pytest.mark.parametrize(
+    "word", ["tchristian", "tschechow", "yevgeny", "jekaterina", "xerxes", "qadhafi", "khrushchev"]
+)
+def test_respelled_words_begin_as_their_spelling_allows(word):
+    assert word[0] in beginnings(spelling(word))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import KeysView
+from collections.abc import Iterable, KeysView
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import AROUND, SPECIAL, Name, Words, parse_name, words_of
-from goldrank.tasks.masked.name_variants import same_given_name, spelling
+from goldrank.tasks.masked.name_variants import beginnings, same_given_name, spelling
 from goldrank.tasks.masked.name_words import (
     AUXILIARIES,
     FAMILY_FIRST,
@@ -111,6 +111,7 @@ class Pattern:
             self._add_word(word)
         self._add_joined_words()
         self._spellings = {spelling(word): place for word, place in self._place.items() if len(word) > 1}
+        self._beginnings = frozenset("".join(map(beginnings, self._spellings)))
         self._whole = None if is_weak(name) else Match(Tier.EXACT, f"the whole name {name.key!r}")
 
     def _add_word(self, word: str) -> None:
@@ -142,6 +143,14 @@ class Pattern:
         """What the spellings of those words have in common; see `goldrank.tasks.masked.name_variants.spelling`."""
         return self._spellings.keys()
 
+    def has_spelling(self, words: Iterable[str]) -> bool:
+        """Whether a word has one of the `spellings`."""
+        # A loop, because a generator takes longer than the few looks at the words themselves.
+        for word in words:  # noqa: SIM110
+            if word[0] in self._beginnings and spelling(word) in self._spellings:
+                return True
+        return False
+
     def read(self, guess: str) -> Name:
         """Take a guess apart, with an eye for this person's odd names."""
         name = parse_name(guess)
@@ -163,7 +172,7 @@ class Pattern:
         return self._judge_words(words) or self._judge_roman(words)
 
     def _is_about_others(self, words: tuple[str, ...]) -> bool:
-        return self._place.keys().isdisjoint(words) and self._spellings.keys().isdisjoint(map(spelling, words))
+        return self._place.keys().isdisjoint(words) and not self.has_spelling(words)
 
     def _contradicts(self, guess: Name) -> bool:
         own = self.name

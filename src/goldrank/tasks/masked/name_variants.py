@@ -124,6 +124,10 @@ _SPELLINGS = tuple(
 )
 
 
+# Most words have nothing that a rule would change.
+_CHANGED = re.compile(rf"^mc|ch|ph|th|kh|[ckqxwyj]|o[ou]|[{_VOWELS}]e|(.)\1|^ie|ah$")
+
+
 @lru_cache(maxsize=1 << 17)
 def spelling(word: str) -> str:
     """What all spellings of a word have in common; the word itself where that would be too short to tell names apart.
@@ -133,10 +137,27 @@ def spelling(word: str) -> str:
     """
     if len(word) < _LEAST or not word.isascii() or not word.isalpha():
         return word
+    if _CHANGED.search(word) is None:
+        return word
     found = word
     for pattern, to in _SPELLINGS:
         found = pattern.sub(to, found)
     return found if len(found) >= _LEAST else word
+
+
+# By the first letter of a spelling: the first letters of other words that may have it, by the rules above.
+_BEGINNINGS = {"k": "cqxt", "c": "t", "f": "p", "h": "k", "v": "w", "i": "yj", "e": "iyj", "u": "o"}
+
+
+def beginnings(common: str) -> str:
+    """Return the letters with which a word can begin whose `spelling` is *common*.
+
+    Few words have one of them, so that the others need not be spelled to know that they have another spelling.
+
+    >>> beginnings("kennedi"), beginnings("muller")
+    ('kcqxt', 'm')
+    """
+    return common[0] + _BEGINNINGS.get(common[0], "")
 
 
 @cache

@@ -27,7 +27,6 @@ from goldrank.tasks.masked.aliases import group_aliases, read_aliases
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import Name, words_of
 from goldrank.tasks.masked.name_patterns import Match, Pattern, Tier, is_weak, title_name
-from goldrank.tasks.masked.name_variants import spelling
 
 _UNSEEN = Match(Tier.INITIAL, "not judged yet")
 _QUALIFIER = re.compile(r"\s*\([^()]*(?:\)|$)")
@@ -83,7 +82,7 @@ class Person:
             self._needed.isdisjoint(words)
             and guess.isascii()
             and "".join(words).isalpha()
-            and self._pattern.spellings.isdisjoint(map(spelling, words))
+            and not self._pattern.has_spelling(words)
         ):
             return None
         name = self._pattern.read(guess)
