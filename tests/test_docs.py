@@ -98,21 +98,15 @@ def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_pa
     assert '"id": "cleopatra"' in done.stdout
 
 
-def test_the_commands_of_the_scoring_and_comparing_pages_run_as_they_stand_and_print_what_is_shown(tmp_path):
-    pages = ("scoring.md", "comparing.md")
-    done = _run_pages(pages, tmp_path)
-    assert done.returncode == 0, done.stderr
-    printed = {_timeless(line) for line in done.stdout.splitlines()}
-    for name in pages:
-        shown = [line for block in _blocks(name, "text") for line in block.splitlines()]
-        assert shown
-        for line in shown:
-            assert _timeless(line) in printed, (name, line)
+SCORING_PAGES = ("scoring.md", "comparing.md")
+TASK_PAGES = (
+    "tasks.md", "collections.md", "store.md", "evaluators.md", "meta.md", "masked.md", "seeing.md",
+    "plan.md", "cluster.md",
+)  # fmt: skip
 
 
-def test_the_commands_of_the_task_pages_run_as_they_stand_and_print_what_is_shown(tmp_path):
-    pages = ("tasks.md", "collections.md", "store.md", "evaluators.md", "meta.md", "masked.md", "seeing.md")
-    pages += ("plan.md", "cluster.md")
+@pytest.mark.parametrize("pages", [SCORING_PAGES, TASK_PAGES], ids=["scoring", "tasks"])
+def test_the_commands_of_the_pages_run_as_they_stand_and_print_what_is_shown(tmp_path, pages):
     done = _run_pages(pages, tmp_path)
     assert done.returncode == 0, done.stderr
     printed = {_timeless(line) for line in done.stdout.splitlines()}
