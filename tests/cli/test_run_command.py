@@ -254,14 +254,22 @@ def test_pairs_with_scores_become_an_evalrank_task(capsys, tmp_path):
     code, out, _ = run(capsys, *arguments)
     (task,) = json.loads(out)["tasks"]
     assert code == 0
-    assert (task["task"], task["items"], task["runs"][0]["queries"]) == ("pairs", 8, 2)
-    assert task["runs"][0]["scores"]["hits@1"]["mean"] == 1.0
-    code, out, _ = run(capsys, *arguments, "--reverse")
+    assert (task["task"], task["items"], task["runs"][0]["queries"]) == ("pairs", 8, 4)
+    assert task["positives_filtered"]["wordllama"] >= task["runs"][0]["scores"]["mrr(of=all)"]["mean"]
+    assert task["remarks"] == [
+        "pairs: texts first and second, score score",
+        "pairs: 2 pairs of 4, scored 4.5 or more, taken as positives",
+    ]
+    code, out, _ = run(capsys, *arguments, "--no-reverse")
     content = json.loads(out)["tasks"][0]
-    assert content["runs"][0]["queries"] == 4
-    assert content["positives_filtered"]["wordllama"] >= content["runs"][0]["scores"]["mrr(of=all)"]["mean"]
+    assert content["runs"][0]["queries"] == 2
+    assert content["runs"][0]["scores"]["hits@1"]["mean"] == 1.0
     code, _, err = run(capsys, *arguments[:5], "--top", "3")
     assert (code, "top share is 3" in err) == (2, True)
+    for option in (["--top", "0.5"], ["--no-reverse"], ["--self-pairs", "drop"], ["--case", "keep"]):
+        code, _, err = run(capsys, "run", "-m", "wordllama", "-t", "wines", *option)
+        name = option[0].replace("no-", "")
+        assert (code, f"{name} has no effect without --from-pairs" in err) == (2, True)
 
 
 def test_measured_and_ranking_tasks_run_side_by_side(capsys):

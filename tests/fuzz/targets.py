@@ -201,6 +201,9 @@ def similarity_sets() -> list[Seed]:
         for split in ("train", "test")
     )
     benchmark = "".join(f"main\tset\t2012\t{n}\t{score}\t{a}\t{b}\n" for n, (a, b, score) in enumerate(rows))
+    ranked = "PairID,Text,Score\n" + "".join(f'{n},"{a}\n{b}",{s}\n' for n, (a, b, s) in enumerate(rows))
+    sick = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\n"
+    sick += "".join(f"{n}\t{a}\t{b}\t{s}\n" for n, (a, b, s) in enumerate(rows))
     sts = {f"STS/sts-{part}.csv": benchmark.encode() for part in ("train", "dev", "test")}
     run = ["run", "-m", "tfidf", "--resamples", "100"]
     return [
@@ -220,8 +223,18 @@ def similarity_sets() -> list[Seed]:
             },
             [[*run, "-t", "probe:labelled.jsonl"]],
         ),
-        Seed(sts, [[*run, "-t", "sts-b:STS"]]),
-        Seed({"men/men.txt": b"sun moon 4.5\nrain train 1\nwine beer 3\n"}, [[*run, "-t", "men:men/men.txt"]]),
+        Seed(sts, [[*run, "-t", "sts-b:STS"], [*run, "--from-pairs", "STS"]]),
+        Seed(
+            {"men/men.txt": b"sun moon 4.5\nrain train 1\nwine beer 3\n"},
+            [[*run, "-t", "men:men/men.txt"], [*run, "--from-pairs", "men", "--top", "0.5"]],
+        ),
+        Seed(
+            {"ranked.csv": ranked.encode(), "SICK_trial.txt": sick.encode()},
+            [
+                [*run, "--from-pairs", "ranked.csv", "SICK_trial.txt", "--top", "0.5"],
+                ["data", "convert", "--from-pairs", "ranked.csv", "SICK_trial.txt", "--to", "evalrank", "made"],
+            ],
+        ),
     ]
 
 

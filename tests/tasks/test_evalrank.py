@@ -16,7 +16,7 @@ from goldrank.scoring import score_hits
 from goldrank.store import Store
 from goldrank.store.tables import dump_hits, load_hits
 from goldrank.tasks import Settings, evaluate, task_of
-from goldrank.tasks.evalrank import EVALRANK_TASKS, from_pairs
+from goldrank.tasks.evalrank import EVALRANK_TASKS
 from goldrank.tasks.evaluation import inputs_of, prepared_model
 from goldrank.tasks.material import Material
 from goldrank.vectors.similarity import normalised
@@ -196,41 +196,6 @@ def test_words_of_a_file_know_what_they_cover(tmp_path):
     made = evaluate(f"words:{file}", task(PAIRS))
     assert load(f"words:{file}").covers(["w1", "w9"]).tolist() == [True, False]
     assert made.counted.found.tolist() == [True, True, True, False]
-
-
-def scored(tmp_path, lines):
-    file = tmp_path / "pairs.tsv"
-    file.write_text("sentence1\tsentence2\tscore\n" + "".join(f"{line}\n" for line in lines))
-    return file
-
-
-def test_the_best_scored_pairs_are_positives_and_all_texts_the_background(tmp_path):
-    file = scored(tmp_path, ["a b\tc d\t5", "e f\tg h\t4", "i j\tk l\t1", "a b\tm n\t0"])
-    made = from_pairs(file, top=0.5)
-    text = {document.id: document.text for document in made.items}
-    assert [(text[q], text[i]) for q, i in zip(made.gold.queries, made.gold.items, strict=True)] == [
-        ("a b", "c d"),
-        ("e f", "g h"),
-    ]
-    assert len(text) == 7
-    assert len(from_pairs(file, top=0.5, reverse=True).gold.items) == 4
-    assert evaluate("tfidf(tokens=runs)", made).scores["hits@1"].mean >= 0
-    assert "2 pairs scored 4 or more taken as positives, of 4" in made.remarks
-
-
-def test_ties_at_the_border_and_pairs_of_one_text_are_told(tmp_path):
-    made = from_pairs(scored(tmp_path, ["x y\tx y\t5", "a b\tc d\t4", "e f\tg h\t4", "i j\tk l\t1"]), top=0.5)
-    assert any("1 pair of the lowest score taken (4) left out" in remark for remark in made.remarks)
-    assert any("1 positive pair of a text with itself left out" in remark for remark in made.remarks)
-
-
-def test_shares_and_scores_that_make_no_sense_are_refused(tmp_path):
-    file = scored(tmp_path, ["a b\tc d\t5", "e f\tg h\t4"])
-    for top, message in ((0, "the top share is 0"), (1.5, "the top share is 1.5"), (0.1, "is none")):
-        with pytest.raises(InputError, match=message):
-            from_pairs(file, top=top)
-    with pytest.raises(InputError, match=r"pairs.tsv:3: the score 'x' is not a number"):
-        from_pairs(scored(tmp_path, ["a b\tc d\t5", "e f\tg h\tx"]))
 
 
 def test_the_named_tasks_hold_what_they_say(shared_data):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from goldrank.cli import options, printing
+from goldrank.errors import InputError
 from goldrank.io.collections import READERS, Collection, read_collection
 from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check
 from goldrank.io.collections.converting import WRITERS, convert
@@ -18,6 +19,7 @@ _EXAMPLES = """\
   goldrank data check wines.txt --format json
   goldrank data check irds:beir/scifact/test --strict
   goldrank data convert cran/ cran-beir --to beir
+  goldrank data convert --from-pairs STSBenchmark sem_text_rel_ranked.csv --to evalrank my-evalrank
   goldrank data convert hf:mteb/scifact scifact --to trec --split test
 """
 
@@ -32,10 +34,16 @@ def parser() -> argparse.ArgumentParser:
     checking.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
     checking.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     converting = actions.add_parser("convert", help="write it in another layout, read it back and compare")
-    converting.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME, hf:NAME, or a task")
-    converting.add_argument("out", metavar="OUT", help="the folder to write; for articles and pairs also a file")
+    converting.add_argument(
+        "places",
+        nargs="+",
+        metavar=("PATH", "OUT"),
+        help="a folder or file, irds:NAME, hf:NAME, or a task, and the folder to write, for articles and pairs also a "
+        "file; with --from-pairs only what to write",
+    )
     converting.add_argument("--to", required=True, choices=tuple(WRITERS), help="the layout to write")
     converting.add_argument("--overwrite", action="store_true", help="replace what an earlier conversion wrote there")
+    options.add_scored_pairs(converting)
     for action in (checking, converting):
         action.add_argument("--collection-format", metavar="F", help=f"{', '.join(READERS)} (default: by content)")
         action.add_argument("--split", metavar="S", help="which split (default: the one people evaluate on)")
@@ -49,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    report = check(_read(args))
+    report = check(_read(args, args.path))
     options.emit(to_json(report.as_dict()) if args.format == "json" else _shown(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
@@ -87,21 +95,35 @@ def _shown(report: Report, look: str) -> str:
     return text if findings else f"{text}\n\nNothing was found to be wrong."
 
 
-def _read(args: argparse.Namespace) -> Collection:
+def _read(args: argparse.Namespace, path: str) -> Collection:
     """What the path holds, or the data of a named task."""
-    if args.collection_format is None and args.path.partition(":")[0] in TASKS:
-        return find_task(args.path).read(args.split)
-    return read_collection(args.path, format=args.collection_format, split=args.split)
+    if args.collection_format is None and path.partition(":")[0] in TASKS:
+        return find_task(path).read(args.split)
+    return read_collection(path, format=args.collection_format, split=args.split)
 
 
 def _convert(args: argparse.Namespace) -> int:
-    collection = _read(args)
-    remarks = convert(collection, args.out, args.to, overwrite=args.overwrite)
+    made = options.collection_from_pairs(args)
+    *paths, out = args.places
+    if len(paths) != (made is None):
+        wanted = "PATH and OUT" if made is None else "only OUT beside --from-pairs"
+        raise InputError(
+            f"{counts(len(args.places), 'path')} given", remedy=f"give {wanted}; options that take files come first"
+        )
+    if made is not None and (args.split or args.collection_format):
+        raise InputError(
+            f"--{'split' if args.split else 'collection-format'} has no effect with --from-pairs",
+            remedy="leave it out, and name the files of the splits",
+        )
+    collection = _read(args, paths[0]) if made is None else made
+    remarks = convert(collection, out, args.to, overwrite=args.overwrite)
     asked = "which are the queries too" if collection.related else counts(len(collection.queries), "query", "queries")
     printing.show(
-        f"{args.out}: {counts(len(collection.items), 'item')}, {asked}, "
+        f"{out}: {counts(len(collection.items), 'item')}, {asked}, "
         f"{counts(len(collection.gold.items), 'judged pair')} of the split {collection.split}, as {args.to}."
     )
+    for remark in () if made is None else made.remarks:
+        printing.show(f"Data: {remark}.")
     for remark in remarks or ["Read again, it is the same in every part."]:
         printing.show(remark)
     return 0

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from goldrank.cli import printing
 from goldrank.errors import DataWarning, InputError, shorten
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES
 from goldrank.scoring import Bootstrap
+
+if TYPE_CHECKING:
+    from goldrank.io.collections import Collection
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
@@ -172,6 +175,53 @@ def _stem(path: str) -> str:
     for suffix in (".gz", ".zst", ".xz", ".bz2"):
         name = name.removesuffix(suffix)
     return Path(name).stem or name
+
+
+def add_scored_pairs(parser: argparse.ArgumentParser) -> None:
+    """Pairs with scores to make EvalRank data of, and how; what is not given stays None."""
+    group = parser.add_argument_group("EvalRank data made of pairs with scores")
+    group.add_argument(
+        "--from-pairs",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="files or folders of STS-B, STS, STR, SICK, word similarity, or tables of two texts and a score",
+    )
+    group.add_argument(
+        "--top", type=float, metavar="SHARE", help="of the pairs of every source, the best are positives (default 0.25)"
+    )
+    group.add_argument(
+        "--reverse",
+        action=argparse.BooleanOptionalAction,
+        help="let the second text of a positive pair ask for the first too (default: yes)",
+    )
+    group.add_argument(
+        "--self-pairs",
+        choices=("keep", "drop"),
+        help="pairs of a text with itself (default: keep sentences, drop words, as the authors did)",
+    )
+    group.add_argument(
+        "--case", choices=("keep", "lower"), help="of texts (default: lower words, keep sentences, as the authors did)"
+    )
+    group.add_argument(
+        "--background", nargs="+", action="extend", metavar="FILE", help="further background texts, one a line"
+    )
+
+
+def collection_from_pairs(args: argparse.Namespace) -> Collection | None:
+    """The EvalRank data that was asked for, or None."""
+    names = ("top", "reverse", "self_pairs", "case", "background")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if args.from_pairs is not None:
+        from goldrank.tasks.evalrank import from_pairs
+
+        return from_pairs(args.from_pairs, **given)
+    if given:
+        raise InputError(
+            f"--{next(iter(given)).replace('_', '-')} has no effect without --from-pairs",
+            remedy="name the files of pairs with --from-pairs, or leave it out",
+        )
+    return None
 
 
 def refuse_unwritable(args: argparse.Namespace) -> None:

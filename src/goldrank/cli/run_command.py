@@ -15,7 +15,6 @@ from goldrank.metrics import CHOICES
 from goldrank.report import comparison, numbers, results
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
-from goldrank.tasks.evalrank import from_pairs
 from goldrank.tasks.settings import SCORINGS
 from goldrank.tasks.task import OOV, task_of
 from goldrank.tasks.text_rule import PARTS
@@ -27,6 +26,7 @@ _EXAMPLES = """\
   goldrank run -m "fuse:rrf(bm25,wordllama)" -t cranfield:data/cran --metric ndcg@10 --metric map
   goldrank run -m wordllama -t wines --scoring sdr --profile sdr
   goldrank run -m wordllama -t wines --transform "center|abtt:2|normalize" --worst 5
+  goldrank run -m wordllama --from-pairs STSBenchmark sem_text_rel_ranked.csv
   goldrank run -m bm25 -t questions --rerank overlap --rerank-depth 50
   goldrank run -m st:BAAI/bge-base-en-v1.5 -t ./large-folder --engine ray://head:10001 --work-folder s3://bucket/work
   goldrank run --config run.toml --limit 100 --dry-run
@@ -42,9 +42,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "-t", "--task", dest="tasks", nargs="+", action="extend", metavar="TASK", help="a name, NAME:PATH, or a path"
     )
-    made.add_argument("--from-pairs", metavar="FILE", help="make an EvalRank task of pairs with scores, and run it too")
-    made.add_argument("--top", type=float, default=0.25, metavar="SHARE", help="of these pairs are positives (0.25)")
-    made.add_argument("--reverse", action="store_true", help="let the second text of a positive pair ask too")
     made.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
     made.add_argument("--allow-code", action="store_true", help="let models that FILE names run Python code")
     made.add_argument(
@@ -62,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
     _add_ranking(made)
     _add_texts(made)
+    options.add_scored_pairs(made)
     add_engine(made)
     group = made.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
     for name, values in CHOICES.items():
@@ -113,9 +111,8 @@ def run(args: argparse.Namespace) -> int:
     if args.worst < 0:
         raise InputError(f"{args.worst} worst queries cannot be shown", remedy="give a number from 0 up")
     options.refuse_unwritable(args)
-    if args.from_pairs is not None:
-        made = task_of(from_pairs(args.from_pairs, args.top, args.reverse))
-        config = replace(config, tasks=[*config.tasks, made])
+    if (collection := options.collection_from_pairs(args)) is not None:
+        config = replace(config, tasks=[*config.tasks, task_of(collection)])
     if args.dry_run:
         options.emit(_dry_run(config, args.format), args)
         return 0

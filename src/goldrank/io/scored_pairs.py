@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import as_file, files
@@ -39,6 +39,7 @@ _TEXT_NAMES = (
 )
 _SCORE_NAMES = ("score", "relatedness_score", "similarity", "relatedness", "gold", "rating", "human_(mean)", "label")
 _ID_NAMES = ("id", "_id", "pair_id", "pairid", "index")
+_BARE_COLUMNS = "texts in columns 1 and 2, score in column 3"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,8 @@ class ScoredPairs:
     """Texts of a training split, for what has to be fitted."""
     remarks: tuple[str, ...] = ()
     source: str = ""
+    columns: str = ""
+    """What each column of the file was taken for, in words."""
 
     @cached_property
     def checksum(self) -> str:
@@ -129,7 +132,7 @@ def read_word_similarity(path: Path, split: str | None = None) -> ScoredPairs:
                 remedy="write word, word and score, parted by tabs",
             )
         rows.append(PairRow(f"{path}:{number}", str(number), *cells))
-    return gather(rows, path, remarks, "word")
+    return gather(rows, path, remarks, "word", _BARE_COLUMNS)
 
 
 def read_scored_pairs(path: Path, split: str | None = None, level: Level | None = None) -> ScoredPairs:
@@ -144,10 +147,12 @@ def read_scored_pairs(path: Path, split: str | None = None, level: Level | None 
     text = file_text(path, remarks)
     suffix = stem_and_suffix(path)[1]
     if text.lstrip()[:1] in ("{", "[") and suffix not in (".csv", ".tsv"):
-        return gather(_records(text, path), path, remarks, level)
+        found, columns = _records(text, path)
+        return gather(found, path, remarks, level, columns)
     tabs = suffix == ".tsv" or (suffix != ".csv" and "\t" in text.partition("\n")[0])
     rows = split_rows(text.encode(), str(path), "tsv" if tabs else "csv")
-    return gather(table_rows(rows, path), path, remarks, level)
+    found, columns = table_rows(rows, path)
+    return gather(found, path, remarks, level, columns)
 
 
 def built_in_pairs(split: str | None = None) -> ScoredPairs:
@@ -156,11 +161,15 @@ def built_in_pairs(split: str | None = None) -> ScoredPairs:
         return replace(read_scored_pairs(path, split, "sentence"), name="sentence-pairs", source="built in")
 
 
-def table_rows(rows: Iterator[tuple[int, list[str]]], file: Path) -> list[PairRow]:
-    """The pairs of a table, whose header names the columns or which has three, the score last."""
+def table_rows(rows: Iterator[tuple[int, list[str]]], file: Path) -> tuple[list[PairRow], str]:
+    """Read the pairs of a table, whose header names the columns or which has three, the score last.
+
+    Returns:
+        The pairs, and what each column was taken for.
+    """
     first_line, header = next(rows, (0, []))
     bare = len(header) == 3 and is_number(header[2])
-    take = _fields(["first", "second", "score"] if bare else header, f"{file}:{first_line}")
+    fields = _Fields.named(["first", "second", "score"] if bare else header, f"{file}:{first_line}")
     found = []
     for line, row in chain([(first_line, header)], rows) if bare else rows:
         place = f"{file}:{line}"
@@ -170,54 +179,83 @@ def table_rows(rows: Iterator[tuple[int, list[str]]], file: Path) -> list[PairRo
                 where=place,
                 remedy='put texts that hold a comma, a tab or a line break in "quotes"',
             )
-        found.append(PairRow(place, *take(row, str(line), place)))
-    return found
+        found.append(PairRow(place, *fields.take(row, str(line), place)))
+    return found, _BARE_COLUMNS if bare else fields.description
 
 
-def _records(text: str, file: Path) -> Iterator[PairRow]:
+def _records(text: str, file: Path) -> tuple[list[PairRow], str]:
     if text.lstrip()[0] == "[":
         content: Any = decode(text, str(file), first_line=1)
         placed = [(f"{file}: record {number}", str(number), record) for number, record in enumerate(content, 1)]
     else:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         placed = [(f"{file}:{n}", str(n), decode(line, str(file), first_line=n)) for n, line in lines]
+    found, columns = [], ""
     for place, number, record in placed:
         if not isinstance(record, dict):
             raise InputError(f"{shorten(record)} is no record", where=place, remedy='write {"sentence1": "…", …}')
-        yield PairRow(place, *_fields(list(record), place)(list(record.values()), number, place))
+        fields = _Fields.named(list(record), place)
+        found.append(PairRow(place, *fields.take(list(record.values()), number, place)))
+        columns = columns or fields.description
+    return found, columns
 
 
-def _fields(
-    names: Sequence[object], where: str
-) -> Callable[[Sequence[object], str, str], tuple[str, object, object, object]]:
-    """How to take the id, both texts and the score from a row with columns of these *names*."""
-    found = [normal(name) for name in names]
-    texts = next((pair for pair in _TEXT_NAMES if set(pair) <= set(found)), None)
-    score = next((name for name in _SCORE_NAMES if name in found), None)
-    if texts is None or score is None:
-        wanted = ", ".join(_SCORE_NAMES) if texts else ", ".join(" and ".join(pair) for pair in _TEXT_NAMES)
-        raise InputError(
-            f"there {'is no score' if texts else 'are no two texts'} (columns: {listing(names)})",
-            where=where,
-            remedy=f"call {'it one of' if texts else 'them'} {wanted}",
-        )
-    at = [found.index(name) for name in (*texts, score)]
-    id_at = next((found.index(name) for name in _ID_NAMES if name in found), None)
+@dataclass(frozen=True)
+class _Fields:
+    """Where a row holds its two texts, its score and maybe an id."""
 
-    def take(row: Sequence[object], number: str, place: str) -> tuple[str, object, object, object]:
-        given = number if id_at is None else row[id_at]
+    names: tuple[object, ...]
+    texts: tuple[int, int]
+    score: int
+    id: int | None
+
+    @classmethod
+    def named(cls, names: Sequence[object], where: str) -> _Fields:
+        """Find them by the names of the columns."""
+        found = [normal(name) for name in names]
+        texts = next((pair for pair in _TEXT_NAMES if set(pair) <= set(found)), None)
+        score = next((name for name in _SCORE_NAMES if name in found), None)
+        if texts is None or score is None:
+            wanted = ", ".join(_SCORE_NAMES) if texts else ", ".join(" and ".join(pair) for pair in _TEXT_NAMES)
+            raise InputError(
+                f"there {'is no score' if texts else 'are no two texts'} (columns: {listing(names)})",
+                where=where,
+                remedy=f"call {'it one of' if texts else 'them'} {wanted}",
+            )
+        id_at = next((found.index(name) for name in _ID_NAMES if name in found), None)
+        return cls(tuple(names), (found.index(texts[0]), found.index(texts[1])), found.index(score), id_at)
+
+    def take(self, row: Sequence[object], number: str, place: str) -> tuple[str, object, object, object]:
+        """The id (the *number* where there is none), both texts and the score of a row."""
+        given = number if self.id is None else row[self.id]
         if is_missing(given) or given == "":
             raise InputError("the id is missing", where=place, remedy="give every pair an id, or none")
-        return str(given), row[at[0]], row[at[1]], row[at[2]]
+        return str(given), row[self.texts[0]], row[self.texts[1]], row[self.score]
 
-    return take
+    @property
+    def description(self) -> str:
+        """What each column is taken for."""
+        first, second = (f"{self.names[at]}" for at in self.texts)
+        used = {*self.texts, self.score, self.id}
+        return describe_columns(
+            f"texts {first} and {second}, score {self.names[self.score]}",
+            None if self.id is None else f"{self.names[self.id]}",
+            [f"{name}" for at, name in enumerate(self.names) if at not in used],
+        )
 
 
-def gather(
-    rows: Sequence[PairRow] | Iterator[PairRow], file: Path, remarks: list[str], level: Level | None
-) -> ScoredPairs:
+def describe_columns(taken: str, id_name: str | None, unused: Sequence[str]) -> str:
+    """Say in words what the columns of a file were taken for.
+
+    >>> describe_columns("texts a and b, score s", "n", ["x"])
+    'texts a and b, score s, id n; not read: x'
+    """
+    named = taken if id_name is None else f"{taken}, id {id_name}"
+    return f"{named}; not read: {', '.join(unused)}" if unused else named
+
+
+def gather(rows: list[PairRow], file: Path, remarks: list[str], level: Level | None, columns: str = "") -> ScoredPairs:
     """Check the rows of a *file* and make them one set; where no *level* is said, the texts tell it."""
-    rows = list(rows)
     where = str(file)
     if not rows:
         raise InputError("there are no pairs", where=where, remedy="check that the file was written completely")
@@ -242,7 +280,9 @@ def gather(
     subset = tuple(row.subset for row in rows) if any(row.subset for row in rows) else ()
     ids, kind = tuple(row.id for row in rows), level or ("word" if words else "sentence")
     name = file.name if file.is_dir() else stem_and_suffix(file)[0]
-    return ScoredPairs(name, ids, first, second, scores, subset, kind, remarks=tuple(remarks), source=where)
+    return ScoredPairs(
+        name, ids, first, second, scores, subset, kind, remarks=tuple(remarks), source=where, columns=columns
+    )
 
 
 def _scores(rows: list[PairRow]) -> NDArray[np.float64]:

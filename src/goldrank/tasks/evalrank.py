@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Literal
 
 from goldrank.errors import InputError
 from goldrank.io.collections import Collection
-from goldrank.io.collections.evalrank import Pair, collection_of
+from goldrank.io.collections.evalrank import Pair, collection_of, read_texts
 from goldrank.io.files import PathLike
-from goldrank.io.scored_pairs import read_scored_pairs
+from goldrank.io.scored_pairs import ScoredPairs
+from goldrank.io.sts_files import read_pair_sources
 from goldrank.io.text import counts
 from goldrank.tasks import sources
 from goldrank.tasks.task import About, Task
@@ -22,6 +24,9 @@ _NOTES = (
     "with oov=mean (words) or oov=keep (sentences)."
 )
 
+SelfPairs = Literal["keep", "drop"]
+Case = Literal["keep", "lower"]
+
 EVALRANK_TASKS = (
     Task(
         "evalrank-word",
@@ -30,7 +35,7 @@ EVALRANK_TASKS = (
         "5,514 pairs of words that mean the same, each ranked among 22,207 words",
         about=About(
             _PAPER,
-            "BSD-3 (the repository); from word-similarity sets and WordNet",
+            "BSD-3 (the repository); from 13 word-similarity sets",
             "22,207 words, 2,774 queries, 5,514 pairs",
             "evalrank",
             _NOTES,
@@ -54,35 +59,107 @@ EVALRANK_TASKS = (
 )
 
 
-def from_pairs(path: PathLike, top: float = 0.25, reverse: bool = False) -> Collection:
-    """EvalRank data from pairs with scores: the best *top* share are positives, all other texts the background.
+def from_pairs(
+    paths: PathLike | Sequence[PathLike],
+    top: float = 0.25,
+    reverse: bool = True,
+    *,
+    self_pairs: SelfPairs | None = None,
+    case: Case | None = None,
+    background: Sequence[PathLike] = (),
+) -> Collection:
+    """Make EvalRank data of pairs with scores, as the authors of "Just Rank" made theirs.
+
+    The best-scored share of *every* source is taken, so that scales need not agree; of equal scores at the border the
+    earlier ones are taken. Each positive is added in both directions, and what is there already is not added again.
+    The background are the texts of the positives, then those of all pairs, then those of *background*, each once.
 
     Args:
-        path: a file of two texts and a score in every row, as `read_scored_pairs` takes it.
-        top: the share of pairs, those of the highest scores, that are positives.
+        paths: files and folders as `read_pair_sources` takes them: STS benchmark, STR, SICK, word similarity, tables.
+        top: the share of a source's pairs that are positives, rounded down.
         reverse: let the second text of a positive pair ask for the first one too.
+        self_pairs: what becomes of pairs of a text with itself: ``keep`` or ``drop``. By default they are kept for
+            sentences and dropped for words, as the authors did.
+        case: ``lower`` or ``keep``. By default words are lower-cased and sentences are not, as the authors did.
+        background: files of further texts, one a line.
+
+    Returns:
+        The collection; its remarks say what each column was taken for and what was left out.
+
+    Raises:
+        InputError: a file cannot be read, the share is none of the pairs, or no pair is left.
     """
     if not 0 < top <= 1:
         raise InputError(f"the top share is {top:g}", remedy="give a number above 0 and up to 1, such as 0.25")
-    scored = read_scored_pairs(Path(path))
-    taken = int(len(scored) * top)
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    sources = read_pair_sources(given)
+    is_words = all(source.level == "word" for source in sources)
+    keeps_self = self_pairs == "keep" or (self_pairs is None and not is_words)
+    lowers = case == "lower" or (case is None and is_words)
+    read_as: dict[str, list[str]] = {}
+    for source in sources:
+        read_as.setdefault(source.columns, []).append(source.name)
+    remarks = [f"{', '.join(names)}: {columns}" for columns, names in read_as.items()]
+    best: list[Pair] = []
+    texts: list[str] = []
+    for source in sources:
+        rows = _usable_rows(source, remarks)
+        best += [Pair(rows[at][0], rows[at][1]) for at in _best_rows(rows, top, source, remarks)]
+        texts += [text for first, second, _ in rows for text in (first, second)]
+    texts += [text for file in background for text in read_texts(Path(file), remarks)]
+    if lowers:
+        if changed := sum(text != text.lower() for text in set(texts)):
+            remarks.append(f"{counts(changed, 'text')} lower-cased")
+        best = [Pair(pair.text.lower(), pair.positive.lower()) for pair in best]
+        texts = [text.lower() for text in texts]
+    where = ", ".join(map(str, given))
+    pairs = _distinct(best, where, remarks, reverse=reverse, keeps_self=keeps_self)
+    return collection_of(pairs, texts, "+".join(source.name for source in sources), where, remarks)
+
+
+def _usable_rows(source: ScoredPairs, remarks: list[str]) -> list[tuple[str, str, float]]:
+    """Both texts and the score of every pair that has two texts."""
+    firsts, seconds = map(str.strip, source.first), map(str.strip, source.second)
+    rows = list(zip(firsts, seconds, source.scores.tolist(), strict=True))
+    usable = [row for row in rows if row[0] and row[1]]
+    remarks += source.remarks
+    if empty := len(rows) - len(usable):
+        remarks.append(f"{source.name}: {counts(empty, 'pair')} with an empty text left out")
+    return usable
+
+
+def _best_rows(rows: list[tuple[str, str, float]], top: float, source: ScoredPairs, remarks: list[str]) -> list[int]:
+    """The rows of the best *top* share, best first; of equal scores the earlier ones."""
+    # A share such as 0.29 of 100 is 28.999999999999996 in floating point.
+    taken = int(len(rows) * top + 1e-9)
     if not taken:
         raise InputError(
-            f"the top {top:g} of {counts(len(scored), 'pair')} is none", where=str(path), remedy="take a larger share"
+            f"the top {top:g} of {counts(len(rows), 'pair')} is none", where=source.source, remedy="take a larger share"
         )
-    remarks = list(scored.remarks)
-    best = np.argsort(-scored.scores, kind="stable")
-    last = scored.scores[best[taken - 1]]
-    if left := int((scored.scores[best[taken:]] == last).sum()):
-        remarks.append(f"{counts(left, 'pair')} of the lowest score taken ({last:g}) left out, being later in the file")
-    remarks.append(f"{counts(taken, 'pair')} scored {last:g} or more taken as positives, of {len(scored)}")
-    pairs = [Pair(scored.first[row].strip(), scored.second[row].strip()) for row in best[:taken].tolist()]
-    others = [text.strip() for both in zip(scored.first, scored.second, strict=True) for text in both]
-    if same := sum(pair.text == pair.positive for pair in pairs):
-        remarks.append(f"{counts(same, 'positive pair')} of a text with itself left out")
-    pairs = [pair for pair in pairs if pair.text != pair.positive and pair.text and pair.positive]
-    if reverse:
-        pairs = list(dict.fromkeys(made for pair in pairs for made in (pair, Pair(pair.positive, pair.text))))
+    order = sorted(range(len(rows)), key=lambda row: -rows[row][2])
+    last = rows[order[taken - 1]][2]
+    remark = f"{source.name}: {counts(taken, 'pair')} of {len(rows)}, scored {last:g} or more, taken as positives"
+    if left := sum(rows[row][2] == last for row in order[taken:]):
+        remark += f"; {counts(left, 'pair')} scored {last:g} too, later in the source, not taken"
+    remarks.append(remark)
+    return order[:taken]
+
+
+def _distinct(best: list[Pair], where: str, remarks: list[str], *, reverse: bool, keeps_self: bool) -> list[Pair]:
+    """The positives, each direction once."""
+    pairs: dict[Pair, None] = {}
+    again = dropped = 0
+    for pair in best:
+        if pair.text == pair.positive and not keeps_self:
+            dropped += 1
+            continue
+        before = len(pairs)
+        pairs |= dict.fromkeys([pair, Pair(pair.positive, pair.text)] if reverse else [pair])
+        again += len(pairs) == before
+    if dropped:
+        remarks.append(f"{counts(dropped, 'positive pair')} of a text with itself left out")
+    if again:
+        remarks.append(f"{counts(again, 'positive pair')} given again{', in either direction,' * reverse} counted once")
     if not pairs:
-        raise InputError("no pair of two different texts is left", where=str(path), remedy="give other pairs")
-    return collection_of(pairs, filter(None, others), scored.name, str(path), remarks)
+        raise InputError("no pair of two different texts is left", where=where, remedy="give other pairs")
+    return list(pairs)

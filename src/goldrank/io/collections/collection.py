@@ -148,6 +148,8 @@ class Collection:
     """The reader that read it."""
     remarks: list[str] = field(default_factory=list)
     """What the reader left out or mended, a sentence each; shown, never silent."""
+    gold_order: tuple[int, ...] | None = None
+    """The rows of the gold in the order of the source, where that lists pairs and their order is to be kept."""
 
     def __post_init__(self) -> None:
         if self.gold.subtopics is not None:

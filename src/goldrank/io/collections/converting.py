@@ -20,10 +20,16 @@ from goldrank.io.collections import READERS
 from goldrank.io.collections.collection import Collection, Document
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
-from goldrank.io.text import counts, number_text
+from goldrank.io.text import counts, number_text, row_queries
 
 # What a conversion leaves in a folder, besides a file per split, and therefore may replace there.
-_WRITTEN = ("corpus.jsonl", "queries.jsonl", "qrels", "documents.trec", "topics.trec", "qrels.txt")
+_WRITTEN = (
+    "corpus.jsonl", "queries.jsonl", "qrels", "documents.trec", "topics.trec", "qrels.txt",
+    "background_sent.txt", "basic_vocab.txt",
+)  # fmt: skip
+_EVALRANK_PAIRS = re.compile(r"pos_pair(_\d+)?\.txt")
+# EvalRank's files are read in Python's text mode, which ends a line at a carriage return too.
+_LINE_BREAKS = re.compile(r"[\t\n\r]")
 _SPLITS = ("test", "dev", "validation", "train")
 _SINGLE = {"articles": (".jsonl",), "pairs": (".csv", ".tsv")}
 
@@ -71,7 +77,8 @@ def _refuse_existing(target: Path, collection: Collection, overwrite: bool, *, s
         raise InputError("this is the collection itself", where=str(target), remedy="choose another name")
     splits = map(_file_name, (*_SPLITS, *collection.splits))
     ours = {*_WRITTEN, *(f"{split}{suffix}" for split in splits for suffix in (".jsonl", ".csv"))}
-    foreign = [] if single else [entry.name for entry in target.iterdir() if entry.name not in ours]
+    names = [] if single else [entry.name for entry in target.iterdir()]
+    foreign = [name for name in names if name not in ours and not _EVALRANK_PAIRS.fullmatch(name)]
     if foreign:
         raise InputError(
             f"the folder holds {shorten(sorted(foreign)[0])}, which no conversion wrote",
@@ -220,11 +227,42 @@ def _flat(document: Document) -> str:
     return " ".join(part for part in (document.title, document.text) if part).strip()
 
 
+def _write_evalrank(collection: Collection, folder: Path, _: str | None) -> list[str]:
+    """Write pairs and background under the names that the reference's loaders open: one line feed ends every line."""
+    if not collection.related:
+        raise InputError(
+            "the queries are other texts than the items, which EvalRank's files cannot hold",
+            where=collection.source,
+            remedy="convert to beir",
+        )
+    remarks: list[str] = []
+    flat = {document.id: _flat(document) for document in collection.items}
+    texts = {text_id: " ".join(text.split()) if _LINE_BREAKS.search(text) else text for text_id, text in flat.items()}
+    gold, queries = collection.gold, row_queries(collection.gold)
+    rows = collection.gold_order or range(len(gold.items))
+    pairs = [(texts.get(queries[row]), texts.get(gold.items[row])) for row in rows if gold.values[row] > 0]
+    written = [f"{text}\t{positive}" for text, positive in pairs if text and positive]
+    if not written:
+        raise InputError("no pair of the gold has both texts", where=collection.source, remedy="convert to beir")
+    background = [text for text in texts.values() if text]
+    is_words = not any(character.isspace() for text in background for character in text)
+    _write_lines(folder / (f"pos_pair_{len(written)}.txt" if is_words else "pos_pair.txt"), written)
+    _write_lines(folder / ("basic_vocab.txt" if is_words else "background_sent.txt"), background)
+    if folded := sum(texts[text_id] != text for text_id, text in flat.items()):
+        remarks.append(f"{counts(folded, 'text')} with tabs or line breaks, which became blanks.")
+    if left_out := len(gold.items) - len(written):
+        remarks.append(f"{counts(left_out, 'gold pair')} without both texts or of a grade of 0 or less left out.")
+    if empty := len(texts) - len(background):
+        remarks.append(f"{counts(empty, 'empty item')} left out.")
+    return remarks
+
+
 WRITERS: dict[str, Callable[[Collection, Path, str | None], list[str]]] = {
     "beir": _write_beir,
     "articles": _write_articles,
     "trec": _write_trec,
     "pairs": _write_pairs,
+    "evalrank": _write_evalrank,
 }
 """What can be written, by the name of the reader that reads it."""
 

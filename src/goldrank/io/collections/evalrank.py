@@ -62,7 +62,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         raise InputError(f"there is no split {split!r}", where=str(path), remedy="these pairs have one split, test")
     remarks: list[str] = []
     pairs = _read_pairs(pair_files[0], remarks)
-    background = [text for file in background_files for text in _texts(file, remarks)]
+    background = [text for file in background_files for text in read_texts(file, remarks)]
     return collection_of(pairs, background, folder.resolve().name, str(path), remarks)
 
 
@@ -84,6 +84,8 @@ def collection_of(
     for pair in pairs:
         gold.setdefault(ids[pair.text], {})[ids[pair.positive]] = None
     items = [item for row in gold.values() for item in row]
+    row_of = {judged: at for at, judged in enumerate((query, item) for query, row in gold.items() for item in row)}
+    listed = dict.fromkeys(row_of[ids[pair.text], ids[pair.positive]] for pair in pairs)
     if again := len(pairs) - len(items):
         remarks.append(f"{counts(again, 'pair')} given again left out")
     if themselves := sum(query in row for query, row in gold.items()):
@@ -100,6 +102,7 @@ def collection_of(
         source=source,
         format="evalrank",
         remarks=remarks,
+        gold_order=tuple(listed),
     )
 
 
@@ -138,5 +141,6 @@ def _read_pairs(file: Path, remarks: list[str]) -> list[Pair]:
     return pairs
 
 
-def _texts(file: Path, remarks: list[str]) -> list[str]:
+def read_texts(file: Path, remarks: list[str]) -> list[str]:
+    """Read the texts of a file that holds one a line, without blank lines."""
     return [text for line in file_lines(file, remarks) if (text := line.strip())]
