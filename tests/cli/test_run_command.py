@@ -266,6 +266,8 @@ def test_pairs_with_scores_become_an_evalrank_task(capsys, tmp_path):
     assert content["runs"][0]["scores"]["hits@1"]["mean"] == 1.0
     code, _, err = run(capsys, *arguments[:5], "--top", "3")
     assert (code, "top share is 3" in err) == (2, True)
+    code, _, err = run(capsys, *arguments[:5], "--split", "dev")
+    assert (code, "--split has no effect with --from-pairs" in err) == (2, True)
     for option in (["--top", "0.5"], ["--no-reverse"], ["--self-pairs", "drop"], ["--case", "keep"]):
         code, _, err = run(capsys, "run", "-m", "wordllama", "-t", "wines", *option)
         name = option[0].replace("no-", "")

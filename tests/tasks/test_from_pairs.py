@@ -26,6 +26,11 @@ STR = (
     '2,STS,STS,STS_3,"One.\nTwo.",0.2\n'
     '3,STS,STS,STS_4,"Three.\nFour.",0.1\n'
 )
+# The layout of the whole of SICK, whose columns stand in another order than in its splits.
+WHOLE_SICK = (
+    "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tentailment_AB\n"
+    "1\tOne man\tA man\tNEUTRAL\t4.5\tA_neutral_B\n2\tOne dog\tA man\tNEUTRAL\t1.5\tA_neutral_B\n"
+)
 SICK = (
     "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
     '4\tA "dog" runs\tA dog is running\t4.9\tENTAILMENT\n'
@@ -85,6 +90,15 @@ def test_the_layouts_of_the_paper_are_known_by_their_content_and_each_gives_its_
         "sick: 1 pair of 2, scored 4.9 or more, taken as positives",
         "1 positive pair given again, in either direction, counted once",
     ]
+
+
+def test_the_whole_of_sick_is_read_by_its_header(tmp_path):
+    (source,) = read_pair_sources(write(tmp_path, SICK_txt=WHOLE_SICK))
+    assert source.scores.tolist() == [4.5, 1.5]
+    assert source.columns == (
+        "texts sentence_A and sentence_B, score relatedness_score, id pair_ID; "
+        "not read: entailment_label, entailment_AB"
+    )
 
 
 def test_words_are_lower_cased_and_pairs_of_a_word_with_itself_dropped_unless_asked_otherwise(tmp_path):
@@ -239,6 +253,14 @@ def test_the_released_sentence_data_is_made_of_the_sts_benchmark_and_str_byte_fo
     assert (len(pairs), len(texts)) == (6989, 24957)
 
 
+def test_most_released_positives_of_the_sts_benchmark_come_from_its_training_split(shared_data):
+    data = shared_data / "evalrank"
+    benchmark = data / "sent_similarity" / "STS" / "STSBenchmark"
+    (train,) = read_pair_sources([benchmark / "sts-train.csv"])
+    made = texts_of(from_pairs(benchmark, reverse=False))
+    assert (len(made), len({*made} & {*zip(train.first, train.second, strict=True)})) == (2134, 1540)
+
+
 def test_the_released_word_data_is_made_of_the_thirteen_similarity_sets(shared_data, tmp_path):
     data = shared_data / "evalrank"
     order = (
@@ -289,8 +311,9 @@ def test_converted_data_is_read_back_and_other_layouts_are_refused_or_told(tmp_p
     capsys.readouterr()
     for arguments, message in (
         (["questions", str(tmp_path / "q"), "--to", "evalrank"], "which EvalRank's files cannot hold"),
-        (["a", "b", "--from-pairs", *paths, "--to", "evalrank"], "2 paths given; give only OUT beside --from-pairs"),
-        (["wines", "--to", "evalrank"], "1 path given; give PATH and OUT"),
+        (["a", "b", "--from-pairs", *paths, "--to", "evalrank"], "the path a has no effect with --from-pairs"),
+        (["wines", "--to", "evalrank"], "OUT is missing; give PATH and OUT, or OUT before --from-pairs FILE…"),
+        (["--to", "evalrank", "--from-pairs", *paths, "out"], "OUT is missing"),
         (["wines", "x", "--to", "evalrank", "--top", "0.5"], "--top has no effect without --from-pairs"),
         (["x", "--split", "dev", "--to", "evalrank", "--from-pairs", *paths], "--split has no effect with"),
     ):  # fmt: skip

@@ -34,13 +34,13 @@ def parser() -> argparse.ArgumentParser:
     checking.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
     checking.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     converting = actions.add_parser("convert", help="write it in another layout, read it back and compare")
-    converting.add_argument(
-        "places",
-        nargs="+",
-        metavar=("PATH", "OUT"),
-        help="a folder or file, irds:NAME, hf:NAME, or a task, and the folder to write, for articles and pairs also a "
-        "file; with --from-pairs only what to write",
-    )
+    read = "a folder or file, irds:NAME, hf:NAME, or a task; left out with --from-pairs"
+    places = [converting.add_argument("path", metavar="PATH", help=read)]
+    written = "the folder to write; for articles and pairs also a file"
+    places.append(converting.add_argument("out", metavar="OUT", help=written))
+    for place in places:
+        # With --from-pairs there is one positional argument. nargs="?" would end the list at the first option.
+        place.required = False
     converting.add_argument("--to", required=True, choices=tuple(WRITERS), help="the layout to write")
     converting.add_argument("--overwrite", action="store_true", help="replace what an earlier conversion wrote there")
     options.add_scored_pairs(converting)
@@ -103,19 +103,14 @@ def _read(args: argparse.Namespace, path: str) -> Collection:
 
 
 def _convert(args: argparse.Namespace) -> int:
+    ignored = {f"the path {args.path}": args.out, "--split": args.split, "--collection-format": args.collection_format}
+    if args.path is None or (args.from_pairs is None and args.out is None):
+        raise InputError("OUT is missing", remedy="give PATH and OUT, or OUT before --from-pairs FILE…")
+    if args.from_pairs is not None and any(ignored.values()):
+        name = next(name for name, value in ignored.items() if value)
+        raise InputError(f"{name} has no effect with --from-pairs", remedy="name the files with --from-pairs only")
     made = options.collection_from_pairs(args)
-    *paths, out = args.places
-    if len(paths) != (made is None):
-        wanted = "PATH and OUT" if made is None else "only OUT beside --from-pairs"
-        raise InputError(
-            f"{counts(len(args.places), 'path')} given", remedy=f"give {wanted}; options that take files come first"
-        )
-    if made is not None and (args.split or args.collection_format):
-        raise InputError(
-            f"--{'split' if args.split else 'collection-format'} has no effect with --from-pairs",
-            remedy="leave it out, and name the files of the splits",
-        )
-    collection = _read(args, paths[0]) if made is None else made
+    collection, out = (_read(args, args.path), args.out) if made is None else (made, args.path)
     remarks = convert(collection, out, args.to, overwrite=args.overwrite)
     asked = "which are the queries too" if collection.related else counts(len(collection.queries), "query", "queries")
     printing.show(

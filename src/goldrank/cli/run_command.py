@@ -112,6 +112,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{args.worst} worst queries cannot be shown", remedy="give a number from 0 up")
     options.refuse_unwritable(args)
     if (collection := options.collection_from_pairs(args)) is not None:
+        if config.settings.split is not None and not config.tasks:
+            raise InputError(
+                "--split has no effect with --from-pairs", remedy="leave it out, and name the files of the split"
+            )
         config = replace(config, tasks=[*config.tasks, task_of(collection)])
     if args.dry_run:
         options.emit(_dry_run(config, args.format), args)
