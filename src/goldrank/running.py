@@ -140,7 +140,7 @@ class Leaderboard:
 
 def run_all(
     models: Sequence[Any],
-    tasks: Sequence[str | Task | MeasuredTask],
+    tasks: Sequence[object],
     settings: Settings = Settings(),  # noqa: B008 - frozen
     *,
     store: Store,
@@ -181,7 +181,7 @@ def run_all(
 
 def prepare(
     models: Sequence[Any],
-    tasks: Sequence[str | Task | MeasuredTask],
+    tasks: Sequence[object],
     settings: Settings,
     sharding: Sharding | None = None,
 ) -> tuple[list[Model], list[Material | MeasuredMaterial]]:

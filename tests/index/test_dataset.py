@@ -64,3 +64,29 @@ def test_rows_without_labels_and_ragged_vectors_are_refused():
         dataset_hits([{**row, "labels": []} for row in ROWS])
     with pytest.raises(InputError, match="row 3 of 'embedding' has 3 numbers, row 0 has 2"):
         dataset_hits([*ROWS[:3], {**ROWS[3], "embedding": [1.0, 2.0, 3.0]}])
+
+
+def test_rows_without_the_column_of_labels_are_items_only():
+    rows = [{key: value for key, value in row.items() if key != "labels" or value} for row in ROWS]
+    assert "labels" not in rows[1]
+    assert dataset_hits(rows).above.tolist() == dataset_hits(ROWS).above.tolist()
+
+
+@pytest.mark.parametrize("library", [False, True])
+def test_labels_may_be_called_label(library):
+    rows = [{"label" if key == "labels" else key: value for key, value in row.items()} for row in ROWS]
+    data = pytest.importorskip("datasets").Dataset.from_list(rows) if library else rows
+    assert dataset_hits(data).above.tolist() == [0, 2, 2]
+
+
+def test_a_row_without_a_vector_is_named_by_its_own_columns():
+    rows = [ROWS[0], {"id": "b", "labels": []}]
+    with pytest.raises(InputError) as error:
+        dataset_hits(rows)
+    assert str(error.value) == "row 1 has no column 'embedding' (columns: id, labels); name the column that holds it"
+
+
+def test_a_data_set_without_any_labels_is_refused():
+    data = pytest.importorskip("datasets").Dataset.from_list([{"id": "a", "embedding": [1.0]}])
+    with pytest.raises(InputError, match=r"^no row has labels in the column 'labels'; name the column of right items$"):
+        dataset_hits(data)

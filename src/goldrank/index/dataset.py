@@ -12,6 +12,7 @@ from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Hits
 from goldrank.index.base import Dense, build, checked_vectors
+from goldrank.io.collections.articles import labels_of
 
 
 def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
@@ -55,7 +56,8 @@ def dataset_hits(
     Args:
         dataset: a Hugging Face ``Dataset``, or a list of records.
         embedding: the column of vectors; not needed with a *model*.
-        labels: the column of right items: ids, or records with an ``id``. Rows without labels are items only.
+        labels: the column of right items: ids, or records with an ``id``. Rows without labels, or without the
+            column, are items only; by default a column ``label`` is read too.
         id: the column of ids.
         k: search only the k best with faiss; None gives exact ranks.
         model: encodes the column *text* instead.
@@ -65,7 +67,7 @@ def dataset_hits(
     [0]
     """
     ids = [str(name) for name in _column(dataset, id)]
-    gold = _gold(ids, _column(dataset, labels), labels)
+    gold = _gold(dataset, ids, labels)
     if model is None:
         vectors = _vectors(dataset, embedding)
     else:
@@ -85,9 +87,14 @@ def _column(dataset: Any, name: str) -> list[Any]:
     try:
         return [row[name] for row in dataset] if names is None else list(dataset[name])
     except KeyError:
-        listed = ", ".join(names if isinstance(names, list) else dataset[0])
+        if names is not None:
+            what, listed = "the data set", names
+        else:
+            number, listed = next((number, row) for number, row in enumerate(dataset) if name not in row)
+            what = f"row {number}"
         raise InputError(
-            f"the data set has no column {shorten(name)} (columns: {listed})", remedy="name the column that holds it"
+            f"{what} has no column {shorten(name)} (columns: {', '.join(listed)})",
+            remedy="name the column that holds it",
         ) from None
 
 
@@ -103,14 +110,15 @@ def _vectors(dataset: Any, name: str) -> Dense:
     return checked_vectors(np.asarray(column, np.float32), "item")
 
 
-def _gold(ids: list[str], column: Sequence[Any], name: str) -> Gold:
+def _gold(dataset: Any, ids: list[str], name: str) -> Gold:
     rows: dict[str, dict[str, int]] = {}
-    for query, right in zip(ids, column, strict=True):
-        if right is None or not len(right):
-            continue
-        # A column of records comes as a list of records or, from older versions, as a record of lists.
-        listed = right["id"] if isinstance(right, dict) else [r["id"] if isinstance(r, dict) else r for r in right]
-        rows[query] = {str(item): 1 for item in listed}
+    if (names := getattr(dataset, "column_names", None)) is not None:
+        # Embeddings are left alone.
+        dataset = dataset.select_columns([column for column in (name, "label") if column in names] or names[:1])
+    for query, row in zip(ids, dataset, strict=True):
+        right = labels_of(row, f"the row of {shorten(query)}", name)
+        if len(right):
+            rows[query] = {str(item["id"] if isinstance(item, dict) else item): 1 for item in right}
     if not rows:
         raise InputError(f"no row has labels in the column {shorten(name)}", remedy="name the column of right items")
     return Gold(rows)

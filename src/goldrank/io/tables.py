@@ -22,7 +22,8 @@ def columns_from(
 
     Accepted are a mapping of queries to items (``{"q1": {"d3": 2}}`` or ``{"q1": ["d3"]}``), a pandas or
     polars data frame, a pyarrow table, a Hugging Face dataset, anything else that streams Arrow, a numpy
-    structured array and a sequence of (query, item, value) tuples. *query*, *item* and *value* name the
+    structured array and a sequence of (query, item, value) tuples; as gold, also articles with an id and labels, in
+    a list of records or a table. *query*, *item* and *value* name the
     columns of a table whose names are not the usual ones. Nothing is imported to find out what *obj* is.
 
     >>> columns_from({"q1": {"d3": 2}}, "gold").items
@@ -35,6 +36,10 @@ def columns_from(
     if isinstance(obj, Mapping):
         return from_pairs(obj.items(), kind, f"the {kind} {type_name}", integers=False)
     table = _table(obj, library, type_name)
+    if kind == "gold" and _holds_labels(obj if table is None else table[0]):
+        from goldrank.io.collections.in_memory import gold_from
+
+        return gold_from(obj)
     if table is not None:
         names, column = table
         at = [*choose(names, kind, where=type_name, query=query, item=item, value=value)]
@@ -47,6 +52,14 @@ def columns_from(
         remedy=f'give {{"query": {{"item": {VALUE_WORD[kind]}}}}}, a data frame, an Arrow table or '
         f"(query, item, {VALUE_WORD[kind]}) tuples",
     )
+
+
+def _holds_labels(rows: object) -> bool:
+    """Whether the names of columns, or the keys of records, are those of articles with labels."""
+    if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)) or not rows:
+        return False
+    names = {name for row in rows for name in row} if all(isinstance(row, Mapping) for row in rows) else set(rows)
+    return "id" in names and not names.isdisjoint(("labels", "label"))
 
 
 def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callable[[int], object]] | None:

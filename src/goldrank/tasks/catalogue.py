@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 
 from goldrank.errors import InputError, unknown_name
-from goldrank.io.collections import Collection, read_collection
+from goldrank.io.collections import Collection, read_collection, refuse_content
+from goldrank.io.collections.in_memory import collection_from
 from goldrank.tasks import sources
 from goldrank.tasks.evalrank import EVALRANK_TASKS
 from goldrank.tasks.measurement import MeasuredTask
@@ -176,8 +179,10 @@ _EVERY: tuple[Task | MeasuredTask, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_T
 TASKS: dict[str, Task | MeasuredTask] = {task.name: task for task in _EVERY}
 
 
-def find_task(asked: str | Path | Task | MeasuredTask | Collection) -> Task | MeasuredTask:
+def find_task(asked: object) -> Task | MeasuredTask:
     """The task that a text names: ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME`` or a path.
+
+    A Task is itself; anything else is data in memory, in one of the forms of `collection_from`.
 
     >>> find_task("wines").kind
     'related'
@@ -187,9 +192,10 @@ def find_task(asked: str | Path | Task | MeasuredTask | Collection) -> Task | Me
     """
     if isinstance(asked, (Task, MeasuredTask)):
         return asked
-    if isinstance(asked, Collection):
-        return task_of(asked)
+    if not isinstance(asked, (str, PathLike)):
+        return _in_memory(asked)
     text = str(asked)
+    refuse_content(text)
     if text in TASKS:
         return TASKS[text]
     name, colon, path = text.partition(":")
@@ -202,6 +208,21 @@ def find_task(asked: str | Path | Task | MeasuredTask | Collection) -> Task | Me
     if any(mark in text for mark in ("/", "\\")) or text.startswith("."):
         raise InputError("there is no such file or folder", where=text, remedy="check the path of the task")
     raise unknown_name("task", text, TASKS, "goldrank list tasks, or give a path")
+
+
+def _in_memory(data: object) -> Task:
+    """The task of data that a program holds; what it is called in results does not tell it from other data, but what
+    it holds does."""
+    if isinstance(data, Collection):
+        return task_of(data)
+    if isinstance(data, Iterator):
+        data = list(data)
+    first = collection_from(data)
+
+    def read(split: str | None) -> Collection:
+        return first if split in (None, first.split) else collection_from(data, split)
+
+    return replace(task_of(first), read=read)
 
 
 def _at(task: Task | MeasuredTask, path: str) -> Task | MeasuredTask:

@@ -116,7 +116,7 @@ class Evaluation:
 
 def evaluate(
     model: Any,
-    task: str | Task,
+    task: object,
     *,
     metrics: Metrics = None,
     settings: Settings | None = None,
@@ -125,10 +125,16 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a model on a task; nothing is stored but encoded texts.
 
+    >>> articles = [{"id": "a", "text": "red wine", "labels": ["b"]}, {"id": "b", "text": "white wine"}]
+    >>> evaluate("bm25", articles).scores["mrr"].mean
+    1.0
+
     Args:
         model: a spec such as ``wordllama`` or ``fuse:rrf(bm25,wordllama)``, a function from texts to vectors, or an
             object that encodes, searches or scores pairs.
-        task: a name (``goldrank list tasks``), a path, or a Task.
+        task: a name (``goldrank list tasks``), a path, a Task, or data in memory: a list of records with ``id``,
+            ``text`` and ``labels``, a Hugging Face ``Dataset`` or ``DatasetDict``, a data frame, or a mapping with
+            ``corpus``, ``queries`` and ``qrels``.
         metrics: measured instead of the task's own.
         settings: how the model is asked; *options* are single ones, such as ``similarity="dot"`` or ``limit=100``.
         sharding: the cluster that encodes and searches, with the same result; this process where it is None.

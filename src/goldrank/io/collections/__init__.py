@@ -7,11 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.collections.collection import Collection, Document, Documents
 from goldrank.io.files import PathLike
 
-__all__ = ["READERS", "Collection", "Document", "Documents", "Reader", "read_collection"]
+__all__ = ["READERS", "Collection", "Document", "Documents", "Reader", "read_collection", "refuse_content"]
+# No file system has a longer one.
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
         split: which part; by default ``test`` where there is one.
     """
     text = str(path)
+    refuse_content(text)
     if format is None:
         for prefix, name in (("irds:", "ir_datasets"), ("hf:", "hub")):
             if text.startswith(prefix):
@@ -86,4 +89,16 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
         where=text,
         remedy="a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv is the simplest; "
         "goldrank list collections shows all layouts",
+    )
+
+
+def refuse_content(text: str) -> None:
+    """Raise for a text that is empty or data, and so neither a name nor a path."""
+    if text.strip() and max(map(len, text.split("/"))) <= _LONGEST_NAME and not any(mark in text for mark in "\n\r\0"):
+        return
+    from goldrank.io.collections.in_memory import ACCEPTED
+
+    raise InputError(
+        f"the text {shorten(text)} of {len(text):,} characters is neither a name nor a path",
+        remedy=f"to evaluate on data in memory, give it as Python objects: {ACCEPTED}",
     )

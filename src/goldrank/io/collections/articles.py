@@ -61,19 +61,23 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     return from_records(records, place, chosen, files)
 
 
-def from_records(records: Iterator[Placed], source: PathLike, split: str, splits: Mapping[str, object]) -> Collection:
-    """The collection of articles that these records describe, each given with its place."""
+def from_records(
+    records: Iterator[Placed], source: PathLike, split: str, splits: Mapping[str, object], name: str | None = None
+) -> Collection:
+    """The collection of articles that these records describe, each given with its place; a *name* that is no path's."""
     articles: dict[str, Document] = {}
     places: dict[str, str] = {}
     labels: list[_Label] = []
+    respelt = False
     for place, record in records:
         made = document(record, place)
         if made.id in articles:
             raise given_twice(made.id, places[made.id], place)
         articles[made.id], places[made.id] = made, place
-        labels += [_label(value, made.id, place) for value in _labels(record, place)]
+        labels += [_label(value, made.id, place) for value in labels_of(record, place)]
+        respelt |= "label" in record and "labels" not in record
     if not articles:
-        raise InputError("there are no articles", where=str(source), remedy="check that the file is complete")
+        raise InputError("there are no articles", where=str(source), remedy="check that the data is complete")
     if not labels:
         raise InputError(
             f"no article of the split {split!r} has labels",
@@ -81,9 +85,11 @@ def from_records(records: Iterator[Placed], source: PathLike, split: str, splits
             remedy='give source articles "labels": ["id", …]' + _other_splits(split, splits),
         )
     gold, remarks = _gold(articles, labels, str(source))
+    if respelt:
+        remarks.insert(0, "the field label was read as labels")
     items = Documents(list(articles.values()), str(source))
     return Collection(
-        name=stem_and_suffix(Path(source).resolve())[0],
+        name=name or stem_and_suffix(Path(source).resolve())[0],
         items=items,
         queries=items,
         gold=gold,
@@ -175,9 +181,14 @@ class _Label:
     """Whether the id was called one; a bare string may be a title too."""
 
 
-def _labels(record: Record, place: str) -> Sequence[object]:
-    value = record.get("labels")
-    if value is None:
+def labels_of(record: Record, place: str, name: str = "labels") -> Sequence[object]:
+    """The labels of an article, ids or records; none where the field is missing or empty, and ``label`` is read too."""
+    value = record.get(name)
+    if value is None and name == "labels":
+        value = record.get("label")
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if value is None or is_missing(value):
         return ()
     if isinstance(value, dict) and value and all(isinstance(column, list) for column in value.values()):
         # Lists of records come as one list per field from older versions of the datasets package.
