@@ -40,7 +40,7 @@ NOTHING = {
     "empty": {},
     "text": {"notes.txt": "nothing to rank\n"},
     "python": {"a.py": "print(1)\n", "b/c.py": "print(2)\n"},
-    "gold": {"gold.json": json.dumps({"q1": {"d1": 1}})},
+    "judgments": {"judgments.json": json.dumps({"q1": {"d1": 1}})},
     "hidden": {".corpus.jsonl": RECORD},
 }
 

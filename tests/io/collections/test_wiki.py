@@ -67,6 +67,8 @@ def test_what_was_mended_or_is_missing_is_counted(folder):
         "1 title written with HTML entities: the ids are without them.",
         "1 gold pair whose similar article is not among the articles: kept, as gold outside the corpus.",
         "1 source listed as similar to itself: kept, and treated as the profile says.",
+        "joined by the very same spelling of titles, as transformer_document_embedding does, 1 of 2 sources and 2 of 4 "
+        "pairs would be left.",
     ]
 
 
@@ -78,6 +80,57 @@ def test_gold_is_read_from_the_pickle_of_the_original_as_from_json(folder, proto
     gold.update(GOLD)
     (folder / "gold_wines.pkl").write_bytes(pickle.dumps(gold, protocol))
     assert wiki.read(folder).checksum == from_json.checksum
+
+
+GOLD_NAMES = [
+    f"{name}{suffix}"
+    for name in ("wines_gold", "gold", "wines_gt", "gt", "wines_ground_truth", "wines/gt")
+    for suffix in (".json", ".pkl", ".pickle", "")
+]
+
+
+@pytest.mark.parametrize("name", GOLD_NAMES)
+def test_every_name_of_gold_that_the_message_lists_is_read(folder, name):
+    expected = wiki.read(folder).checksum
+    (folder / "wines_gold.json").unlink()
+    with pytest.raises(InputError, match="there is no gold beside the articles"):
+        wiki.read(folder)
+    file = folder / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(json.dumps(GOLD).encode() if name.endswith(".json") else pickle.dumps(GOLD))
+    assert wiki.read(folder / "wines.txt").checksum == expected
+
+
+@pytest.mark.parametrize("dataset", ["wines", "video_games"])
+def test_a_folder_of_the_sdr_repository_is_read_as_it_is(folder, dataset):
+    # data/datasets/NAME/{raw_data,gt}; the gold is a pickle of defaultdict(dict).
+    expected = wiki.read(folder)
+    place = folder / "data" / "datasets" / dataset
+    place.mkdir(parents=True)
+    gold = collections.defaultdict(dict)
+    gold.update(GOLD)
+    (place / "gt").write_bytes(pickle.dumps(gold))
+    with pytest.raises(InputError) as error:
+        read_collection(place)
+    assert str(error.value) == (
+        f"{place}: this is gold without its articles; put the table of Title,Sections beside it, as "
+        f"{place / 'raw_data'} (Zenodo records 4812960 for wines, 4812962 for video games), or only check the gold: goldrank data check"
+    )
+    (place / "raw_data").write_bytes((folder / "wines.txt").read_bytes())
+    for path in (place, place / "raw_data"):
+        made = read_collection(path)
+        assert (made.name, made.format, made.checksum) == (dataset, "wiki", expected.checksum)
+
+
+def test_gold_whose_utf_8_was_read_as_windows_1252_finds_its_article(folder):
+    gold = {"Riesling": {"Ch\u00c3\u00a2teau d'Yquem": 1}}
+    (folder / "wines_gold.json").write_text(json.dumps(gold))
+    made = wiki.read(folder)
+    assert rows(made) == {"Riesling": {"Château d'Yquem": 1}}
+    assert (
+        "1 gold title spelt otherwise than the article (entities, encoding, Unicode form or case): matched."
+        in made.remarks
+    )
 
 
 class Touch:
@@ -194,8 +247,13 @@ def test_missing_or_doubtful_gold_is_said(folder):
         wiki.read(folder)
     (folder / "a_gold.json").unlink()
     (folder / "b_gold.json").unlink()
-    with pytest.raises(InputError, match=r"no gold beside the articles; put wines_gold.json there"):
+    with pytest.raises(InputError) as error:
         wiki.read(folder)
+    assert str(error.value) == (
+        f"{folder / 'wines.txt'}: there is no gold beside the articles; put wines_gold, gold, wines_gt, gt, "
+        'wines_ground_truth or wines/gt there, each as .json ({"article": {"similar article": 1}}), as a pickle (.pkl, '
+        ".pickle) or, as SDR has it, without a suffix"
+    )
 
 
 def test_other_tables_are_not_taken_for_articles(tmp_path):

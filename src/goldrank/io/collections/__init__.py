@@ -84,6 +84,10 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
     for name in ("beir", "smart", "articles", "wiki", "trec", "evalrank", "pairs", "hub"):
         if READERS[name].matches(Path(text)):
             return READERS[name].read(path, split)
+    from goldrank.io.collections import wiki
+
+    if wiki.find_gold_alone(Path(text)) is not None:
+        return wiki.read(path, split)  # refuses it with what is missing
     raise InputError(
         "this is no collection that goldrank knows",
         where=text,

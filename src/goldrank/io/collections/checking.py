@@ -16,7 +16,7 @@ from goldrank.errors import shorten
 from goldrank.io.collections.collection import Collection, Document, Documents
 from goldrank.io.collections.leaks import Pair, find_leaks
 from goldrank.io.collections.near_duplicates import fold, group_near_duplicates
-from goldrank.io.collections.titles import match_titles
+from goldrank.io.collections.titles import match_titles, repair_encoding
 from goldrank.io.columns import Columns
 from goldrank.io.text import row_queries
 
@@ -32,7 +32,8 @@ _REPLACED = "\ufffd"
 _FORMS: dict[str, Callable[[str], str]] = {
     "HTML entities": html.unescape,
     "Unicode forms": lambda text: unicodedata.normalize("NFC", html.unescape(text)),
-    "case": lambda text: unicodedata.normalize("NFC", html.unescape(text)).casefold(),
+    "UTF-8 read as Windows-1252": lambda text: repair_encoding(unicodedata.normalize("NFC", html.unescape(text))),
+    "case": lambda text: repair_encoding(unicodedata.normalize("NFC", html.unescape(text))).casefold(),
 }
 
 

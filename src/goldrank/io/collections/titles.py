@@ -1,4 +1,4 @@
-"""Titles that mean the same though they are spelt differently: HTML entities, Unicode forms, spaces, case."""
+"""Titles that mean the same though they are spelt differently: HTML entities, encodings, Unicode, spaces, case."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import html
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 
 def normal_title(title: str) -> str:
@@ -21,22 +22,36 @@ def normal_title(title: str) -> str:
     return " ".join(unicodedata.normalize("NFC", title).split())
 
 
+def repair_encoding(title: str) -> str:
+    """Undo that UTF-8 was read as Windows-1252 or Latin-1; a title of which that cannot be true stays as it is.
+
+    >>> repair_encoding("RomanÃ©e-Conti"), repair_encoding("Château")
+    ('Romanée-Conti', 'Château')
+    """
+    if not title.isascii():
+        for encoding in ("cp1252", "latin-1"):
+            with suppress(UnicodeError):
+                return title.encode(encoding).decode("utf-8")
+    return title
+
+
 def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     """For each wanted title the spelling that is there, and the titles that are not there in any.
 
-    The same spelling wins, then the same normal form, then that without case; a form that several of the titles
-    there share names none of them, for nobody can tell which one is meant.
+    The same spelling wins, then the same normal form, then that with its encoding repaired, then that without case; a
+    form that several of the titles there share names none of them, for nobody can tell which one is meant.
 
     >>> match_titles(["Dungeons & Dragons", "DOOM", "Tetris"], ["Dungeons &amp; Dragons", "Doom"])
     ({'Dungeons & Dragons': 'Dungeons &amp; Dragons', 'DOOM': 'Doom'}, ['Tetris'])
     """
     spellings = dict.fromkeys(there)
-    normal = _by_form(spellings, normal_title)
-    folded = _by_form(spellings, _folded)
+    forms: list[Callable[[str], str]] = [normal_title, _repaired, _folded]
+    by_form = [(form, _by_form(spellings, form)) for form in forms]
     found: dict[str, str] = {}
     missing: list[str] = []
     for title in dict.fromkeys(wanted):
-        spelling = title if title in spellings else normal.get(normal_title(title)) or folded.get(_folded(title))
+        others = (alike[shared] for form, alike in by_form if (shared := form(title)) in alike)
+        spelling = title if title in spellings else next(others, None)
         if spelling is None:
             missing.append(title)
         else:
@@ -44,8 +59,12 @@ def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str,
     return found, missing
 
 
+def _repaired(title: str) -> str:
+    return repair_encoding(normal_title(title))
+
+
 def _folded(title: str) -> str:
-    return normal_title(title).casefold()
+    return _repaired(title).casefold()
 
 
 def _by_form(spellings: Iterable[str], form: Callable[[str], str]) -> Mapping[str, str]:

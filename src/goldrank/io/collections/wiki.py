@@ -6,8 +6,9 @@ import ast
 import csv
 import html
 import io
+import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from goldrank.io.names import listing, normal
 from goldrank.io.pickles import read_restricted
 from goldrank.io.text import counts
 
-_ARTICLES = (".csv", ".txt")
+# SDR calls the articles raw_data and the gold gt, each in the folder of its set.
+_ARTICLES = (".csv", ".txt", "")
 _PICKLES = (".pkl", ".pickle")
+_GOLD_NAME = re.compile(r"(?P<articles>.*?)[_\-. ]*(?:gold|ground_?truth|(?<![a-z0-9])gt(?![a-z0-9]))")
 _LARGEST_CELL = 2**31 - 1
 
 
@@ -41,12 +44,12 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     titles are matched to it whatever their spelling. Gold that no article bears stays, as gold outside the corpus.
     """
     articles = _articles_file(Path(path))
-    gold_file = _gold_file(articles)
+    name, gold_file = _name(articles), _gold_file(articles)
     remarks: list[str] = []
-    documents = _documents(articles, remarks)
-    gold = _matched(_read_gold(gold_file), [document.id for document in documents], remarks)
+    documents, titles = _documents(articles, remarks)
+    gold = _matched(read_gold(gold_file), [document.id for document in documents], titles, remarks)
     return Collection(
-        name=stem_and_suffix(articles)[0],
+        name=name,
         items=(items := Documents(documents, str(articles))),
         queries=items,
         gold=gold,
@@ -57,6 +60,14 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     )
 
 
+def find_gold_alone(path: Path) -> Path | None:
+    """The gold of a folder without articles, or a file of gold itself; None where the articles are there."""
+    if path.is_dir():
+        there = [file for file in files_in(path) if _named_gold(file) is not None]
+        return there[0] if len(there) == 1 and not any(map(_is_table, files_in(path))) else None
+    return path if _named_gold(path) is not None and path.is_file() and not _is_table(path) else None
+
+
 def _is_table(file: Path) -> bool:
     if stem_and_suffix(file)[1] not in _ARTICLES:
         return False
@@ -64,7 +75,27 @@ def _is_table(file: Path) -> bool:
     return [normal(cell.strip('"\r ')) for cell in first.split(",")[:2]] == ["title", "sections"]
 
 
+def _named_gold(file: Path) -> str | None:
+    """The name of the articles that a file is called the gold of, empty where it names none; None for other files."""
+    stem, suffix = stem_and_suffix(file)
+    named = _GOLD_NAME.match(stem.lower()) if suffix in (".json", *_PICKLES, "") else None
+    return named["articles"] if named else None
+
+
+def _name(articles: Path) -> str:
+    stem = stem_and_suffix(articles)[0]
+    return articles.resolve().parent.name if stem == "raw_data" else stem
+
+
 def _articles_file(path: Path) -> Path:
+    if find_gold_alone(path) is not None:
+        folder = path if path.is_dir() else path.parent
+        raise InputError(
+            "this is gold without its articles",
+            where=str(path),
+            remedy=f"put the table of Title,Sections beside it, as {folder / 'raw_data'} (Zenodo records 4812960 for "
+            "wines, 4812962 for video games), or only check the gold: goldrank data check",
+        )
     if not path.is_dir():
         return path
     tables = [file for file in files_in(path) if _is_table(file)]
@@ -79,20 +110,19 @@ def _articles_file(path: Path) -> Path:
 
 
 def _gold_file(articles: Path) -> Path:
-    """The gold beside the articles: the one named for them, else the only one there."""
-    stem = stem_and_suffix(articles)[0].lower()
-    there = [(file, *stem_and_suffix(file)) for file in files_in(articles.parent)]
-    golds = [
-        (file, name.lower())
-        for file, name, suffix in there
-        if "gold" in name.lower() and suffix in (".json", *_PICKLES) and file != articles
-    ]
+    """The gold beside the articles: the one named for them, else the only one there, else that of their folder."""
+    stem = _name(articles).lower()
+    beside, below = (
+        [(file, part) for file in files_in(folder) if file != articles and (part := _named_gold(file)) is not None]
+        for folder in (articles.parent, articles.parent / stem_and_suffix(articles)[0])
+    )
     for named_so in (
-        [file for file, name in golds if name.split("gold")[0].strip("_-. ") == stem],
+        [file for file, part in beside if part == stem],
         # The gold of video_games.txt is games_gold.json.
-        [file for file, name in golds if (part := name.split("gold")[0].strip("_-. ")) and part in stem],
-        [file for file, name in golds if name == "gold"],
-        [file for file, _ in golds],
+        [file for file, part in beside if part and part in stem],
+        [file for file, _ in below],
+        [file for file, _ in beside if stem_and_suffix(file)[0].lower() in ("gold", "gt")],
+        [file for file, _ in beside],
     ):
         # JSON wins where the same gold lies there as a pickle too.
         chosen = [file for file in named_so if stem_and_suffix(file)[1] == ".json"] or named_so
@@ -107,18 +137,22 @@ def _gold_file(articles: Path) -> Path:
     raise InputError(
         "there is no gold beside the articles",
         where=str(articles),
-        remedy=f'put {stem}_gold.json there: {{"article": {{"similar article": 1}}}}',
+        remedy=f"put {stem}_gold, gold, {stem}_gt, gt, {stem}_ground_truth or {stem}/gt there, each as .json "
+        '({"article": {"similar article": 1}}), as a pickle (.pkl, .pickle) or, as SDR has it, without a suffix',
     )
 
 
-def _documents(path: Path, remarks: list[str]) -> list[Document]:
+def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]]:
+    """The articles, and their titles as they are written."""
     name = display_name(path)
     found: dict[str, Document] = {}
+    titles: set[str] = set()
     escaped = repeated = 0
     for where, title, sections in _rows(read_bytes(path).decode(), name):
         plain = html.unescape(title)
         if not plain.strip():
             raise InputError("the article has no title", where=where, remedy="give it one: it is the article's id")
+        titles.add(title)
         escaped += plain != title
         repeated += plain in found
         found.setdefault(plain, Document(plain, plain, _sections(sections, where)))
@@ -128,7 +162,7 @@ def _documents(path: Path, remarks: list[str]) -> list[Document]:
         remarks.append(f"{counts(escaped, 'title')} written with HTML entities: the ids are without them.")
     if repeated:
         remarks.append(f"{counts(repeated, 'article')} under a title that was there already: the first one is kept.")
-    return list(found.values())
+    return list(found.values()), titles
 
 
 def _rows(text: str, name: str) -> Iterator[tuple[str, str, str]]:
@@ -210,9 +244,11 @@ def _sections(cell: str, where: str) -> tuple[Section, ...]:
 _SHAPE = 'write [["", "lead"], ["Heading.", "text"]]'
 
 
-def _read_gold(path: Path) -> Columns:
+def read_gold(path: Path) -> Columns:
+    """Read lists of similar articles from JSON or, without executing anything, from the pickle of SDR."""
     name = display_name(path)
-    if stem_and_suffix(path)[1] in _PICKLES:
+    suffix = stem_and_suffix(path)[1]
+    if suffix in _PICKLES or (not suffix and head(path, 64).lstrip()[:1] not in (b"{", b"[")):
         content = read_restricted(path)
     else:
         content = decode(read_bytes(path).decode(), name, first_line=1)
@@ -225,24 +261,30 @@ def _read_gold(path: Path) -> Columns:
     return from_pairs(content.items(), "gold", name, integers=False)
 
 
-def _matched(gold: Columns, titles: list[str], remarks: list[str]) -> Columns:
+def _matched(gold: Columns, ids: list[str], titles: Set[str], remarks: list[str]) -> Columns:
     """The gold in the spelling of the articles."""
-    found, missing = match_titles([*gold.queries, *gold.items], titles)
+    found, missing = match_titles([*gold.queries, *gold.items], ids)
     outside = set(missing)
     merged: dict[str, dict[str, float]] = {}
-    repeated = own = 0
+    repeated = own = joined_sources = joined_pairs = 0
     for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True):
         source = found.get(query) or html.unescape(query)
         grades = merged.setdefault(source, {})
+        joined_sources += query in titles
         for title, grade in zip(gold.items[start:end], gold.values[start:end].tolist(), strict=True):
             item = found.get(title) or html.unescape(title)
             repeated += item in grades
             own += item == source
+            joined_pairs += query in titles and title in titles
             grades[item] = max(grade, grades.get(item, grade))
     respelt = sum(title != spelling for title, spelling in found.items())
     sources, pairs = len(outside & set(gold.queries)), sum(item in outside for item in gold.items)
     for number, noun, what in (
-        (respelt, "gold title", "spelt otherwise than the article (entities, Unicode form or case): matched."),
+        (
+            respelt,
+            "gold title",
+            "spelt otherwise than the article (entities, encoding, Unicode form or case): matched.",
+        ),
         (repeated, "pair", "listed twice in two spellings: the higher grade is kept."),
         (sources, "source", "of the gold without an article: kept, but nothing can be asked for them."),
         (pairs, "gold pair", "whose similar article is not among the articles: kept, as gold outside the corpus."),
@@ -250,4 +292,9 @@ def _matched(gold: Columns, titles: list[str], remarks: list[str]) -> Columns:
     ):
         if number:
             remarks.append(f"{counts(number, noun)} {what}")
+    if (joined_sources, joined_pairs) != (len(gold.queries), len(gold.items)):
+        remarks.append(
+            f"joined by the very same spelling of titles, as transformer_document_embedding does, {joined_sources} of "
+            f"{len(gold.queries)} sources and {joined_pairs} of {len(gold.items)} pairs would be left."
+        )
     return from_pairs(merged.items(), "gold", gold.source, integers=False)
