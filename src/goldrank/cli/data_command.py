@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from goldrank.cli import options, printing
 from goldrank.errors import InputError
-from goldrank.io.collections import READERS, Collection, read_collection
-from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check
+from goldrank.io.collections import READERS, Collection, read_collection, wiki
+from goldrank.io.collections.article_statistics import ArticleStatistics
+from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check, check_gold
 from goldrank.io.collections.converting import WRITERS, convert
 from goldrank.io.text import counts
 from goldrank.report.grids import Cell, Grid, render
@@ -17,6 +19,7 @@ from goldrank.tasks import TASKS, find_task
 _EXAMPLES = """\
   goldrank data check my-folder
   goldrank data check wines.txt --format json
+  goldrank data check SDR/data/datasets/wines/gt
   goldrank data check irds:beir/scifact/test --strict
   goldrank data convert cran/ cran-beir --to beir
   goldrank data convert --from-pairs STSBenchmark sem_text_rel_ranked.csv --to evalrank my-evalrank
@@ -57,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    report = check(_read(args, args.path))
+    alone = wiki.find_gold_alone(Path(args.path)) if args.collection_format is None else None
+    report = check(_read(args, args.path)) if alone is None else check_gold(wiki.read_gold(alone))
     options.emit(to_json(report.as_dict()) if args.format == "json" else _shown(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
@@ -73,8 +77,14 @@ def _shown(report: Report, look: str) -> str:
         "format": report.format,
         "checksum": report.checksum,
     }
-    cells = [[Cell(name), Cell(str(value))] for name, value in numbers.items()]
-    grids = [Grid(["collection", report.source or report.name], cells, text_columns=2)]
+    grids = []
+    if report.items:
+        cells = [[Cell(name), Cell(str(value))] for name, value in numbers.items()]
+        grids.append(Grid(["collection", report.source or report.name], cells, text_columns=2))
+    if report.statistics is not None:
+        heading = "articles and those like them" if report.items else f"gold alone: {report.source}"
+        cells = [[Cell(name), Cell(value)] for name, value in _counted(report.statistics).items()]
+        grids.append(Grid([heading, ""], cells, notes=list(report.published), text_columns=2))
     lengths = [
         [Cell(side), *(Cell(str(words[name])) for name in QUANTILES)] for side, words in report.words.items() if words
     ]
@@ -93,6 +103,38 @@ def _shown(report: Report, look: str) -> str:
         grids.append(Grid(["severity", "finding", "examples"], findings, notes=[f"{counted}."], text_columns=3))
     text = render(grids, look)
     return text if findings else f"{text}\n\nNothing was found to be wrong."
+
+
+def _counted(made: ArticleStatistics) -> dict[str, str]:
+    """What papers print of such data, as text."""
+
+    def share(number: int, whole: int) -> str:
+        return f"{number:,} of {whole:,} ({number / whole:.1%})" if whole else "0"
+
+    rows = {
+        "articles": "not here" if made.articles is None else f"{made.articles:,}",
+        "sources": f"{made.sources:,}",
+        "pairs": f"{made.pairs:,}",
+        "similar articles per source": f"{made.similar_mean:.2f} ± {made.similar_deviation:.2f}",
+        "pairs whose titles share no word": share(made.titles_share_no_word, made.pairs),
+    }
+    if made.pairs_with_articles is not None:
+        whole = made.pairs_with_articles
+        rows |= {
+            "sources with an article": share(made.sources_with_article or 0, made.sources),
+            "pairs with both articles": share(whole, made.pairs),
+            "no word of the source's title in the similar text": share(
+                made.target_text_without_source_title or 0, whole
+            ),
+            "no word of the similar title in the source's text": share(
+                made.source_text_without_target_title or 0, whole
+            ),
+        }
+    if made.sections_mean is not None:
+        rows["sections per article"] = f"{made.sections_mean:.2f} ± {made.sections_deviation:.2f}"
+    if made.words_per_section_mean is not None:
+        rows["words per section"] = f"{made.words_per_section_mean:.1f}"
+    return rows
 
 
 def _read(args: argparse.Namespace, path: str) -> Collection:

@@ -114,7 +114,8 @@ def test_a_folder_of_the_sdr_repository_is_read_as_it_is(folder, dataset):
         read_collection(place)
     assert str(error.value) == (
         f"{place}: this is gold without its articles; put the table of Title,Sections beside it, as "
-        f"{place / 'raw_data'} (Zenodo records 4812960 for wines, 4812962 for video games), or only check the gold: goldrank data check"
+        f"{place / 'raw_data'} (Zenodo records 4812960 for wines, 4812962 for video games), "
+        "or only check the gold: goldrank data check"
     )
     (place / "raw_data").write_bytes((folder / "wines.txt").read_bytes())
     for path in (place, place / "raw_data"):

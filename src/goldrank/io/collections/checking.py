@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from goldrank.errors import shorten
+from goldrank.io.collections.article_statistics import ArticleStatistics, describe, published_counts
 from goldrank.io.collections.collection import Collection, Document, Documents
 from goldrank.io.collections.leaks import Pair, find_leaks
 from goldrank.io.collections.near_duplicates import fold, group_near_duplicates
@@ -66,6 +67,10 @@ class Report:
     relevant_pairs: int
     words: dict[str, dict[str, int]] = field(default_factory=dict)
     """Words of a text, by quantile, for items and for queries."""
+    statistics: ArticleStatistics | None = None
+    """Of articles with those like them: what papers on such data print."""
+    published: tuple[str, ...] = ()
+    """What others print of the same gold, and why it differs."""
     findings: tuple[Finding, ...] = ()
 
     def of(self, severity: Severity) -> list[Finding]:
@@ -92,6 +97,7 @@ def check(collection: Collection) -> Report:
     items = _Survey.of(collection.items)
     queries = items if collection.related else _Survey.of(collection.queries)
     gold = collection.gold
+    of_articles = collection.related and collection.format != "evalrank"
     found = [
         *_about_gold(gold, items, queries, related=collection.related),
         *_about_texts(items, "item"),
@@ -117,6 +123,54 @@ def check(collection: Collection) -> Report:
         judged_pairs=len(gold.items),
         relevant_pairs=int((gold.values > 0).sum()),
         words={"items": items.quantiles()} | ({} if collection.related else {"queries": queries.quantiles()}),
+        statistics=describe(gold, collection) if of_articles else None,
+        published=published_counts(gold) if of_articles else (),
+        findings=tuple(sorted((finding for finding in found if finding.count), key=_gravest_first)),
+    )
+
+
+def check_gold(gold: Columns) -> Report:
+    """Report what can be told of lists of similar articles, titles with the titles like them, without the articles."""
+    titles = dict.fromkeys([*gold.queries, *gold.items])
+    own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
+    found = [
+        _finding("warning", "self gold", own, "{n} with itself among the similar articles", noun="source"),
+        _finding(
+            "warning",
+            "wrongly decoded titles",
+            [
+                f"{shorten(title)} is {shorten(repaired)}"
+                for title in titles
+                if (repaired := repair_encoding(title)) != title
+            ],
+            "{n} whose UTF-8 was read as Windows-1252: an article is found by the repaired title only",
+            noun="title",
+            quote=False,
+        ),
+        _finding(
+            "note",
+            "titles with HTML entities",
+            [title for title in titles if html.unescape(title) != title],
+            "{n} with HTML entities, which not every copy of the articles has",
+            noun="title",
+        ),
+        *_about_spelling(_Survey(titles={title: title for title in titles}), "gold"),
+    ]
+    return Report(
+        name=gold.source,
+        source=gold.source,
+        format="gold alone",
+        split="test",
+        splits=("test",),
+        related=True,
+        checksum="",
+        items=0,
+        queries=0,
+        judged_queries=len(gold.queries),
+        judged_pairs=len(gold.items),
+        relevant_pairs=int((gold.values > 0).sum()),
+        statistics=describe(gold),
+        published=published_counts(gold),
         findings=tuple(sorted((finding for finding in found if finding.count), key=_gravest_first)),
     )
 

@@ -9,7 +9,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from goldrank.errors import InputError, shorten
@@ -62,6 +62,12 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 def find_gold_alone(path: Path) -> Path | None:
     """The gold of a folder without articles, or a file of gold itself; None where the articles are there."""
+    with suppress(OSError, ValueError):
+        return _find_gold_alone(path)
+    return None  # a text that can be no path
+
+
+def _find_gold_alone(path: Path) -> Path | None:
     if path.is_dir():
         there = [file for file in files_in(path) if _named_gold(file) is not None]
         return there[0] if len(there) == 1 and not any(map(_is_table, files_in(path))) else None
