@@ -94,6 +94,9 @@ NOT_COMPUTED = {
         "average_precision_score", "label_ranking_average_precision_score", "label_ranking_loss", "coverage_error",
         "top_k_accuracy_score", "accuracy_score", "precision_score", "recall_score", "f1_score",
     ],
+    "SDR's": ["1-MPR"],
+    "recommenders'": ["ARHR@10"],
+    "scipy's": ["spearman", "pearson", "kendall"],
 }  # fmt: skip
 
 
@@ -154,6 +157,68 @@ def test_every_remedy_of_a_refusal_names_only_metrics_that_exist():
 def test_what_cannot_be_read_for_sure_is_refused(name, reason):
     with pytest.raises(gr.InputError, match=reason):
         gr.Metric.parse(name)
+
+
+# As the papers, notes and code on Wikipedia similarities write them.
+SIMILARITIES = {
+    "HR@10": "recall@10", "hr@10": "recall@10", "HitRatio@10": "recall@10", "hit_ratio@10": "recall@10",
+    "Hit_Ratio@10": "recall@10", "hit-ratio@100": "recall@100", "HitRatio_10": "recall@10", "MPR": "mpr", "mpr": "mpr",
+    "mean_percentile_rank": "mpr", "MeanPercentileRank": "mpr", "percentile-rank": "mpr", "MRR": "mrr",
+    "mean_reciprocal_rank": "mrr", "MeanReciprocalRank": "mrr", "reciprocal_rank@10": "mrr@10", "MAP": "map",
+    "mean_average_precision": "map", "average_rank": "mean_rank", "MeanRank": "mean_rank",
+    # SDR's code prints these names; what they mean in its profile is told below.
+    "hit_rate_10": "hit_rate@10", "hit_rate_1000": "hit_rate@1000",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_a_name_of_the_similarity_papers_is_read_as_they_mean_it(name):
+    assert str(gr.Metric.parse(name)) == SIMILARITIES[name]
+
+
+@pytest.mark.parametrize("profile", ["sdr", "tde"])
+def test_the_hit_rate_of_sdr_is_refused_with_the_right_name_under_its_profile(profile):
+    gold, run = {"a": {"b": 1, "c": 1}}, {"a": {"a": 3.0, "b": 2.0, "x": 1.0}}
+    with pytest.raises(gr.InputError) as caught:
+        gr.score(gold, run, "hit_rate_10", profile=profile)
+    assert str(caught.value) == (
+        f"hit_rate means another metric in {profile}; the hit_rate_k of SDR, its HR@k, is the share of the gold in the "
+        "top k: write recall@k or HR@k; whether any gold is in the top k is hit_rate@k of other profiles"
+    )
+    assert gr.score(gold, run, "HitRatio@10", profile=profile)["HitRatio@10"].mean == 0.5
+    assert gr.score(gold, run, "hit_rate_10")["hit_rate_10"].mean == 1.0
+
+
+GUESSED = {
+    "ndgc@10": "ndcg", "nddcg": "ndcg", "percision": "precision", "precison": "precision", "recal": "recall",
+    "sucess": "success", "mean_rnk": "mean_rank", "medain_rank": "median_rank",
+}  # fmt: skip
+# Each of these is near the name of a metric that it is not, or near the names of two.
+NOT_GUESSED = [
+    "mmr", "mrp", "mpp", "mar", "mae", "acc@10", "roc", "lrap", "idcg", "cg@10", "rank", "hit_rato@10", "mapr", "hita",
+    "hist@10", "fallout", "coverage@10", "percentile",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GUESSED)
+def test_a_slip_of_the_keyboard_is_recognised(name):
+    with pytest.raises(gr.InputError) as caught:
+        gr.Metric.parse(name)
+    assert caught.value.remedy == f"did you mean {GUESSED[name]!r}? (goldrank list metrics)"
+
+
+@pytest.mark.parametrize("name", NOT_GUESSED)
+def test_no_other_metric_is_guessed(name):
+    with pytest.raises(gr.InputError) as caught:
+        gr.Metric.parse(name)
+    assert caught.value.remedy == "see the list (goldrank list metrics)"
+
+
+def test_a_cutoff_without_its_mark_is_told():
+    with pytest.raises(
+        gr.InputError, match=r"^there is no metric 'recall10'; write recall@10 \(goldrank list metrics\)$"
+    ):
+        gr.Metric.parse("recall10")
 
 
 def test_a_refused_name_is_never_one_that_is_computed():

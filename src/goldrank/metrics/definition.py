@@ -10,7 +10,7 @@ from typing import Literal
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats
-from goldrank.metrics.names import split, translate
+from goldrank.metrics.names import split, translate, unknown_metric
 from goldrank.metrics.placement import Placement
 
 Setting = str | int | float | None
@@ -177,7 +177,7 @@ class Metric:
         """
         written = translate(split(text), _ALIASES)
         if written.name.lower() not in _ALIASES:
-            raise unknown_name("metric", written.name, _ALIASES, "goldrank list metrics")
+            raise unknown_metric(written.name.lower(), _ALIASES)
         definition = REGISTRY[_ALIASES[written.name.lower()]]
         options = {**_level_options(definition, written.level), **written.options}
         cutoff = _parse_cutoff(definition, written.cut, text, needs_cutoff)

@@ -120,11 +120,16 @@ register(
             ("BEIR", "Recall@k: cap=none; R_cap@k: cap=k"),
             ("mteb", "recall_at_k: cap=none; R_cap_at_k: cap=k; accuracy is recall@1"),
             ("BGE tutorial", "recall@k: cap=k"),
-            ("SDR", "HR@k is this recall, gold outside the corpus counted as missed"),
+            (
+                "SDR",
+                "HR@k, which its code prints as hit_rate_k, is this recall, gold outside the corpus counted as missed",
+            ),
             ("transformer_document_embedding", "HR@k is this recall, gold outside the corpus taken out"),
+            ("Long-Document-Similarity", "HR@k (Hit Ratio at k) is this recall"),
         ),
-        notes="The 'hit rate' of the Wikipedia-similarities papers is this recall, averaged per query; pooled over "
-        "all gold it is `hits`. The hit rate of recommenders, any gold in the top k, is `hit_rate`.",
+        notes="HR@k and HitRatio@k are this recall, averaged per query, as in the Wikipedia-similarities papers; "
+        "pooled over all gold it is `hits`. The hit rate of recommenders, any gold in the top k, is `hit_rate`; the "
+        "profiles sdr and tde refuse that name because SDR means this recall by it.",
     )
 )
 register(

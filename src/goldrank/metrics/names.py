@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, field, replace
 
 from goldrank.errors import InputError, shorten
@@ -100,7 +100,7 @@ def _trec_parameters(name: str, written: str) -> dict[str, str]:
     return {**named, **({"gains": gains} if gains else {})}
 
 
-def translate(written: Written, known: Container[str]) -> Written:
+def translate(written: Written, known: Collection[str]) -> Written:
     """Read a name as the tool that writes it so means it.
 
     Args:
@@ -121,9 +121,49 @@ def translate(written: Written, known: Container[str]) -> Written:
     written = _read_cutoff(written, known)
     name = written.name.lower()
     _refuse(written, name)
+    if name not in known and name not in _FOREIGN:
+        # MeanRank, hit-ratio and rprecision differ from a known name only in what separates its words.
+        name = next((other for other in (*known, *_FOREIGN) if _joined(other) == _joined(name)), name)
     if name in _FOREIGN:
         return _FOREIGN[name](_shared_options(written))
     return _shared_options(replace(written, name=name))
+
+
+def unknown_metric(name: str, known: Mapping[str, str]) -> InputError:
+    """The error for a name that no metric has.
+
+    A guess is made only where all names at one slip of the keyboard are those of one metric, for a guess at another
+    metric would be believed; of three letters, any other one may be meant.
+
+    Args:
+        name: the name as written, in lower case.
+        known: goldrank's own names and aliases, each with the name of its metric.
+    """
+    listing = "goldrank list metrics"
+    glued = re.fullmatch(r"(?P<base>.*[a-z])[-_]?(?P<cut>\d+)", name)
+    if glued and (glued["base"] in known or glued["base"] in _FOREIGN):
+        return InputError(
+            f"there is no metric {shorten(name)}", remedy=f"write {glued['base']}@{glued['cut']} ({listing})"
+        )
+    meanings = {**{other: reading(Written(other)).name for other, reading in _FOREIGN.items()}, **known}
+    near = [other for other in meanings if _one_slip(_joined(name), _joined(other))]
+    sure = len(_joined(name)) > 3 and len({meanings[other] for other in near}) == 1
+    meant = f"did you mean {near[-1]!r}?" if sure else "see the list"
+    return InputError(f"there is no metric {shorten(name)}", remedy=f"{meant} ({listing})")
+
+
+def _joined(name: str) -> str:
+    return re.sub("[-_]", "", name)
+
+
+def _one_slip(written: str, meant: str) -> bool:
+    """Whether one letter is missing, wrong or too much, or two letters changed places."""
+    short, long = sorted((written, meant), key=len)
+    start = next((place for place, letter in enumerate(short) if letter != long[place]), len(short))
+    if len(short) == len(long):
+        swapped = written[start : start + 2] == meant[start : start + 2][::-1]
+        return short[start + 1 :] == long[start + 1 :] or (swapped and short[start + 2 :] == long[start + 2 :])
+    return short[start:] == long[start + 1 :]
 
 
 def _read_cutoff(written: Written, known: Container[str]) -> Written:
@@ -254,6 +294,16 @@ _ANY_CASE: dict[str, Callable[[Written], Written]] = {
     "accuracy": _accuracy,
     "top_k_accuracy": _as("hit_rate"),
     "HitRate": _as("hit_rate"),
+    # Of those who work on Wikipedia similarities: the share of the gold in the top k, averaged over queries.
+    "HitRatio": _as("recall"),
+    "mean_percentile_rank": _as("mpr"),
+    "percentile_rank": _as("mpr"),
+    "mean_reciprocal_rank": _as("mrr"),
+    "reciprocal_rank": _as("mrr"),
+    "mean_average_precision": _as("map"),
+    "average_precision": _as("map"),
+    "average_rank": _as("mean_rank"),
+    "avg_rank": _as("mean_rank"),
     "R_cap": _as("recall", cap="k"),
     "recall_cap": _as("recall", cap="k"),
     "ndcg_burges": _as("ndcg", gain="exp"),

@@ -57,6 +57,11 @@ _TREC_SETTINGS: dict[str, dict[str, Setting]] = {
 }
 _TREC_METRICS = ("map", "gmap", "r_precision", "bpref", "mrr", "ndcg@10", "precision@10", "recall@100")
 
+_SDR_MEANINGS = {
+    "hit_rate": "the hit_rate_k of SDR, its HR@k, is the share of the gold in the top k: write recall@k or HR@k; "
+    "whether any gold is in the top k is hit_rate@k of other profiles"
+}
+
 _ALL = (
     Profile(
         "standard",
@@ -91,8 +96,10 @@ _ALL = (
             "mpr": {"origin": 0, "over": "list", "weights": "grade", "unfound": "skip"},
         },
         ("mrr", "mpr", "recall@10", "recall@100"),
-        "The first result is taken to be the query without looking; ranks 0 and 1 both have reciprocal 1; HR@k is "
-        "recall with gold outside the corpus counted as missed; the paper prints 1 − MPR.",
+        "The first result is taken to be the query without looking; ranks 0 and 1 both have reciprocal 1; HR@k (which "
+        "its code prints as hit_rate_k) is recall with gold outside the corpus counted as missed; the paper prints "
+        "1 − MPR.",
+        _SDR_MEANINGS,
     ),
     Profile(
         "tde",
@@ -101,6 +108,7 @@ _ALL = (
         {"mrr": {"origin": 0}, "mpr": {"origin": 0, "over": 1000, "unfound": "skip"}},
         ("mrr", "mpr", "recall@10", "recall@100"),
         "MPR is over the gold found in the top 1000 only. Its 2024 tables use 1-based ranks: profile standard.",
+        _SDR_MEANINGS,
     ),
     Profile(
         "evalrank",

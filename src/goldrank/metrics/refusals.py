@@ -48,6 +48,18 @@ REFUSED: dict[str, tuple[str, str]] = {
             ("prefs", "group of measures, which is no metric", _NAME_METRICS),
             ("qrels_jg", "group of measures, which is no metric", _NAME_METRICS),
         ),
+        "SDR's": (
+            ("1-MPR", "complement of mpr, as its paper prints it", "write mpr, and subtract it from 1"),
+        ),
+        "recommenders'": (
+            ("ARHR", _because("average reciprocal hit rank", "it sums over all gold found, and may exceed 1"),
+             "write mrr, the same where a query has one gold item"),
+        ),
+        "scipy's": tuple(
+            (name, "correlation of two lists of numbers, which is no metric of a ranking",
+             "goldrank run -t sts-b reports it; to compare two rankings write rbo")
+            for name in ("spearman", "pearson", "kendall", "kendalltau", "kendall_tau")
+        ),
         "ir_measures'": (
             ("BPM", _because("Bejeweled Player Model", _MODEL), "ask for rbp or err"),
             ("INST", _because("INST", _MODEL), "ask for rbp or err"),
