@@ -238,13 +238,20 @@ def test_no_query_left_is_refused():
         gr.score({"q": {"outside": 1}}, {"q": {"a": 1.0}}, "mrr", profile="sdr", corpus={"a"})
 
 
-def test_a_dict_with_integer_ids_is_refused_with_the_remedy():
-    with pytest.raises(gr.InputError, match=r"str\("):
-        gr.score({"1": {"d": 1}}, {1: {"d": 1.0}}, "mrr")
-    with pytest.raises(gr.InputError, match=r"str\("):
-        gr.score({1: {"d": 1}}, {"1": {"d": 1.0}}, "mrr")
-    with pytest.raises(gr.InputError, match=r"str\("):
-        gr.score({"1": {"d": 1}}, {"1": {7: 1.0}}, "mrr")
+def test_integers_in_a_dict_are_ids_and_other_types_are_refused_with_the_remedy():
+    for gold, run in (
+        ({"1": {"7": 1}}, {1: {7: 1.0}}),
+        ({1: {7: 1}}, {"1": {"7": 1.0}}),
+        ({1: [7]}, {np.int64(1): {np.int32(7): 1.0}}),
+    ):
+        assert gr.score(gold, run, "mrr")["mrr"].mean == 1.0
+    for gold, run in (
+        ({"1": {"d": 1}}, {1.0: {"d": 1.0}}),
+        ({True: {"d": 1}}, {"1": {"d": 1.0}}),
+        ({"1": {"d": 1}}, {"1": {"a": 2.0, 7: 1.0}}),
+    ):
+        with pytest.raises(gr.InputError, match=r"str\("):
+            gr.score(gold, run, "mrr")
 
 
 def test_a_run_is_a_snapshot_of_the_dict_it_was_made_from():

@@ -26,9 +26,8 @@ from goldrank.scoring import (
     add_confidence,
     agree,
     all_warnings,
-    as_gold,
-    as_run,
     find_hits,
+    read_all,
     score_counted,
     score_hits,
 )
@@ -125,10 +124,10 @@ def compare(
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
-    judged = as_gold(gold)
+    judged, read = read_all(gold, runs.values())
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
-    ranked = {name: as_run(run) for name, run in runs.items()}
+    ranked = dict(zip(runs, read, strict=True))
     hits = {
         name: add_confidence(find_hits(judged, run, agreed, corpus), run, asked, agreed) for name, run in ranked.items()
     }

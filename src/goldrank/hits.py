@@ -74,6 +74,11 @@ class _Rows:
         return self._columns
 
     @property
+    def is_by_position(self) -> bool:
+        """Whether the queries had no ids and were counted from 0."""
+        return self._columns is not None and self._columns.by_position
+
+    @property
     def queries(self) -> list[str]:
         """The query ids, in order of first appearance."""
         return self.columns.queries
@@ -123,6 +128,8 @@ class Gold(_Rows):
     >>> gold = Gold({"q1": {"d3": 2, "d7": 0}, "q2": {"d1": 1}})
     >>> gold["q1"]
     {'d3': 2.0, 'd7': 0.0}
+    >>> Gold([[11, 1], [4]]).to_dict()
+    {'0': {'11': 1.0, '1': 1.0}, '1': {'4': 1.0}}
     >>> Gold({"q1": {"d3": {"price": 1, "taste": 2}}}).subtopics
     {'q1': {'d3': {'price': 1.0, 'taste': 2.0}}}
     """
@@ -162,6 +169,8 @@ class Run(_Rows):
     >>> run = Run({"q1": {"d3": 0.9, "d1": 0.4}})
     >>> run["q1"]
     {'d3': 0.9, 'd1': 0.4}
+    >>> Run([[11, 1], [4]]).to_dict()
+    {'0': {'11': 2.0, '1': 1.0}, '1': {'4': 1.0}}
     """
 
     _kind: Kind = "run"
@@ -276,6 +285,12 @@ class Run(_Rows):
             hits = self.decided(scores).hits(gold, precision=precision, drop_self=drop_self, corpus=corpus)
             return replace(hits, scores=scores, order=ListedOrder() if scores == "ignore" else hits.order)
         judged = gold.columns
+        if self.is_by_position and gold.is_by_position and len(self) != len(gold):
+            raise InputError(
+                f"the gold has lists for {len(gold)} queries and the run for {len(self)}, and only their positions say "
+                "which belong together",
+                remedy="give one list for each query in both, an empty one where nothing was found, or dicts by query",
+            )
         counts = np.empty((4, len(judged.items)), np.int64)
         depth = np.empty(len(judged.queries), np.int64)
         where = (
@@ -338,7 +353,13 @@ class _LaterRun(Run):
 
 
 def _is_mapping_of_dicts(data: Any) -> bool:
-    return isinstance(data, dict) and bool(data) and all(isinstance(ranking, dict) for ranking in data.values())
+    """Return True for dicts of dicts that can be read as they are: their ids are strings, as far as the first tell."""
+    if not isinstance(data, dict) or not data:
+        return False
+    return all(
+        isinstance(ranking, dict) and isinstance(query, str) and isinstance(next(iter(ranking), ""), str)
+        for query, ranking in data.items()
+    )
 
 
 OWN = {"above": 2, "tied before": 1, "tied after": 0, "below": -1, "no item": -2}

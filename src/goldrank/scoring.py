@@ -24,6 +24,7 @@ from goldrank.data_warnings import (
 )
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
+from goldrank.io.positions import columns_by_position, is_by_position
 from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.abstention import apply_inner, confidences
@@ -261,8 +262,10 @@ def score(
     """Score a run against the gold.
 
     Args:
-        gold: a Gold, a file, or anything a Gold is built from (a dict of dicts, a table).
-        run: a Run, a file, or anything a Run is built from.
+        gold: a Gold, a file, or anything a Gold is built from: a dict of dicts or of lists, a table, or a list with the
+            relevant items of one query after the other, whose queries are "0", "1", ….
+        run: a Run, a file, or anything a Run is built from: the same forms, where lists are rankings, best first, or
+            the arrays of scores and labels that a search of faiss returns.
         metrics: such as ``"ndcg@10"`` or ``["mrr", "map(denominator=hits)@10"]``; by default the profile's.
         profile: a named set of conventions.
         corpus: how many items could have been ranked, or their ids.
@@ -273,11 +276,13 @@ def score(
 
     >>> score({"q1": {"d3": 1}}, {"q1": {"d3": 0.4, "d1": 0.4}}, "mrr", ties="expected")["mrr"].mean
     0.75
+    >>> score([[11, 1], [4]], [[1, 3, 11], [9, 4]], ["mrr", "recall@1"])["mrr"].mean
+    0.75
     """
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
-    judged, ranked = as_gold(gold), as_run(run)
+    judged, (ranked,) = read_all(gold, [run])
     hits = add_confidence(find_hits(judged, ranked, agreed, corpus), ranked, asked, agreed)
     source = RunSource(judged, ranked, hits, name)
     if not isinstance(run, (Run, dict)):
@@ -330,6 +335,24 @@ def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions:
         return hits
     drop_self = conventions.self_matches in ("drop", "drop_results")
     return replace(hits, confidence=confidences(run, hits.queries, drop_self=drop_self))
+
+
+def read_all(gold: Any, runs: Iterable[Any]) -> tuple[Gold, list[Run]]:
+    """Gold and runs from whatever stands for them.
+
+    A list of lists of three numbers may hold (query, item, value) rows or the items of one query after the other; it is
+    read as the other lists among *gold* and *runs* are.
+    """
+    given = [gold, *runs]
+    readings = [s.is_by_position or None if isinstance(s, (Gold, Run)) else is_by_position(s) for s in given]
+    has_rows = any(reading is False and isinstance(s, list) for s, reading in zip(given, readings, strict=True))
+    for at, source in enumerate(given):
+        if readings[at] is None and isinstance(source, list) and True in readings:
+            of = Run if at else Gold
+            given[at] = of.from_columns(columns_by_position(source, "run" if at else "gold"))
+        elif readings[at] is None and isinstance(source, list) and has_rows:
+            given[at] = [tuple(row) for row in source]
+    return as_gold(given[0]), [as_run(run) for run in given[1:]]
 
 
 def as_gold(gold: Any) -> Gold:

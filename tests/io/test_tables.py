@@ -130,6 +130,11 @@ def test_lists_of_items_are_grades_of_one_or_a_ranking() -> None:
     assert columns_from({"q": {"b", "a"}}, "gold").items == ["a", "b"]
 
 
+def test_integers_in_dicts_are_ids() -> None:
+    columns = columns_from({0: {11: 1}, np.int64(7): [4, 16]}, "gold")
+    assert (columns.queries, columns.items) == (["0", "7"], ["11", "4", "16"])
+
+
 def test_query_without_items_is_kept() -> None:
     columns = columns_from({"q1": {}, "q2": {"a": 1}}, "run")
     assert columns.queries == ["q1", "q2"]
@@ -150,13 +155,13 @@ def polars_with(**cells: list[object]) -> object:
 
 
 BAD: list[tuple[str, Callable[[], object], list[str]]] = [
-    ("integer query in a dict", lambda: {1: {"a": 1}}, ["query id 1", "ids are strings: use str("]),
+    ("float query in a dict", lambda: {1.0: {"a": 1}}, ["query id 1.0", "ids are strings: use str("]),
     (
-        "integer item in a dict",
-        lambda: {"q": {1: 1}},
-        ["query 'q', item 1", "int", "ids are strings: use str("],
+        "bool item in a dict",
+        lambda: {"q": {True: 1}},
+        ["query 'q', item 1", "bool", "ids are strings: use str("],
     ),
-    ("integer in a list", lambda: {"q": [1]}, ["item id 1", "ids are strings"]),
+    ("integer and text for one query", lambda: {1: {"a": 1}, "1": {"b": 1}}, ["the query '1' is listed twice"]),
     ("bool score", lambda: {"q": {"a": True}}, ["bool", "real number"]),
     ("numpy bool score", lambda: {"q": {"a": np.True_}}, ["bool", "real number"]),
     ("text score", lambda: {"q": {"a": "1"}}, ["str", "real number"]),

@@ -35,6 +35,8 @@ class Columns:
     """Of gold judged by subtopic: for each row the grade for each subtopic. The row's value is the highest of them."""
     ranks: NDArray[np.float64] | None = None
     unnamed: bool = False
+    by_position: bool = False
+    """Whether the queries had no ids and were counted from 0."""
 
 
 def group(

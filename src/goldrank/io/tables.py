@@ -12,6 +12,7 @@ from goldrank.io.checks import id_strings, numeric_values, parse_ranks
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
 from goldrank.io.mappings import from_pairs
 from goldrank.io.names import choose, rank_column, subtopic_column
+from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 from goldrank.io.subtopics import group_subtopics
 
 
@@ -22,9 +23,10 @@ def columns_from(
 
     Accepted are a mapping of queries to items (``{"q1": {"d3": 2}}`` or ``{"q1": ["d3"]}``), a pandas or
     polars data frame, a pyarrow table, a Hugging Face dataset, anything else that streams Arrow, a numpy
-    structured array and a sequence of (query, item, value) tuples; as gold, also articles with an id and labels, in
-    a list of records or a table. *query*, *item* and *value* name the
-    columns of a table whose names are not the usual ones. Nothing is imported to find out what *obj* is.
+    structured array, a sequence of (query, item, value) tuples, and what `columns_by_position` takes: lists or an
+    array with the items of one query after the other; as gold, also articles with an id and labels, in a list of
+    records or a table. *query*, *item* and *value* name the columns of a table whose names are not the usual ones.
+    Nothing is imported to find out what *obj* is.
 
     >>> columns_from({"q1": {"d3": 2}}, "gold").items
     ['d3']
@@ -34,7 +36,7 @@ def columns_from(
         remedy = "choose a split" if type_name.endswith("Dict") else "load it without streaming"
         raise InputError(f"a {type_name} is not one table", remedy=remedy)
     if isinstance(obj, Mapping):
-        return from_pairs(obj.items(), kind, f"the {kind} {type_name}", integers=False)
+        return from_pairs(obj.items(), kind, f"the {kind} {type_name}", integers=True)
     table = _table(obj, library, type_name)
     if kind == "gold" and _holds_labels(obj if table is None else table[0]):
         from goldrank.io.collections.in_memory import gold_from
@@ -45,12 +47,17 @@ def columns_from(
         at = [*choose(names, kind, where=type_name, query=query, item=item, value=value)]
         at += [more for more in (subtopic_column(names, kind), rank_column(names, kind)) if more is not None]
         return _columns([_cells(column(p)) for p in at], kind, type_name, _row_of(type_name))
+    by_position = is_by_position(obj)
+    if by_position is None:
+        raise ambiguous_rows(kind)
+    if by_position:
+        return columns_by_position(obj, kind)
     if isinstance(obj, Sequence) and not isinstance(obj, (str, bytes)):
         return _from_rows(obj, kind, type_name)
     raise InputError(
         f"a {type_name} does not hold {'gold' if kind == 'gold' else 'a run'}",
-        remedy=f'give {{"query": {{"item": {VALUE_WORD[kind]}}}}}, a data frame, an Arrow table or '
-        f"(query, item, {VALUE_WORD[kind]}) tuples",
+        remedy=f'give {{"query": {{"item": {VALUE_WORD[kind]}}}}}, a data frame, an Arrow table, '
+        f"(query, item, {VALUE_WORD[kind]}) tuples or a list of items for each query",
     )
 
 
@@ -125,7 +132,7 @@ def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
             raise InputError(
                 f"{shorten(row)} is not a (query, item, {VALUE_WORD[kind]}) tuple",
                 where=_row_of(source)(number),
-                remedy="give three values per row",
+                remedy="give three values per row, or a list of items for each query",
             )
     columns: list[list[object]] = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     return _columns(columns, kind, source, _row_of(source))

@@ -1,0 +1,157 @@
+"""Columns from lists and arrays that hold the items of one query after the other: positions are the query ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.io.checks import is_number
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.mappings import from_pairs
+from goldrank.io.names import QUERY, normal
+
+NO_ITEM = -1
+"""The label that faiss gives to places for which it found nothing."""
+_QUERY_NAMES = frozenset(name for names in QUERY for name in names)
+
+
+def as_array(obj: Any) -> Any:
+    """Return a torch tensor of any device as a numpy array, and everything else as it is."""
+    if type(obj).__module__.partition(".")[0] != "torch" or not hasattr(obj, "detach"):
+        return obj
+    tensor = obj.detach().cpu()
+    return tensor.float().numpy() if "bfloat16" in str(tensor.dtype) else tensor.numpy()
+
+
+def is_by_position(obj: object) -> bool | None:
+    """Tell lists of items, one for each query, from (query, item, value) rows; None where both readings fit.
+
+    Tuples of three are rows. Lists of three are rows where a cell is a text and another a number or where the third is
+    no whole number; of three whole numbers both readings fit.
+
+    >>> is_by_position([[11, 1], [4, 16, 1]]), is_by_position([["q1", "d3", 0.5]]), is_by_position([[11, 1, 7]])
+    (True, False, None)
+    """
+    obj = as_array(obj)
+    if isinstance(obj, np.ndarray):
+        return obj.dtype.names is None
+    if _search_result(obj) is not None:
+        return True
+    if not isinstance(obj, Sequence) or isinstance(obj, (str, bytes)) or not len(obj):
+        return False
+    if any(_is_row(entry) for entry in obj) or not all(_holds_items(as_array(entry)) for entry in obj):
+        return False
+    three = all(isinstance(entry, list) and len(entry) == 3 and _looks_numeric(entry[2]) for entry in obj)
+    return None if three else True
+
+
+def columns_by_position(obj: Any, kind: Kind) -> Columns:
+    """Columns from lists, sets, dicts or arrays of items, one for each query; the queries are "0", "1", ….
+
+    A two-dimensional array has one row for each query, as the labels of a faiss search have. A pair of such arrays,
+    one of scores and one of labels in either order, is what a search of faiss or hnswlib returns. The label -1 is no
+    item.
+
+    >>> columns = columns_by_position([[11, 1], [4]], "run")
+    >>> columns.queries, columns.items, columns.values.tolist()
+    (['0', '1'], ['11', '1', '4'], [2.0, 1.0, 1.0])
+    """
+    found = _search_result(obj)
+    if found is not None:
+        return _from_search(*found, kind)
+    obj = as_array(obj)
+    source = f"the {kind} {type(obj).__name__}"
+    if isinstance(obj, np.ndarray) and obj.ndim != 2 and obj.dtype != object:
+        raise InputError(
+            f"the array has {obj.ndim} dimensions, not 2",
+            where=source,
+            remedy="give one row of item ids for each query",
+        )
+    pairs = ((position, _without_gaps(as_array(answer))) for position, answer in enumerate(obj))
+    return replace(from_pairs(pairs, kind, source, integers=True), by_position=True)
+
+
+def ambiguous_rows(kind: Kind) -> InputError:
+    """The error for lists of three whole numbers, which fit two readings."""
+    value = VALUE_WORD[kind]
+    return InputError(
+        f"every list of the {kind} holds three numbers, which may be a (query, item, {value}) row or three items of "
+        "one query",
+        remedy="write rows as tuples, and the items of each query as a dict: dict(enumerate(lists))",
+    )
+
+
+def _is_row(entry: object) -> bool:
+    """Return True for what can only be a (query, item, value) row."""
+    if not isinstance(entry, (tuple, list)) or len(entry) != 3:
+        return False
+    if isinstance(entry, tuple):
+        # A (item, score) pair is a tuple of two, so that a list of pairs is never taken for a row.
+        return not any(isinstance(cell, (tuple, list)) for cell in entry)
+    texts = sum(isinstance(cell, str) for cell in entry)
+    is_float = isinstance(entry[2], (float, np.floating))
+    return all(isinstance(cell, (str, int, float, np.number)) for cell in entry) and (0 < texts < 3 or is_float)
+
+
+def _holds_items(entry: object) -> bool:
+    if isinstance(entry, Mapping):
+        return not any(normal(key) in _QUERY_NAMES for key in entry)
+    if isinstance(entry, np.ndarray):
+        return entry.ndim == 1
+    return isinstance(entry, (list, tuple, AbstractSet))
+
+
+def _looks_numeric(cell: object) -> bool:
+    return is_number(cell) if isinstance(cell, str) else isinstance(cell, (int, float, np.number))
+
+
+def _without_gaps(answer: Any) -> Any:
+    if isinstance(answer, np.ndarray):
+        answer = answer.tolist()
+    if not isinstance(answer, (list, tuple)):
+        return answer
+    return [item for item in answer if not (isinstance(item, (int, np.integer)) and item == NO_ITEM)]
+
+
+def _search_result(obj: Any) -> tuple[Any, Any] | None:
+    """The scores and the labels of a pair of matrices; None for anything else."""
+    if not isinstance(obj, tuple) or len(obj) != 2:
+        return None
+    first, second = map(as_array, obj)
+    if not all(isinstance(side, np.ndarray) and side.ndim == 2 for side in (first, second)):
+        return None
+    if first.dtype.kind in "iu" and second.dtype.kind == "f":
+        return second, first
+    return (first, second) if first.dtype.kind == "f" and second.dtype.kind in "iu" else None
+
+
+def _from_search(scores: Any, labels: Any, kind: Kind) -> Columns:
+    if kind == "gold":
+        raise InputError("scores and labels of a search are a run, not gold", remedy="give the labels alone")
+    if scores.shape != labels.shape:
+        raise InputError(
+            f"the scores have the shape {scores.shape} and the labels {labels.shape}",
+            remedy="give both as one search returned them",
+        )
+    rows, places = np.nonzero(labels != NO_ITEM)
+
+    def place(row: int) -> str:
+        return f"the result of the search: query {rows[row]}, place {places[row] + 1}"
+
+    columns = group(
+        rows.astype(str).tolist(),
+        labels[rows, places].astype(str).tolist(),
+        scores[rows, places].astype(np.float64),
+        value="score",
+        source="the result of the search",
+        place=place,
+        listed=map(str, range(len(labels))),
+        # A search lists the best first, which tells distances from similarities.
+        ranks=(places + 1).astype(np.float64),
+    )
+    return replace(columns, by_position=True)
