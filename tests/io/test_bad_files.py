@@ -159,6 +159,14 @@ CASES: list[tuple[str, Kind, bytes, str, list[str]]] = [
     ("JSON empty id", "gold", b'{"q1": {"": 1}}', ": query 'q1', item 1: ", ["empty", "give every"]),
     ("JSON half a surrogate", "gold", b'{"q1": {"\\ud800": 1}}', ": query 'q1', item 1: ", ["surrogate"]),
     ("JSON empty map", "gold", b"{}", ": ", ["no rows"]),
+    ("JSON rows", "gold", b'[["q1", "d1", 1]]', ": record 1: ", ["not a record", '"query"']),
+    (
+        "JSON lists of three numbers",
+        "gold",
+        b"[[1, 2, 3]]",
+        ": ",
+        ["may be a (query, item, grade) row or three items of one query", '{"0": […], "1": […]}'],
+    ),
     ("JSON list of numbers", "gold", b'["a", 1]', ": record 1: ", ["not a record", '"query"']),
     (
         "JSON null id",

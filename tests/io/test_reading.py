@@ -64,6 +64,14 @@ CASES: list[tuple[str, Kind, str, str, Rows]] = [
     ("JSON list in gold", "gold", '{"q1": ["d1", "d2"]}', "json", {"q1": {"d1": 1.0, "d2": 1.0}}),
     ("JSON list in a run", "run", '{"q1": ["d1", "d2"], "q2": []}', "json", {**TWO, "q2": {}}),
     ("JSON list of integers", "run", '{"q1": [7, 8]}', "json", {"q1": {"7": 2.0, "8": 1.0}}),
+    ("JSON lists by position", "gold", "[[7, 8], []]", "json", {"0": {"7": 1.0, "8": 1.0}, "1": {}}),
+    (
+        "JSON of FlagEmbedding's evaluation",
+        "run",
+        '{"eval_name": "set", "split": "dev", "search_results": {"q1": {"d1": 2, "d2": 1.0}}}',
+        "json",
+        TWO,
+    ),
     ("JSON pairs", "run", '{"q1": [["d1", 2], ["d2", 1.0]]}', "json", TWO),
     (
         "JSON result objects",

@@ -12,6 +12,7 @@ from goldrank.io.checks import id_strings, numeric_values, parse_ranks
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs, unfold
 from goldrank.io.names import QUERY, choose, normal, query_column, rank_column, subtopic_column
+from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 from goldrank.io.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.text import number_text, refuse_empty_queries, row_queries
 
@@ -25,12 +26,21 @@ class _RefusedError(Exception):
 
 
 def load_json(data: bytes, kind: Kind, name: str) -> Columns:
-    """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}`` or a list of records.
+    """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}``, a list of records, or a list of lists by position.
 
     A list of items means grade 1 for each in gold. In a run it is a ranking, best first: of n items the first
-    gets the score n and the last 1, so that the order is kept.
+    gets the score n and the last 1, so that the order is kept. The evaluation script of FlagEmbedding puts a run under
+    the key ``search_results``, beside what made it.
     """
     content = decode(data.decode(), name, first_line=1)
+    if kind == "run" and isinstance(content, dict) and isinstance(content.get("search_results"), dict):
+        content = content["search_results"]
+    if isinstance(content, list) and content and all(isinstance(entry, list) for entry in content):
+        by_position = is_by_position(content)
+        if by_position is None:
+            raise ambiguous_rows(kind, name)
+        if by_position:
+            return columns_by_position(content, kind, name)
     if isinstance(content, dict) and _is_record(content):
         content = [content]
     if isinstance(content, list):

@@ -13,11 +13,11 @@ from goldrank.errors import InputError
 from goldrank.io.checks import is_number
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs
-from goldrank.io.names import QUERY, normal
+from goldrank.io.names import ITEM, QUERY, normal
 
 NO_ITEM = -1
 """The label that faiss gives to places for which it found nothing."""
-_QUERY_NAMES = frozenset(name for names in QUERY for name in names)
+_RECORD_NAMES = frozenset(name for names in (*QUERY, *ITEM) for name in names)
 
 
 def as_array(obj: Any) -> Any:
@@ -50,7 +50,7 @@ def is_by_position(obj: object) -> bool | None:
     return None if three else True
 
 
-def columns_by_position(obj: Any, kind: Kind) -> Columns:
+def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Columns:
     """Columns from lists, sets, dicts or arrays of items, one for each query; the queries are "0", "1", ….
 
     A two-dimensional array has one row for each query, as the labels of a faiss search have. A pair of such arrays,
@@ -65,7 +65,7 @@ def columns_by_position(obj: Any, kind: Kind) -> Columns:
     if found is not None:
         return _from_search(*found, kind)
     obj = as_array(obj)
-    source = f"the {kind} {type(obj).__name__}"
+    source = source or f"the {kind} {type(obj).__name__}"
     if isinstance(obj, np.ndarray) and obj.ndim != 2 and obj.dtype != object:
         raise InputError(
             f"the array has {obj.ndim} dimensions, not 2",
@@ -76,13 +76,16 @@ def columns_by_position(obj: Any, kind: Kind) -> Columns:
     return replace(from_pairs(pairs, kind, source, integers=True), by_position=True)
 
 
-def ambiguous_rows(kind: Kind) -> InputError:
+def ambiguous_rows(kind: Kind, where: str | None = None) -> InputError:
     """The error for lists of three whole numbers, which fit two readings."""
     value = VALUE_WORD[kind]
     return InputError(
         f"every list of the {kind} holds three numbers, which may be a (query, item, {value}) row or three items of "
         "one query",
-        remedy="write rows as tuples, and the items of each query as a dict: dict(enumerate(lists))",
+        where=where,
+        remedy="write rows as tuples, and the items of each query as a dict: dict(enumerate(lists))"
+        if where is None
+        else 'write the items of each query as {"0": […], "1": […]}',
     )
 
 
@@ -100,7 +103,7 @@ def _is_row(entry: object) -> bool:
 
 def _holds_items(entry: object) -> bool:
     if isinstance(entry, Mapping):
-        return not any(normal(key) in _QUERY_NAMES for key in entry)
+        return not any(normal(key) in _RECORD_NAMES for key in entry)
     if isinstance(entry, np.ndarray):
         return entry.ndim == 1
     return isinstance(entry, (list, tuple, AbstractSet))
