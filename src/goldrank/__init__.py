@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
     from goldrank.tasks import Evaluation, Task, evaluate
+    from goldrank.vectors.similarity import similarity
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ _HOMES = {
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
     "goldrank.tasks": ("Evaluation", "Task", "evaluate"),
+    "goldrank.vectors.similarity": ("similarity",),
 }
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "rbo",
     "score",
     "score_hits",
+    "similarity",
 ]
 
 

@@ -1,4 +1,4 @@
-"""NumPy files from outside: ``.npy`` mapped and ``.npz`` read, whatever is wrong with them an `InputError`."""
+"""Arrays from outside: NumPy files, whatever is wrong with them an `InputError`, and torch tensors."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
             if not isinstance(array, np.ndarray):
                 raise ValueError(f"{name[:60]!r} is no array")
         return content
+
+
+def as_array(obj: Any) -> Any:
+    """Return a torch tensor of any device as a numpy array, and everything else as it is."""
+    if type(obj).__module__.partition(".")[0] != "torch" or not hasattr(obj, "detach"):
+        return obj
+    tensor = obj.detach().cpu()
+    return tensor.float().numpy() if "bfloat16" in str(tensor.dtype) else tensor.numpy()
 
 
 @contextmanager

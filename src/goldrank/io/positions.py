@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from goldrank.errors import InputError
+from goldrank.io.arrays import as_array
 from goldrank.io.checks import is_number
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs
@@ -18,14 +19,6 @@ from goldrank.io.names import ITEM, QUERY, normal
 NO_ITEM = -1
 """The label that faiss gives to places for which it found nothing."""
 _RECORD_NAMES = frozenset(name for names in (*QUERY, *ITEM) for name in names)
-
-
-def as_array(obj: Any) -> Any:
-    """Return a torch tensor of any device as a numpy array, and everything else as it is."""
-    if type(obj).__module__.partition(".")[0] != "torch" or not hasattr(obj, "detach"):
-        return obj
-    tensor = obj.detach().cpu()
-    return tensor.float().numpy() if "bfloat16" in str(tensor.dtype) else tensor.numpy()
 
 
 def is_by_position(obj: object) -> bool | None:

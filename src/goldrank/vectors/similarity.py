@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import InputError, unknown_name
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.io.arrays import as_array
 
 Matrix = NDArray[Any]
 # A dense numpy matrix or a scipy.sparse CSR matrix; scipy is imported only where it is needed.
@@ -78,14 +79,99 @@ SIMILARITIES: dict[str, Similarity] = {
 }
 
 
-def jaccard(a: str, b: str, tokenise: Callable[[str], Sequence[str]] = str.split) -> float:
-    """The share of tokens that two texts have in common; two texts without tokens are equal.
+OTHER_NAMES = {"l2": "euclidean", "l1": "manhattan", "inner_product": "dot", "ip": "dot"}
+"""Other names under which `similarity` knows a measure."""
+
+
+def similarity(a: Any, b: Any, kind: str = "cosine", *, paired: bool = False) -> float | Matrix:
+    """Return how alike two vectors, the rows of two matrices, or two sets of tokens are.
+
+    Args:
+        a: a vector, a matrix with one vector per row (numpy, lists, torch on any device, scipy.sparse), or for
+            ``jaccard`` a set or list of tokens or a text, which is split at white space.
+        b: the same.
+        kind: ``cosine`` (clipped to [-1, 1]), ``dot`` (also ``inner_product`` or ``ip``), ``euclidean`` (or ``l2``: the
+            distance itself, not its square or its negative), ``manhattan`` (``l1``), ``euclidean_similarity`` or
+            ``jaccard``; ``goldrank list similarities`` has the formulas.
+        paired: compare row i of *a* with row i of *b* only, instead of every row with every row.
+
+    Returns:
+        A float for two vectors or two sets of tokens. For a vector and a matrix one value per row; for two matrices a
+        matrix with a row for each row of *a* and a column for each row of *b*, or with *paired* one value per row.
+
+    Raises:
+        InputError: for unknown kinds, ragged or non-finite vectors, and vectors of different dimensions.
+
+    >>> similarity("Hawaii is a wonderful place for holiday", "Anna enjoys baking during her holiday", "jaccard")
+    0.08333333333333333
+    >>> similarity({"a", "b"}, ["b", "c"], "jaccard")
+    0.3333333333333333
+    >>> a, b = [5, 2, 2, 6], [4, 6, 6, 4]
+    >>> similarity(a, b, "dot"), round(similarity(a, b), 7), round(similarity(a, b, "l2"), 7)
+    (68.0, 0.8027267, 6.0827625)
+    >>> round(similarity(np.array(a, np.float32), np.array(b, np.float32), "l2"), 7)  # in single precision
+    6.0827627
+    >>> similarity([a, b], [a, b], "dot").tolist()
+    [[69.0, 68.0], [68.0, 104.0]]
+    >>> similarity([a, b], [b, b], "dot", paired=True).tolist()
+    [68.0, 104.0]
+    """
+    name = OTHER_NAMES.get(kind, kind)
+    if name == "jaccard":
+        if paired:
+            raise InputError(
+                "jaccard compares two sets of tokens, which have no rows to pair", remedy="leave paired out"
+            )
+        return jaccard(a, b)
+    sides = [_as_rows(as_array(side), name, what) for side, what in ((a, "the first set"), (b, "the second set"))]
+    (left, left_single), (right, right_single) = sides
+    if paired:
+        if left_single or right_single:
+            raise InputError("row pairs need two matrices, and one vector was given", remedy="leave paired out")
+        return rowwise(left, right, name)
+    values = pairwise(left, right, name)
+    if left_single and right_single:
+        return float(values[0, 0])
+    return values.reshape(-1) if left_single or right_single else values
+
+
+def _as_rows(vectors: Any, name: str, what: str) -> tuple[Any, bool]:
+    """The vectors with one per row, and whether a single one was given."""
+    if isinstance(vectors, (str, bytes)):
+        raise InputError(
+            f"{name} compares vectors, and a text was given", remedy="encode the texts first, or use jaccard"
+        )
+    if hasattr(vectors, "tocsr"):
+        return vectors, False
+    try:
+        array = np.asanyarray(vectors)
+    except ValueError:
+        raise _ragged(what) from None
+    is_single = array.ndim == 1 and array.dtype != object
+    return (array[None], True) if is_single else (array, False)
+
+
+def jaccard(
+    a: str | Iterable[Hashable], b: str | Iterable[Hashable], tokenise: Callable[[str], Sequence[str]] = str.split
+) -> float:
+    """The share of tokens that two texts, or two collections of tokens, have in common; two empty ones are equal.
 
     >>> jaccard("a b", "b c")
     0.3333333333333333
     """
-    left, right = set(tokenise(a)), set(tokenise(b))
+    left, right = (_token_set(tokenise(side) if isinstance(side, str) else side) for side in (a, b))
     return len(left & right) / len(left | right) if left or right else 1.0
+
+
+def _token_set(tokens: Any) -> set[Hashable]:
+    tokens = as_array(tokens)
+    try:
+        return set(tokens.tolist() if isinstance(tokens, np.ndarray) else tokens)
+    except TypeError:
+        raise InputError(
+            f"jaccard compares sets of tokens, and {shorten(tokens)} was given",
+            remedy="give a text, or a set or list of tokens",
+        ) from None
 
 
 def pairwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
@@ -225,7 +311,7 @@ def _checked(a: Vectors, b: Vectors, name: str) -> tuple[Vectors, Vectors]:
         raise unknown_name("similarity", name, SIMILARITIES, "goldrank list similarities")
     declared = SIMILARITIES[name]
     if declared.of != "vectors":
-        raise InputError(f"{name} compares token sets, not vectors", remedy="call jaccard(text, text)")
+        raise InputError(f"{name} compares token sets, not vectors", remedy="call jaccard with two texts")
     a, b = as_matrix(a, "the first set"), as_matrix(b, "the second set")
     dense = [isinstance(side, np.ndarray) for side in (a, b)]
     if not (all(dense) or declared.sparse):
