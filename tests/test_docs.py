@@ -71,7 +71,7 @@ def test_the_table_in_the_readme_is_what_the_command_prints(capsys, monkeypatch,
         assert _timeless(line) in printed
 
 
-def _run_pages(names, folder):
+def _run_pages(names, folder, **environment):
     """Run the commands of some pages as they stand, one page after the other; the process when it has ended."""
     commands = [block for name in names for block in _blocks(name, "sh")]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -82,39 +82,78 @@ def _run_pages(names, folder):
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PATH": path, **kept},
+        env={**os.environ, "PATH": path, **kept, **environment},
     )
 
 
 def _blocks(name, language):
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "guide" / name).read_text(), re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
+
+
+def _assert_shown_lines_are_printed(names, done):
+    assert done.returncode == 0, done.stderr
+    printed = {_timeless(line) for line in done.stdout.splitlines()}
+    for name in names:
+        shown = [line for block in _blocks(name, "text") for line in block.splitlines()]
+        assert shown
+        for line in shown:
+            assert _timeless(line) in printed, (name, line)
 
 
 def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_path):
-    done = _run_pages(("embeddings.md", "indexes.md"), tmp_path)
+    done = _run_pages(("guide/embeddings.md", "guide/indexes.md"), tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"1 +[\d.]+ +curie", done.stdout)
     assert '"id": "armstrong"' in done.stdout
     assert '"id": "cleopatra"' in done.stdout
 
 
-SCORING_PAGES = ("scoring.md", "comparing.md")
+SCORING_PAGES = ("guide/scoring.md", "guide/comparing.md")
 TASK_PAGES = (
-    "tasks.md", "collections.md", "store.md", "evaluators.md", "meta.md", "masked.md", "seeing.md",
-    "plan.md", "cluster.md",
+    "guide/tasks.md", "guide/collections.md", "guide/store.md", "guide/evaluators.md", "guide/meta.md",
+    "guide/masked.md", "guide/seeing.md", "guide/plan.md", "guide/cluster.md",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("pages", [SCORING_PAGES, TASK_PAGES], ids=["scoring", "tasks"])
 def test_the_commands_of_the_pages_run_as_they_stand_and_print_what_is_shown(tmp_path, pages):
-    done = _run_pages(pages, tmp_path)
-    assert done.returncode == 0, done.stderr
-    printed = {_timeless(line) for line in done.stdout.splitlines()}
-    for name in pages:
-        shown = [line for block in _blocks(name, "text") for line in block.splitlines()]
-        assert shown
-        for line in shown:
-            assert _timeless(line) in printed, (name, line)
+    _assert_shown_lines_are_printed(pages, _run_pages(pages, tmp_path))
+
+
+COMING_FROM = [
+    f"coming-from/{path.name}" for path in sorted((ROOT / "docs" / "coming-from").glob("*.md")) if path.stem != "index"
+]
+# What a page imports beside goldrank; the heavy ones are installed by `make test-all` only.
+PEERS = {"pytrec_eval", "ranx", "ir_measures"}
+HEAVY_PEERS = {"beir", "mteb", "sentence_transformers", "torch", "FlagEmbedding"}
+
+
+def _peers(page):
+    return set(re.findall(r"^\s*(?:import|from) (\w+)", "\n".join(_blocks(page, "sh")), re.MULTILINE)) & (
+        PEERS | HEAVY_PEERS
+    )
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.heavy] if _peers(page) & HEAVY_PEERS else []) for page in COMING_FROM],
+)
+def test_the_commands_of_a_page_for_users_of_another_tool_print_what_is_shown(tmp_path, request, page):
+    for peer in sorted(_peers(page)):
+        if importlib.util.find_spec(peer) is None:
+            pytest.skip(f"{peer} is not installed")
+    environment = {}
+    if "GOLDRANK_TEST_DATA" in "".join(_blocks(page, "sh")):
+        environment["GOLDRANK_TEST_DATA"] = str(request.getfixturevalue("shared_data"))
+    _assert_shown_lines_are_printed([page], _run_pages([page], tmp_path, **environment))
+
+
+def test_there_is_a_page_for_users_of_each_tool_and_the_navigation_has_them_all():
+    tools = {"trec_eval"}
+    assert {Path(page).stem for page in COMING_FROM} >= tools
+    section = (ROOT / "mkdocs.yml").read_text().split("  - Coming from:\n")[1].split("\n  - ")[0]
+    pages = [f"coming-from/{path.name}" for path in (ROOT / "docs" / "coming-from").glob("*.md")]
+    assert sorted(re.findall(r": (\S+\.md)$", section, re.MULTILINE)) == sorted(pages)
 
 
 def _timeless(line):
