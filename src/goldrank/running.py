@@ -20,6 +20,7 @@ from goldrank.hits import Run
 from goldrank.measuring import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
+from goldrank.metrics.names import refuse_other_similarity
 from goldrank.redaction import redact_command
 from goldrank.scoring import Bootstrap, Scores, agree, score_hits
 from goldrank.store import Record, Store, StoredRun
@@ -157,6 +158,7 @@ def run_all(
     """
     if overwrite not in OVERWRITE:
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
+    refuse_other_similarity(measures.metrics or (), settings.similarity)
     loaded, materials = prepare(models, tasks, settings, sharding)
     for material in materials:
         if isinstance(material, MeasuredMaterial):

@@ -47,7 +47,9 @@ READ = {
     },
     "sentence-transformers": {
         "accuracy@1": "hit_rate@1", "precision@3": "precision@3", "recall@5": "recall@5", "mrr@10": "mrr@10",
-        "ndcg@10": "ndcg@10", "map@100": "map@100",
+        "ndcg@10": "ndcg@10", "map@100": "map@100", "cosine_accuracy@1": "hit_rate@1", "cosine_ndcg@10": "ndcg@10",
+        "dot_mrr@10": "mrr@10", "nano-beir_cosine_map@100": "map@100", "cos_sim-Accuracy@3": "hit_rate@3",
+        "cosine-Recall@5": "recall@5", "my_set_dot_score_precision@1": "precision@1", "euclidean_ndcg@10": "ndcg@10",
     },
     "mteb": {
         "ndcg_at_10": "ndcg@10", "map_at_100": "map@100", "recall_at_5": "recall@5", "precision_at_1": "precision@1",
@@ -78,13 +80,13 @@ NOT_COMPUTED = {
         "relative_P.5", "utility", "utility.1,-1,0,0", "G", "G.1=3", "binG", "Rndcg", "ndcg_rel", "ndcg_p", "ideal_dcg",
         "yaap", "gm_bpref", "num_nonrel_judged_ret", "num_nonjudged_ret", "unj_5", "Runj", "map_avgjg", "P_avgjg",
         "P_avgjg_5", "Rprec_mult_avgjg_0.20", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
-        "prefs_simp_ret", "prefs_pair_imp", "prefs_num_prefs_poss", "prefs_num_prefs_ful_ret", "official", "set",
+        "prefs_simp_ret", "prefs_pair_imp", "prefs_num_prefs_poss", "prefs_num_prefs_ful_ret", "set",
         "all_trec", "all_prefs", "prefs", "qrels_jg",
     ],
     "ir_measures": ["BPM@5", "INST", "INSQ", "NERR8@5", "NERR9@5", "NERR10", "NERR11", "SDCG@5", "SDCG(max_rel=3)@5"],
     "BEIR": ["Hole@10", "hole_at_10"],
     "mteb": ["main_score", "p-MRR"],
-    "sentence-transformers": ["cosine_ndcg@10", "dot_accuracy@1", "cos_sim-MAP@100", "euclidean_mrr@10"],
+    "sentence-transformers": ["cosine_accuracy", "dot_precision", "spearman_cosine", "manhattan_f1", "cosine_ap"],
     "torchmetrics": [
         "RetrievalFallOut", "RetrievalRecall", "RetrievalRPrecision", "RetrievalPrecisionRecallCurve",
         "RetrievalRecallAtFixedPrecision", "retrieval_fall_out", "retrieval_recall", "retrieval_r_precision",
@@ -229,6 +231,45 @@ def test_several_cutoffs_are_read_as_trec_eval_takes_them():
     assert [str(metric) for metric in parse_all(["P.5,10", "iprec_at_recall.0.1,0.2", "ndcg@1,3"])] == [
         "precision@5", "precision@10", "iprec@0.1", "iprec@0.2", "ndcg@1", "ndcg@3",
     ]  # fmt: skip
+
+
+def test_a_family_of_trec_eval_has_the_cutoffs_that_trec_eval_prints():
+    ranks = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
+    precision, levels = [f"precision@{k}" for k in ranks], [f"iprec@{tenth / 10:g}" for tenth in range(11)]
+    families = {
+        "P": precision, "ndcg_cut": [f"ndcg@{k}" for k in ranks], "map_cut": [f"map@{k}" for k in ranks],
+        "success": ["hit_rate@1", "hit_rate@5", "hit_rate@10"], "iprec_at_recall": levels,
+        "official": ["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gmap", "r_precision", "bpref", "mrr",
+                     *levels, *precision],
+    }  # fmt: skip
+    for name, metrics in families.items():
+        assert [str(metric) for metric in parse_all(name)] == metrics
+
+
+def test_a_set_of_metrics_has_one_order():
+    names = {"recip_rank", "map", "ndcg", "P_5", "bpref"}
+    assert [str(metric) for metric in parse_all(names)] == ["precision@5", "bpref", "map", "ndcg", "mrr"]
+
+
+def test_what_is_no_name_of_a_metric_is_refused():
+    with pytest.raises(gr.InputError) as caught:
+        parse_all([10])
+    assert str(caught.value) == '10 of type int is no metric; write its name, such as "ndcg@10"'
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "similarity"),
+    [("dot_ndcg@10", "ndcg@10", "dot"), ("my_euclidean_accuracy@1", "accuracy@1", "euclidean")],
+)
+def test_a_similarity_in_the_name_of_a_metric_is_refused_where_another_ranks(name, metric, similarity):
+    with pytest.raises(gr.InputError) as caught:
+        gr.evaluate("wordllama", "questions", metrics=[name], limit=2)
+    assert str(caught.value) == (
+        f"{name!r} names the similarity {similarity}, but the items are ranked by cosine; "
+        f"write {metric}, or choose the similarity"
+    )
+    other = {"dot": "dot", "euclidean": "l2"}[similarity]
+    assert gr.evaluate("wordllama", "questions", metrics=name, limit=2, similarity=other).scores[metric]
 
 
 def test_persistence_in_the_notation_of_ranx_is_no_cutoff():

@@ -79,6 +79,20 @@ def test_every_measure_of_ir_measures_is_read_or_refused():
         gr.Metric.parse(name, needs_cutoff=False)
 
 
+@pytest.mark.parametrize(
+    "name", ["AP", "AP(rel=2)@5", "nDCG(gains={0:0,1:1,2:5})@5", "P(rel=2)@5", "SetF(beta=2.0)", "IPrec@0.1", "RR"]
+)
+def test_a_measure_object_and_named_tuples_of_ir_measures_have_its_value(name):
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    measure = ir_measures.parse_measure(name)
+    qrels = [ir_measures.Qrel(q, d, grade) for q, judged in POOLED_GOLD.items() for d, grade in judged.items()]
+    qrels.append(ir_measures.Qrel("unanswered", "d1", 1))
+    run = [ir_measures.ScoredDoc(q, d, score) for q, ranking in RUN.items() for d, score in ranking.items()]
+    theirs = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+    for metrics in (measure, [measure]):
+        assert gr.score(iter(qrels), run, metrics, profile="ir_measures")[measure].mean == pytest.approx(theirs)
+
+
 def test_rank_biased_precision_is_weighed_by_the_grade_as_ir_measures_says_unless_a_level_makes_it_binary():
     ours = gr.score(GOLD, RUN, ["RBP(p=0.9)@5", "RBP(p=0.9,rel=2)@5"])
     for query, ranking in RUN.items():
@@ -137,6 +151,17 @@ def test_a_name_that_trec_eval_prints_has_its_value(printed):
     theirs = pytrec_eval.RelevanceEvaluator(POOLED_GOLD, measures).evaluate(RUN)
     ours = gr.score(POOLED_GOLD, RUN, printed, profile="trec_eval9")[printed].per_query
     assert ours == pytest.approx({query: values[printed] for query, values in theirs.items()}, abs=1e-12)
+
+
+@pytest.mark.parametrize("family", ["P", "ndcg_cut", "map_cut", "success", "iprec_at_recall"])
+def test_a_family_of_trec_eval_has_its_values(family):
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
+    theirs = pytrec_eval.RelevanceEvaluator(GOLD, {family}).evaluate(RUN)
+    ours = gr.score(GOLD, RUN, {family}, profile="trec_eval9")
+    names = list(next(iter(theirs.values())))
+    assert len(names) == len(ours)
+    for name in names:
+        assert ours[name].per_query == pytest.approx({query: values[name] for query, values in theirs.items()})
 
 
 @pytest.mark.parametrize("squared", [0.25, 1.0, 2.0, 4.0])

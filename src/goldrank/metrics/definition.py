@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats
-from goldrank.metrics.names import split, translate, unknown_metric
+from goldrank.metrics.names import as_text, expand, is_measure, split, translate, unknown_metric
 from goldrank.metrics.placement import Placement
 
 Setting = str | int | float | None
@@ -172,10 +172,10 @@ class Metric:
         Names as other tools write them are read as the tool means them.
 
         Args:
-            text: the written metric.
+            text: the written metric, or a measure object of ir_measures.
             needs_cutoff: whether a metric that is only computed with a cutoff must have one.
         """
-        written = translate(split(text), _ALIASES)
+        written = translate(split(as_text(text)), _ALIASES)
         if written.name.lower() not in _ALIASES:
             raise unknown_metric(written.name.lower(), _ALIASES)
         definition = REGISTRY[_ALIASES[written.name.lower()]]
@@ -275,22 +275,16 @@ def _parse_settings(definition: Definition, options: Mapping[str, str]) -> dict[
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
-    """Read several metrics; ``ndcg@1,5,10`` is three. Each is kept once, in the order given."""
-    given = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
+    """Read several metrics; ``ndcg@1,5,10`` is three. Each is kept once, in the order given; a set is sorted."""
+    given: Iterable[object]
+    if isinstance(metrics, (str, Metric)) or is_measure(metrics):
+        given = [metrics]
+    else:
+        given = sorted(metrics, key=str) if isinstance(metrics, Set) else metrics
     parsed: dict[str, Metric] = {}
     for entry in given:
-        for metric in [entry] if isinstance(entry, Metric) else map(Metric.parse, _expand(entry)):
+        for metric in [entry] if isinstance(entry, Metric) else map(Metric.parse, expand(entry)):
             parsed.setdefault(str(metric), metric)
     if not parsed:
         raise InputError("no metric was asked for", remedy="name one, as in ndcg@10 (goldrank list metrics)")
     return list(parsed.values())
-
-
-def _expand(text: str) -> list[str]:
-    """Several cutoffs after one name: ``ndcg@1,5,10``, and ``P.5,10`` as trec_eval takes them."""
-    head, at, cuts = text.rpartition("@")
-    if at and "," in cuts and ")" not in cuts:
-        return [f"{head}@{cut.strip()}" for cut in cuts.split(",")]
-    if dotted := re.fullmatch(r"(?P<name>\w+)\.(?P<cuts>\d[\d.]*(?:,\d[\d.]*)+)", text.strip()):
-        return [f"{dotted['name']}.{cut}" for cut in dotted["cuts"].split(",")]
-    return [text]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from goldrank.errors import InputError, shorten
@@ -46,7 +46,66 @@ _FORM = (
     r"(?:\((?P<inside>[^()]*)\))?\s*(?:@(?P<cut>[^@()]*?))?"
 )
 _NAUC = r"nauc_(?P<metric>map|ndcg|recall|precision|mrr)_at_(?P<cut>\d+)_(?P<confidence>max|std|diff1)"
+_SIMILARITY = (
+    r"(?:.+[_-])?(?P<similarity>cosine|cos_sim|dot_score|dot|euclidean|manhattan)[_-]"
+    r"(?P<metric>accuracy|precision|recall|mrr|ndcg|map)"
+)
+"""sentence-transformers' name of a metric: that of the evaluator, if it has one, the similarity, the metric."""
 _LEVEL = r"(?P<rest>.+[^\W_])-l(?P<level>\d+)"
+
+
+_RANKS = "5,10,15,20,30,100,200,500,1000"
+_LEVELS = ",".join(f"{level / 10}" for level in range(11))
+# What trec_eval prints where only the name of a family of measures is given, and where no measure is named at all.
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "P": (f"P@{_RANKS}",),
+    "map_cut": (f"map@{_RANKS}",),
+    "ndcg_cut": (f"ndcg@{_RANKS}",),
+    "success": ("success@1,5,10",),
+    "iprec_at_recall": (f"iprec@{_LEVELS}",),
+    "official": (
+        "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
+        f"iprec@{_LEVELS}", f"P@{_RANKS}",
+    ),
+}  # fmt: skip
+
+
+def expand(metric: object) -> list[str]:
+    """The metrics that one entry of a list of metrics stands for, as text.
+
+    Several cutoffs after one name (``ndcg@1,5,10``, trec_eval's ``P.5,10``), the families of trec_eval (``P``,
+    ``official``), and a measure object of ir_measures.
+
+    >>> expand("P.5,10"), expand("success")
+    (['P.5', 'P.10'], ['success@1', 'success@5', 'success@10'])
+    """
+    text = as_text(metric).strip()
+    if text in _FAMILIES:
+        return [name for part in _FAMILIES[text] for name in expand(part)]
+    head, at, cuts = text.rpartition("@")
+    if at and "," in cuts and ")" not in cuts:
+        return [f"{head}@{cut.strip()}" for cut in cuts.split(",")]
+    if dotted := re.fullmatch(r"(?P<name>\w+)\.(?P<cuts>\d[\d.]*(?:,\d[\d.]*)+)", text):
+        return [f"{dotted['name']}.{cut}" for cut in dotted["cuts"].split(",")]
+    return [text]
+
+
+def as_text(metric: object) -> str:
+    """A metric as text: a string as it is, a measure object of ir_measures by its name and parameters."""
+    if isinstance(metric, str):
+        return metric
+    if is_measure(metric):
+        # Its own text leaves out gains that are the grade itself.
+        parameters = ",".join(f"{name}={value!r}" for name, value in metric.params.items())  # type: ignore[attr-defined]
+        return f"{metric.NAME}({parameters})"  # type: ignore[attr-defined]
+    raise InputError(
+        f"{shorten(metric)} of type {type(metric).__name__} is no metric", remedy='write its name, such as "ndcg@10"'
+    )
+
+
+def is_measure(metric: object) -> bool:
+    """Whether *metric* is a measure object of ir_measures, which is not imported for that."""
+    return type(metric).__module__.partition(".")[0] == "ir_measures" and hasattr(metric, "params")
 
 
 def split(text: str) -> Written:
@@ -116,6 +175,9 @@ def translate(written: Written, known: Collection[str]) -> Written:
     if nauc := re.fullmatch(_NAUC, written.name, re.IGNORECASE):
         inner = f"{nauc['metric'].lower()}@{nauc['cut']}"
         return written.renamed("nauc", of=inner, confidence=nauc["confidence"].lower())
+    if written.cut is not None and (named := re.fullmatch(_SIMILARITY, written.name, re.IGNORECASE)):
+        # The run has been ranked by that similarity already.
+        written = replace(written, name=named["metric"].lower())
     if written.name in _EXACT:
         return _EXACT[written.name](_shared_options(written))
     written = _read_cutoff(written, known)
@@ -330,6 +392,19 @@ _ANY_CASE: dict[str, Callable[[Written], Written]] = {
 _FOREIGN = {name.lower(): reading for name, reading in _ANY_CASE.items()}
 
 
+def refuse_other_similarity(metrics: Iterable[object], similarity: str) -> None:
+    """Raise if sentence-transformers' name of a metric has another similarity than the one that ranks."""
+    same = {"cos_sim": "cosine", "dot_score": "dot", "euclidean": "l2"}
+    for text in (metric for metric in metrics if isinstance(metric, str)):
+        head, _, cut = text.rpartition("@")
+        named = re.fullmatch(_SIMILARITY, head.strip(), re.IGNORECASE)
+        if named and same.get(named["similarity"].lower(), named["similarity"].lower()) != similarity:
+            raise InputError(
+                f"{shorten(text)} names the similarity {named['similarity']}, but the items are ranked by {similarity}",
+                remedy=f"write {named['metric'].lower()}@{cut}, or choose the similarity",
+            )
+
+
 def foreign_names(metric: str) -> dict[str, str]:
     """The foreign names that are read as a variant of *metric*, each with the variant."""
     readings = {name: reading(Written(name)) for name, reading in {**_ANY_CASE, **_EXACT}.items()}
@@ -355,10 +430,9 @@ def _refuse(written: Written, name: str) -> None:
             "that prefer one item to another",
             remedy="with graded gold, ask for bpref or ndcg",
         )
-    if similarity := re.match(r"(cosine|cos_sim|dot|dot_score|euclidean|manhattan)[_-](?P<metric>\w+)$", written.name):
-        metric = similarity["metric"] + (f"@{written.cut}" if written.cut else "")
+    if re.fullmatch(_SIMILARITY, written.name, re.IGNORECASE) is not None:
         raise InputError(
-            f"{shorten(written.name)} is sentence-transformers' name for {metric} under one similarity, which is no "
-            "part of a metric here",
-            remedy=f"write {metric} (profile sentence-transformers); the similarity is an option of goldrank run",
+            f"{shorten(written.name)} is sentence-transformers' score of labelled pairs or triplets, not of rankings, "
+            "where it has no cutoff",
+            remedy="for rankings write it with a cutoff, as in cosine_accuracy@1",
         )

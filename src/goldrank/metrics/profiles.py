@@ -88,6 +88,15 @@ _ALL = (
         "Two scores that differ only beyond float32 are tied here and ordered by id.",
     ),
     Profile(
+        "ir_measures",
+        "ir_measures through pytrec_eval: as trec_eval9, with queries without results counted as 0.",
+        Conventions(precision="float32", scores="similarity"),
+        _TREC9_SETTINGS,
+        ("ndcg@10", "map", "mrr", "recall@100", "precision@10"),
+        "RR@k, Judged@k, ERR@k and the exponential gain of nDCG come from other programs there, which order ties "
+        "in ways of their own; here every metric has the one order of trec_eval.",
+    ),
+    Profile(
         "sdr",
         "SDR's Wikipedia evaluation (Ginzburg et al., 2021): 0-based ranks after the first result is dropped.",
         Conventions(ties="input", missing="skip", self_matches="first", outside="drop_queries"),
@@ -154,8 +163,9 @@ _ALL = (
         Conventions(ties="input"),
         {"ndcg": {"gain": "binary"}, "map": {"denominator": "min"}},
         ("hit_rate@10", "precision@10", "recall@10", "mrr@10", "ndcg@10", "map@100"),
-        "Gold is a set there: every grade above 0 counts 1. Its tie order is that of a heap and not reproducible; "
-        "goldrank keeps the input order.",
+        "Gold is a set there: every grade above 0 counts 1. goldrank keeps the input order of ties: that of the "
+        "predictions which version 6 writes, where tied items ascend by id. Earlier versions have the order of a heap, "
+        "which is not reproducible.",
     ),
     Profile(
         "ranx",

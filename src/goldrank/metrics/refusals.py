@@ -13,6 +13,7 @@ _GROUPS = "the gold holds one set of judgments, not those of several groups"
 _NAME_METRICS = "name the metrics you need, or score with --profile trec_eval"
 _CLASSIFIER = "it scores the labels of a classifier, not a ranking"
 _MODEL = "its model of the user needs the largest grade of the scale and has no closed form for ties"
+_SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 REFUSED: dict[str, tuple[str, str]] = {
     name.lower(): (f"{tool} {what}", remedy)
     for tool, rows in {
@@ -77,6 +78,13 @@ REFUSED: dict[str, tuple[str, str]] = {
         "mteb's": (
             ("main_score", "main score, a different metric for each task", "name the metric, such as ndcg@10"),
             ("p-mrr", _because("p-MRR", "it compares two runs under changed instructions"), "ask for mrr@k"),
+        ),
+        "sentence-transformers'": (
+            *((f"{correlation}_{similarity}", "correlation of similarities with ratings, not a score of rankings",
+               "for rated pairs run the task sentence-pairs (goldrank run --task sentence-pairs:FILE)")
+              for correlation in ("pearson", "spearman") for similarity in _SIMILARITIES),
+            *((f"{similarity}_{metric}", "score of pairs with labels, not of rankings", "ask for map or f1@k")
+              for similarity in _SIMILARITIES for metric in ("ap", "f1", "mcc")),
         ),
         "torchmetrics'": (
             *((name, _because("fall-out", "a run does not tell how many items are irrelevant"), "ask for precision@k")

@@ -9,8 +9,9 @@ from typing import Any
 
 from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Hits, Run
-from goldrank.metrics import parse_all
+from goldrank.metrics import Metric, parse_all
 from goldrank.metrics import profile as find_profile
+from goldrank.metrics.names import refuse_other_similarity
 from goldrank.scoring import Bootstrap, Metrics, Scores, add_confidence, agree, find_hits, score, score_hits
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Corpus, Material
@@ -144,6 +145,7 @@ def evaluate(
     if isinstance(found, MeasuredTask):
         raise InputError(f"{found.name} gives figures, not rankings", remedy=f"write measure(model, {found.name!r})")
     if metrics is not None:
+        refuse_other_similarity([metrics] if isinstance(metrics, (str, Metric)) else metrics, chosen.similarity)
         found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
     material, loaded = replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen)
     loaded.check(material)
