@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zstandard
 
+from goldrank.errors import InputError
 from goldrank.io import Kind, read
 from goldrank.io.recognise import recognise
 from goldrank.io.trec import fault_to_error
@@ -104,6 +105,21 @@ CASES: list[tuple[str, Kind, str, str, Rows]] = [
         "jsonl",
         {**TWO, "2": {}, "3": {"a": 1.0}},
     ),
+    (
+        "sentence-transformers' predictions",
+        "run",
+        '{"query_id": "q1", "query": "text", "results": [{"corpus_id": "d1", "score": 2}, '
+        '{"corpus_id": "d2", "score": 1}]}\n{"query_id": "q2", "query": "other", "results": []}\n',
+        "jsonl",
+        {**TWO, "q2": {}},
+    ),
+    (
+        "mteb's predictions",
+        "run",
+        '{"mteb_model_meta": {"model_name": "m", "revision": "1"}, "default": {"test": {"q1": {"d2": 1, "d1": 2}}}}',
+        "json",
+        TWO,
+    ),
 ]
 
 
@@ -117,6 +133,40 @@ def test_file_is_recognised_and_read(tmp_path: Path, kind: Kind, text: str, form
     assert rows_of(path, kind) == rows
     assert list(rows_of(path, kind)) == list(rows)
     assert rows_of(path, kind, format) == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            b'{"mteb_model_meta": {}, "en": {"dev": {"q": {"d": 1}}, "test": {"q": {"d": 1}}}}',
+            "mteb's predictions are of 2 splits (en/dev, en/test), not of one; "
+            "write the split that is meant to a file of its own",
+        ),
+        (
+            b'{"mteb_model_meta": {}, "en": {"test": {"q": {"d": "x", "e": 1}}}}',
+            "query 'q', item 1: the score 'x' is of type str, not a number; "
+            "every score must be a real number: convert it with int() or float()",
+        ),
+        (
+            b'{"dataset_revision": "1", "task_name": "SciFact", "mteb_version": "2", "scores": {"test": [{"a": NaN}]}}',
+            "this is mteb's result of a task, which holds its scores and no rankings; let mteb keep the rankings "
+            "(mteb.evaluate(..., prediction_folder=FOLDER)) and give FOLDER/TASK_predictions.json",
+        ),
+        (
+            b"\x04\x22\x4d\x18@@\xc0z\0\0",
+            "the file is compressed with LZ4, as ranx saves a run; save it as JSON: "
+            "ranx.Run.from_file('run.lz4').save('run.json'), or score that Run in Python",
+        ),
+    ],
+    ids=["mteb, two splits", "mteb, no number", "mteb's scores", "ranx's LZ4"],
+)
+def test_files_of_other_tools_that_hold_no_run_say_what_they_are(tmp_path: Path, content: bytes, sentence: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        rows_of(path, "run")
+    assert str(caught.value) == f"{path}: {sentence}"
 
 
 def test_several_zstd_frames_are_one_file(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Python objects of every kind give the same columns, and bad cells are refused with their row."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -75,6 +76,23 @@ def tuples() -> object:
     return ROWS
 
 
+class ScoredDoc(NamedTuple):
+    """As ir_measures and ir_datasets have it, with a part that is not looked at."""
+
+    query_id: str
+    doc_id: str
+    score: float
+    iteration: str = "0"
+
+
+def named_tuples() -> object:
+    return [ScoredDoc(*row) for row in ROWS]
+
+
+def generator() -> object:
+    return (ScoredDoc(*row) for row in ROWS)
+
+
 MAKERS = [
     pandas_frame,
     pandas_categories,
@@ -90,6 +108,8 @@ MAKERS = [
     mapping_of_numpy,
     mapping_of_pairs,
     tuples,
+    named_tuples,
+    generator,
 ]
 
 
@@ -104,6 +124,15 @@ def assert_expected(columns: Columns) -> None:
 @pytest.mark.parametrize("make", MAKERS, ids=[maker.__name__ for maker in MAKERS])
 def test_every_kind_of_object_gives_the_same_columns(make: Callable[[], object]) -> None:
     assert_expected(columns_from(make(), "run"))
+
+
+def test_the_objects_of_ranx_are_read_as_gold_and_run() -> None:
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    # It sorts the queries.
+    run = columns_from(ranx.Run({"q1": {"a": 1.0}, "q2": {"b": 0.5, "a": 0.25}}), "run")
+    assert (run.queries, run.items, run.values.tolist()) == (["q1", "q2"], ["a", "b", "a"], [1.0, 0.5, 0.25])
+    gold = columns_from(ranx.Qrels({"q1": {"a": 2}}), "gold")
+    assert (gold.queries, gold.items, gold.values.tolist()) == (["q1"], ["a"], [2.0])
 
 
 @pytest.mark.parametrize("library", ["list", "numpy", "pandas", "polars", "pyarrow"])

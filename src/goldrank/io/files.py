@@ -225,6 +225,12 @@ def _refuse_binary(data: bytes, name: str) -> None:
 
 
 def _refuse_nul(data: bytes, name: str) -> None:
+    if data[:4] == b"\x04\x22\x4d\x18":
+        raise InputError(
+            "the file is compressed with LZ4, as ranx saves a run",
+            where=name,
+            remedy="save it as JSON: ranx.Run.from_file('run.lz4').save('run.json'), or score that Run in Python",
+        )
     without_mark(data, name)
     at = data.find(b"\0")
     if at >= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NoReturn
 
 from goldrank.errors import InputError, shorten
@@ -18,6 +19,8 @@ from goldrank.io.text import number_text, refuse_empty_queries, row_queries
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
 _COLON = re.compile(r"\s*:")
+_MTEB_MODEL = "mteb_model_meta"
+_MTEB_SCORES = re.compile(r'\s*\{[^{\[]{0,500}"mteb_version"[^{\[]{0,500}"scores"\s*:\s*\{')
 _QUERY_NAMES = frozenset(name for names in QUERY for name in names)
 
 
@@ -32,7 +35,17 @@ def load_json(data: bytes, kind: Kind, name: str) -> Columns:
     gets the score n and the last 1, so that the order is kept. The evaluation script of FlagEmbedding puts a run under
     the key ``search_results``, beside what made it.
     """
-    content = decode(data.decode(), name, first_line=1)
+    text = data.decode()
+    if _MTEB_SCORES.match(text):
+        raise InputError(
+            "this is mteb's result of a task, which holds its scores and no rankings",
+            where=name,
+            remedy="let mteb keep the rankings (mteb.evaluate(..., prediction_folder=FOLDER)) and give "
+            "FOLDER/TASK_predictions.json",
+        )
+    content = decode(text, name, first_line=1)
+    if isinstance(content, dict) and _MTEB_MODEL in content:
+        content = _mteb_rankings(content, name)
     if kind == "run" and isinstance(content, dict) and isinstance(content.get("search_results"), dict):
         content = content["search_results"]
     if isinstance(content, list) and content and all(isinstance(entry, list) for entry in content):
@@ -53,6 +66,32 @@ def load_json(data: bytes, kind: Kind, name: str) -> Columns:
         where=name,
         remedy=f'write {{"query": {{"item": {VALUE_WORD[kind]}}}}}',
     )
+
+
+def _mteb_rankings(content: dict[str, object], name: str) -> object:
+    """The rankings in the predictions that mteb writes by subset and split, of which there must be one.
+
+    The results of a query are in the order of a heap there; they are put in that of the scores.
+    """
+    found = {
+        f"{subset}/{split}": rankings
+        for subset, splits in content.items()
+        if subset != _MTEB_MODEL and isinstance(splits, dict)
+        for split, rankings in splits.items()
+    }
+    if len(found) != 1:
+        raise InputError(
+            f"mteb's predictions are of {len(found)} splits ({', '.join(found) or 'none'}), not of one",
+            where=name,
+            remedy="write the split that is meant to a file of its own",
+        )
+    (rankings,) = found.values()
+    if isinstance(rankings, dict) and all(isinstance(results, dict) for results in rankings.values()):
+        with suppress(TypeError):  # scores that are no numbers, which the reader refuses with the place
+            return {
+                query: dict(sorted(results.items(), key=lambda entry: -entry[1])) for query, results in rankings.items()
+            }
+    return rankings
 
 
 def load_jsonl(data: bytes, kind: Kind, name: str) -> Columns:

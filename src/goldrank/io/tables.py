@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ def columns_from(
 
     Accepted are a mapping of queries to items (``{"q1": {"d3": 2}}`` or ``{"q1": ["d3"]}``), a pandas or
     polars data frame, a pyarrow table, a Hugging Face dataset, anything else that streams Arrow, a numpy
-    structured array, a sequence of (query, item, value) tuples, and what `columns_by_position` takes: lists or an
-    array with the items of one query after the other; as gold, also articles with an id and labels, in a list of
-    records or a table. *query*, *item* and *value* name the columns of a table whose names are not the usual ones.
-    Nothing is imported to find out what *obj* is.
+    structured array, Qrels and Run of ranx, tuples of (query, item, value) or named tuples such as Qrel and ScoredDoc
+    of ir_measures and ir_datasets, in a list or as they come, and what `columns_by_position` takes: lists or an array
+    with the items of one query after the other; as gold, also articles with an id and labels, in a list of records or
+    a table. *query*, *item* and *value* name the columns of a table whose names are not the usual ones. Nothing is
+    imported to find out what *obj* is.
 
     >>> columns_from({"q1": {"d3": 2}}, "gold").items
     ['d3']
@@ -35,6 +36,8 @@ def columns_from(
     if library == "datasets" and type_name in ("DatasetDict", "IterableDatasetDict", "IterableDataset"):
         remedy = "choose a split" if type_name.endswith("Dict") else "load it without streaming"
         raise InputError(f"a {type_name} is not one table", remedy=remedy)
+    if library == "ranx" and type_name in ("Qrels", "Run"):
+        obj = obj.to_dict()  # type: ignore[attr-defined]
     if isinstance(obj, Mapping):
         return from_pairs(obj.items(), kind, f"the {kind} {type_name}", integers=True)
     table = _table(obj, library, type_name)
@@ -47,6 +50,8 @@ def columns_from(
         at = [*choose(names, kind, where=type_name, query=query, item=item, value=value)]
         at += [more for more in (subtopic_column(names, kind), rank_column(names, kind)) if more is not None]
         return _columns([_cells(column(p)) for p in at], kind, type_name, _row_of(type_name))
+    if isinstance(obj, Iterator):
+        obj = list(obj)
     by_position = is_by_position(obj)
     if by_position is None:
         raise ambiguous_rows(kind)
@@ -65,7 +70,8 @@ def _holds_labels(rows: object) -> bool:
     """Whether the names of columns, or the keys of records, are those of articles with labels."""
     if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)) or not rows:
         return False
-    names = {name for row in rows for name in row} if all(isinstance(row, Mapping) for row in rows) else set(rows)
+    records = all(isinstance(row, Mapping) for row in rows)
+    names = {name for row in rows for name in row} if records else {name for name in rows if isinstance(name, str)}
     return "id" in names and not names.isdisjoint(("labels", "label"))
 
 
@@ -127,6 +133,11 @@ def _columns(cells: Sequence[Sequence[object]], kind: Kind, source: str, place: 
 
 
 def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
+    names = getattr(rows[0], "_fields", ()) if rows else ()
+    if names and all(getattr(row, "_fields", ()) == names for row in rows):
+        # Qrel and ScoredDoc of ir_measures and ir_datasets, and whatever else names its parts.
+        at = choose(names, kind, where=source)
+        return _columns([[row[p] for row in rows] for p in at], kind, source, _row_of(source))  # type: ignore[index]
     for number, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != 3:
             raise InputError(
