@@ -35,6 +35,33 @@ def test_a_real_difference_is_found_and_a_copy_is_not():
     assert pair.wins + pair.ties + pair.losses == pair.queries == 40
 
 
+class NamedRun(dict):
+    """A run that knows its name, as those of ranx do."""
+
+    name = "named"
+
+
+def test_runs_in_a_list_are_called_by_their_own_names(tmp_path):
+    file = tmp_path / "file.run"
+    gr.Run(run_with([2] * 40)).write(file)
+    comparison = gr.compare(GOLD, [NamedRun(run_with([1] * 40)), file], "mrr")
+    assert {name: scores["mrr"].mean for name, scores in comparison.scores.items()} == {"named": 1.0, str(file): 0.5}
+
+
+@pytest.mark.parametrize(
+    ("runs", "sentence"),
+    [
+        ([{"q0": {"right": 1.0}}] * 2, 'run 1 of the list has no name; give a dict: {"bm25": run, "dense": other}'),
+        ([NamedRun()] * 2, "run 2 of the list has the same name as another, 'named'; give a dict: "
+         '{"bm25": run, "dense": other}'),
+    ],
+)  # fmt: skip
+def test_runs_in_a_list_need_names_that_differ(runs, sentence):
+    with pytest.raises(gr.InputError) as caught:
+        gr.compare(GOLD, runs, "mrr")
+    assert str(caught.value) == sentence
+
+
 def test_no_false_alarm_more_often_than_promised():
     """Two systems that differ by chance alone: at level 0.05, rarely significant (here over 100 draws)."""
     rng = np.random.default_rng(7)

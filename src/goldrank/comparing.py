@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,7 +95,7 @@ class Comparison:
 
 def compare(
     gold: Any,
-    runs: Mapping[str, Any],
+    runs: Mapping[str, Any] | Sequence[Any],
     metrics: Metrics = None,
     *,
     profile: str | Profile = "standard",
@@ -111,7 +112,7 @@ def compare(
 
     Args:
         gold, metrics, profile, corpus, bootstrap, conventions: as in :func:`score`.
-        runs: two or more runs by name.
+        runs: two or more runs by name, or a list of files or of runs that have a name, as ranx's have.
         common: reduce the comparison to the queries for which every run has results.
         test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (hit metrics only), or ``tukey``: Tukey's honestly
             significant differences, which compares all runs at once and needs no correction.
@@ -124,10 +125,11 @@ def compare(
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
-    judged, read = read_all(gold, runs.values())
+    named = runs if isinstance(runs, Mapping) else _named(runs)
+    judged, read = read_all(gold, named.values())
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
-    ranked = dict(zip(runs, read, strict=True))
+    ranked = dict(zip(named, read, strict=True))
     hits = {
         name: add_confidence(find_hits(judged, run, agreed, corpus), run, asked, agreed) for name, run in ranked.items()
     }
@@ -137,6 +139,18 @@ def compare(
         name: score_counted(one, asked, chosen, agreed, name, bootstrap, sources[name]) for name, one in hits.items()
     }
     return _compared(scores, left_out, test, correction, family, alpha, bootstrap)
+
+
+def _named(runs: Sequence[Any]) -> dict[str, Any]:
+    """Runs by the name that each has, files by their own; all of these must differ."""
+    named: dict[str, Any] = {}
+    for number, run in enumerate(runs, start=1):
+        name = os.fspath(run) if isinstance(run, (str, os.PathLike)) else getattr(run, "name", None)
+        if not isinstance(name, str) or name in named:
+            what = f"has the same name as another, {name!r}" if name in named else "has no name"
+            raise InputError(f"run {number} of the list {what}", remedy='give a dict: {"bm25": run, "dense": other}')
+        named[name] = run
+    return named
 
 
 def compare_hits(

@@ -70,6 +70,19 @@ def test_per_query_csv_has_a_line_for_each_query(capsys, files):
     assert {row["query"]: float(row["value"]) for row in rows} == {"q1": 0.5, "q2": 0.5, "q3": 0.0}
 
 
+def test_the_values_of_the_queries_are_asked_for_as_in_trec_eval_and_ir_measures(capsys, files):
+    short, long = (run(capsys, "score", *files[:2], "-m", "mrr", option) for option in ("-q", "--per-query"))
+    assert short == long
+    assert short[0] == 0
+
+
+def test_a_metric_in_the_place_of_a_run_is_told_where_it_belongs(capsys, files):
+    assert run(capsys, "score", *files[:2], "nDCG@10") == (
+        2, "", "goldrank: 'nDCG@10' stands where run files do, and there is no such file; "
+        "write -m nDCG@10 if it is a metric\n",
+    )  # fmt: skip
+
+
 def test_markdown_and_latex_can_be_pasted(capsys, files):
     _, markdown, _ = run(
         capsys, "score", *files, "-m", "mrr", "-m", "mpr(over=list,unfound=last)", "--format", "markdown"

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     # A stored run has a profile of its own, so it must be known whether one was asked for.
     made.set_defaults(profile=None)
     made.add_argument("--profiles", metavar="A,B", help="show several profiles side by side and why they differ")
-    made.add_argument("--per-query", action="store_true", help="show the value of every query")
+    made.add_argument("-q", "--per-query", action="store_true", help="show the value of every query")
     made.add_argument("--no-interval", action="store_true", help="skip the bootstrap")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs read at a time")
     options.add_statistics(made)

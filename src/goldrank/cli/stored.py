@@ -54,9 +54,15 @@ def _is_key(argument: str) -> bool:
 
 
 def refuse_no_runs(args: argparse.Namespace) -> None:
-    """The complaint about gold without a run."""
+    """The complaint about gold without a run, and about metrics that stand where runs do, as in ir_measures."""
     if not args.runs:
         raise InputError("the following arguments are required: RUN", remedy="give a run file beside the gold")
+    for run in args.runs:
+        if "@" in run and not Path(run).exists():
+            raise InputError(
+                f"{shorten(run)} stands where run files do, and there is no such file",
+                remedy=f"write -m {run} if it is a metric",
+            )
 
 
 def find(args: argparse.Namespace) -> dict[str, StoredRun]:
