@@ -83,7 +83,9 @@ def ambiguous_rows(kind: Kind, where: str | None = None) -> InputError:
 
 
 def _is_row(entry: object) -> bool:
-    """Return True for what can only be a (query, item, value) row."""
+    """Return True for what can only be a (query, item, value) row, such as a named tuple."""
+    if hasattr(entry, "_fields"):
+        return True
     if not isinstance(entry, (tuple, list)) or len(entry) != 3:
         return False
     if isinstance(entry, tuple):
