@@ -107,16 +107,24 @@ def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> tuple
     remarks = [*remarks_of(order.predictor), *joined.sentences()]
     parameters = getattr(order.predictor, "parameters", None)
     scores = score_predictions(table)
+    summaries = summaries_of(scores, order.k)
     record = Record(
         task=order.task,
         model=order.spec,
         inputs=inputs,
-        environment={**environment(), "seconds": seconds, "remarks": remarks, "parameters": parameters},
+        environment={
+            **environment(),
+            "seconds": seconds,
+            "remarks": remarks,
+            "parameters": parameters,
+            "reading": scores.rules.profile,
+            "summaries": summaries,
+        },
         hits=scores.levels["mask"].hits,
         metrics=metrics_for(order.k),
         conventions=CONVENTIONS,
         predictions=table,
-        summary=summary_of(score_level(scores.levels["mask"].hits, metrics_for(order.k), order.spec, Bootstrap())),
+        summary=summaries[scores.rules.profile],
     )
     stored = store.save(record, overwrite=overwrite)
     _keep_texts(order, inputs["data"], store)
@@ -158,6 +166,24 @@ def scores_of(
 ) -> MaskedScores:
     """A stored run scored anew under *rules*, here or by a cluster."""
     return score_predictions(table_of(stored), rules, aliases=aliases, sharding=sharding)
+
+
+def summaries_of(scores: MaskedScores, k: int) -> dict[str, dict[str, Any]]:
+    """What a list of runs shows of the masks, by reading."""
+    return {
+        of.rules.profile: summary_of(score_level(of.levels["mask"].hits, metrics_for(k), "", Bootstrap()))
+        for of in scores.readings
+    }
+
+
+def mask_hits(stored: StoredRun, profile: str = "source") -> Hits:
+    """The hits of the masks of a stored run in the reading of a profile, counted anew where another was stored.
+
+    Runs from before there were profiles were stored in the strict reading.
+    """
+    if stored.environment.get("reading", "strict") == profile:
+        return stored.hits()
+    return scores_of(stored, Rules.of(profile)).levels["mask"].hits
 
 
 def score_level(hits: Hits, metrics: Sequence[str], name: str, how: Bootstrap) -> Scores:

@@ -93,7 +93,9 @@ def test_a_run_is_scored_by_mask_example_and_page(here, capsys):
     content = json.loads(run(capsys, "masked", "score", key, "--format", "json")[1])
     levels = content["runs"][0]["levels"]
     assert [levels[level]["rows"] for level in ("mask", "example", "page")] == [6, 6, 3]
-    assert content["rules"] == {"matcher": "names", "tier": "given", "pool": "alias", "k": None}
+    assert content["rules"] == {"matcher": "tokens", "tier": "given", "pool": "gold", "k": None}
+    beside = {"matcher": "names", "tier": "given", "pool": "alias", "k": None}
+    assert content["beside"] == {"profile": "strict", "rules": beside}
 
 
 def test_the_plain_score_of_a_run_is_that_of_its_masks(here, capsys):
@@ -112,7 +114,9 @@ def test_contexts_are_compared_on_the_same_masks(here, capsys):
     assert masked != revealed
     code, out, _ = run(capsys, "masked", "score", masked, revealed)
     assert code == 0
-    assert "By page:" in out
+    assert "By page, source: " in out
+    assert "By page, strict: " in out
+    assert "difference, strict" in out
     assert "retrieve:tfidf revealed" in out
     assert run(capsys, "compare", masked, revealed, "-m", "hits@1")[0] == 0
 

@@ -248,7 +248,9 @@ def test_masked_runs_have_their_levels_and_their_verdicts(store):
     runs = examples.save_masked(store, ["names:majority", "names:random"])
     [section] = content_of(runs, store, bootstrap=QUICK)
     assert section.kind == "masked"
-    assert [line.split(":")[0] for line in section.verdicts] == ["By mask", "By example", "By page"]
+    assert [line.split(":")[0] for line in section.verdicts] == [
+        f"By {level}, {reading}" for level in ("mask", "example", "page") for reading in ("source", "strict")
+    ]
     assert section.tables[0].headings == ["run", "by mask↑", "by example↑", "by page↑"]
     assert len(section.tables[0].rows) == 2
     assert [row[0].text for row in section.tables[1].rows] == ["mask", "example", "page"]
@@ -264,4 +266,4 @@ def test_a_single_masked_run_says_how_often_it_is_right(store):
     [run] = examples.save_masked(store, ["names:majority"])
     [section] = content_of([run], store, bootstrap=QUICK)
     right = scores_of(run).levels["page"].right.mean()
-    assert section.verdicts[2].startswith(f"By page: names:majority is right in {right:.4f}")
+    assert section.verdicts[4].startswith(f"By page, source: names:majority is right in {right:.4f}")

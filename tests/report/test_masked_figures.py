@@ -79,8 +79,11 @@ def test_every_figure_is_made_of_several_runs_and_has_the_name_it_goes_by(runs):
 
 def test_accuracy_by_k_is_hits_at_k_with_intervals_around_it(runs):
     made = accuracy_by_k(runs)
-    assert [series.name for series in made.series] == ["small", "large", "other", "names"]
-    large = made.series[1]
+    readings = [(series.name, series.hollow) for series in made.series]
+    assert readings[:4] == [
+        ("small, source", False), ("small, strict", True), ("large, source", False), ("large, strict", True)
+    ]  # fmt: skip
+    large = made.series[2]
     assert large.x == (1, 2, 3)
     assert large.y[0] == accuracy(runs[1])
     assert large.y == tuple(sorted(large.y))
@@ -92,27 +95,29 @@ def test_accuracy_by_k_stops_where_a_run_has_no_more_guesses_and_goes_logarithmi
     many = [row(page, 0, 0, [f"Name {at}" for at in range(40)]) for page in range(3)]
     made = accuracy_by_k([run("many", many, k=40), run("few", k=3)])
     assert made.x.scale == "log"
-    assert (made.series[0].x[-1], made.series[1].x[-1]) == (40, 3)
+    assert (made.series[0].x[-1], made.series[2].x[-1]) == (40, 3)
     cut = accuracy_by_k([run("cut", many, k=40, rules=Rules(k=2))])
     assert cut.series[0].x == (1, 2)
 
 
 def test_levels_count_masks_examples_or_pages(runs):
     assert "80 masks of 40 pages" in accuracy_by_k(runs, "mask").caption
-    assert "pool alias" not in accuracy_by_k(runs, "mask").caption
+    assert "pool" not in accuracy_by_k(runs, "mask").caption
     example = accuracy_by_k(runs, "example")
     assert "40 examples of 40 pages" in example.caption
-    assert "pool alias" in example.caption
+    assert "source: matcher tokens, tier given or better, pool gold; " in example.caption
+    assert "strict: matcher names, tier given or better, pool alias; " in example.caption
     assert example.series[0].y[0] == accuracy(runs[0], "example")
 
 
 def test_size_groups_models_by_family_and_names_those_without_one(runs):
     made = accuracy_by_size(runs)
     assert made.x.scale == "log"
-    net, tree = made.series
-    assert (net.name, net.x, net.labels) == ("net", (1e8, 1e9), ("small", "large"))
+    net, strict, tree, _ = made.series
+    assert (net.name, net.x, net.labels) == ("net, source", (1e8, 1e9), ("small", "large"))
     assert net.y == (accuracy(runs[0]), accuracy(runs[1]))
-    assert tree.name == "tree"
+    assert (strict.name, strict.x, strict.hollow) == ("net, strict", net.x, True)
+    assert tree.name == "tree, source"
     assert made.note == "Left out, as their size is not known: names."
     assert accuracy_by_size(runs[2:]) == LeftOut(
         "accuracy-by-size", "the size of 1 of 2 models is known, and two are needed"
@@ -122,7 +127,11 @@ def test_size_groups_models_by_family_and_names_those_without_one(runs):
 def test_families_stand_together_the_best_on_top(runs):
     made = accuracy_by_family(runs)
     assert made.y.categories == ("large", "small", "other", "names")
-    assert [series.name for series in made.series] == ["net", "tree", "names"]
+    assert [series.name for series in made.series if not series.hollow] == [
+        "net, source",
+        "tree, source",
+        "names, source",
+    ]
     assert made.series[0].y == (0, 1)
     assert made.series[0].x == (accuracy(runs[1]), accuracy(runs[0]))
     assert isinstance(accuracy_by_family(runs[:1]), LeftOut)
@@ -131,7 +140,7 @@ def test_families_stand_together_the_best_on_top(runs):
 def test_length_is_cut_into_ranges_that_hold_every_mask_once(runs):
     made = accuracy_by_length(runs)
     assert made.x.label == "input length (characters)"
-    series = made.series[1]
+    series = made.series[2]
     assert len(series.x) == 8
     assert series.x == tuple(sorted(series.x))
     held = [int(label.split(": ")[1].split()[0]) for label in series.labels]
@@ -203,9 +212,9 @@ def test_frequent_answers_are_the_ten_with_the_highest_share():
 def test_calibration_shows_bins_their_intervals_and_the_error(runs):
     made = calibration_diagram(runs[:1])
     expected = calibration(runs[0].scores.levels["mask"])
-    (series,) = made.series
+    series, _ = made.series
     assert made.diagonal
-    assert series.name.startswith(f"small · ECE {expected.ece:.3f} [")
+    assert series.name.startswith(f"small, source · ECE {expected.ece:.3f} [")
     filled = [one for one in expected.bins if one.count]
     assert series.x == tuple(one.confidence for one in filled)
     assert series.y == tuple(one.accuracy for one in filled)
@@ -215,7 +224,8 @@ def test_calibration_shows_bins_their_intervals_and_the_error(runs):
 def test_confidences_that_are_no_probabilities_are_left_out_and_counted():
     table = [row(page, 0, 0, ["Ada Lovelace"], scores=[3.0 if page else 0.5]) for page in range(4)]
     made = calibration_diagram([run(table=table, k=1)])
-    assert made.note == "model: 3 confidences outside 0 to 1 are left out."
+    left_out = "3 confidences outside 0 to 1 are left out."
+    assert made.note == f"model, source: {left_out} model, strict: {left_out}"
     assert made.series[0].labels == ("1",)
     assert isinstance(calibration_diagram([run(table=table[1:], k=1)]), LeftOut)
 

@@ -14,11 +14,12 @@ from goldrank.report.grids import Cell, Grid, render
 from goldrank.report.results import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from goldrank.store import StoredRun
     from goldrank.tasks.masked.checking import Report
     from goldrank.tasks.masked.chunks import Chunk
+    from goldrank.tasks.masked.groups import GroupTable
     from goldrank.tasks.masked.levels import MaskedScores, Rules
     from goldrank.tasks.sharding import Sharding
 
@@ -29,7 +30,9 @@ _EXAMPLES = """\
   goldrank masked predict examples.jsonl.xz -m names:majority retrieve:wordllama -k 5
   goldrank masked predict examples.jsonl.xz -m fill-mask:roberta-base --context revealed
   goldrank masked score masked-examples-retrieve-wordllama-3f2a --by length
-  goldrank masked score KEY KEY --pool gold --matcher original
+  goldrank masked score KEY KEY --profile strict
+  goldrank masked score KEY --page 12 --example 0
+  goldrank masked score KEY KEY --matcher original
   goldrank masked score predictions.parquet --data examples.jsonl.xz
   goldrank masked score predictions.parquet --engine ray
   goldrank masked match "John F. Kennedy" Kennedy "Robert Kennedy" "J. F. K."
@@ -93,6 +96,13 @@ def _add_score(actions: Any) -> argparse.ArgumentParser:
     made.add_argument("--data", metavar="DATA", help="the examples that files of predictions are about")
     made.add_argument("--pad", action="store_true", help="accept lists of unequal length, and say so")
     add_rules(made)
+    made.add_argument(
+        "--groups",
+        action="store_true",
+        help="the summed groups of every example and page (default: of a single page); with --format csv only these",
+    )
+    made.add_argument("--page", metavar="ID", help="only the summed groups of this page")
+    made.add_argument("--example", type=int, metavar="N", help="only the summed groups of the example with this number")
     made.add_argument("--by", metavar="COLUMN", help="split by masks, length, type or any column of the data")
     made.add_argument("--bins", type=int, default=4, metavar="N", help="classes of a column of numbers (default 4)")
     made.add_argument("--original", action="store_true", help="also PNMS, LNMS, W-PNMS and NLD, as coded and right")
@@ -115,28 +125,34 @@ def _add_match(actions: Any) -> argparse.ArgumentParser:
     return made
 
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """What counts as right and how guesses are pooled; shared with `goldrank plot`."""
+_PROFILE_HELP = (
+    "what is right: source (default), a part of the name, or strict, the same person by the full name; the other "
+    "reading is shown beside it"
+)
+
+
+def add_rules(parser: argparse.ArgumentParser, *, profile: bool = True) -> None:
+    """What counts as right and how guesses are pooled; shared with `goldrank plot`, which has a profile already."""
     group = parser.add_argument_group("rules")
+    if profile:
+        group.add_argument("--profile", choices=("source", "strict"), help=_PROFILE_HELP)
     group.add_argument("-k", type=int, metavar="K", help="only the first K guesses of each mask")
     group.add_argument(
         "--pool",
-        choices=("alias", "gold"),
-        default="alias",
-        help="all names of a person alike (default), or as first defined: the right ones only",
+        choices=("gold", "alias"),
+        help="for experts: all right guesses as one answer (gold, as in source), or all names of a person, right or "
+        "wrong (alias, as in strict)",
     )
     group.add_argument(
         "--matcher",
         choices=("names", "tokens", "surname", "original", "seed"),
-        default="names",
-        help="names (default): the same person; tokens: any whole name of the title; surname: its surname; "
-        "original: case-sensitive parts of words; seed: any part, whatever its case",
+        help="for experts: tokens (as in source): any whole name of the title; names (as in strict): the same person; "
+        "surname: its surname; original: case-sensitive parts of words; seed: any part, whatever its case",
     )
     group.add_argument(
         "--tier",
         choices=("exact", "all", "surname", "given", "initial"),
-        default="given",
-        help="the least agreement that is right (default given)",
+        help="for experts: the least agreement that is right (default given)",
     )
     _add_aliases(group)
 
@@ -151,12 +167,11 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args)
 
 
-def rules_of(args: argparse.Namespace) -> Rules:
-    """The rules that the options stand for."""
+def rules_of(args: argparse.Namespace, profile: str | None) -> Rules:
+    """The rules of the profile as the options change them."""
     from goldrank.tasks.masked.levels import Rules
-    from goldrank.tasks.masked.names import Tier
 
-    return Rules(args.matcher, Tier[args.tier.upper()], args.pool, args.k)
+    return Rules.of(profile, args.k, pool=args.pool, matcher=args.matcher, tier=args.tier)
 
 
 def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
@@ -251,37 +266,63 @@ def _limited(args: argparse.Namespace) -> Iterator[Chunk]:
 
 
 def _score(args: argparse.Namespace) -> int:
-    from goldrank.report.masked_results import show
+    from goldrank.report.masked_results import groups_csv, show
 
     how = options.bootstrap(args)
     if not 0 < args.alpha < 1:
         raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
+    _refuse_idle(args)
     options.refuse_unwritable(args)
     with sharing(args.engine, args.work_folder) as sharding:
-        runs = _scored_runs(args, sharding)
-    shown = show(runs, how, args.format, by=args.by, bins=args.bins, original=args.original, alpha=args.alpha)
-    options.emit(shown, args)
+        runs, groups = _scored_runs(args, sharding)
+    if args.format == "csv" and _asks_for_groups(args):
+        options.emit(groups_csv(groups), args)
+        return 0
+    settings = {"by": args.by, "bins": args.bins, "original": args.original, "alpha": args.alpha}
+    options.emit(show(runs, how, args.format, groups, **settings), args)
     return 0
 
 
-def _scored_runs(args: argparse.Namespace, sharding: Sharding | None) -> dict[str, MaskedScores]:
-    """The scores of stored runs and of files, by key or by the name of the file."""
-    from goldrank.masked_runs import scores_of
-    from goldrank.store import Store
+def _asks_for_groups(args: argparse.Namespace) -> bool:
+    return bool(args.groups) or args.page is not None or args.example is not None
 
-    rules, aliases = rules_of(args), aliases_of(args)
+
+def _refuse_idle(args: argparse.Namespace) -> None:
+    """Raise where one option leaves another without effect."""
+    if args.groups and (args.page is not None or args.example is not None):
+        raise InputError("--groups is for all examples and pages", remedy="leave it out beside --page or --example")
+    if args.format == "csv" and _asks_for_groups(args) and (args.by is not None or args.original):
+        raise InputError(
+            "a CSV of groups has no room for --by and --original", remedy="leave them out, or use --format json"
+        )
+
+
+def _scored_runs(
+    args: argparse.Namespace, sharding: Sharding | None
+) -> tuple[dict[str, MaskedScores], dict[str, list[GroupTable]]]:
+    """The scores of stored runs and of files with the groups to show, by key or by the name of the file."""
+    from goldrank.masked_runs import table_of
+    from goldrank.store import Store
+    from goldrank.tasks.masked.groups import Shown
+    from goldrank.tasks.masked.levels import score_predictions
+
+    rules, aliases = rules_of(args, args.profile), aliases_of(args)
     files = options.run_names([one for one in args.runs if Path(one).is_file()])
     names = {path: name for name, path in files.items()}
     kept = {one: Store.open(args.store).get(one) for one in args.runs if one not in names}
     if len(keys := {run.key for run in kept.values()}) < len(args.runs) - len(names):
         raise InputError(f"of {', '.join(sorted(keys))} one is given twice", remedy="name each run once")
     labels = _labels([*kept.values()])
-    return {
-        names[one] if one in names else labels[kept[one].key]: _scored_file(one, args, rules, aliases, sharding)
-        if one in names
-        else scores_of(kept[one], rules, aliases, sharding)
-        for one in args.runs
-    }
+    shown = Shown(args.groups, args.page, args.example)
+    runs: dict[str, MaskedScores] = {}
+    groups: dict[str, list[GroupTable]] = {}
+    for one in args.runs:
+        name = names[one] if one in names else labels[kept[one].key]
+        predictions, notes = _predictions(one, args) if one in names else (table_of(kept[one]), list)
+        runs[name] = score_predictions(shown.watch(predictions), rules, aliases=aliases, sharding=sharding)
+        groups[name] = shown.tables(rules, aliases)
+        stored.print_notes([f"{one}: {note}".rstrip(".") for note in notes()])
+    return runs, groups
 
 
 def _labels(runs: list[StoredRun]) -> dict[str, str]:
@@ -294,31 +335,20 @@ def _labels(runs: list[StoredRun]) -> dict[str, str]:
     return {run.key: run.key for run in runs}
 
 
-def _scored_file(
-    path: str,
-    args: argparse.Namespace,
-    rules: Rules,
-    aliases: dict[str, tuple[str, ...]],
-    sharding: Sharding | None,
-) -> MaskedScores:
+def _predictions(path: str, args: argparse.Namespace) -> tuple[Any, Callable[[], list[str]]]:
+    """The predictions of a file, and what there is to say of them once they were read."""
     from goldrank.tasks.masked.built_in import examples_at
     from goldrank.tasks.masked.joining import join, masks_by_page
-    from goldrank.tasks.masked.levels import score_predictions
     from goldrank.tasks.masked.prediction_rows import Remarks
     from goldrank.tasks.masked.predictions import prediction_batches, read_predictions
 
-    remarks, notes = Remarks(), []
+    remarks = Remarks()
     if args.data is None:
-        batches = prediction_batches(path, pad=args.pad, remarks=remarks)
-        scores = score_predictions(batches, rules, aliases=aliases, sharding=sharding)
-    else:
-        chunks = list(examples_at(args.data))
-        guesses = read_predictions(path, pad=args.pad, remarks=remarks, pages=masks_by_page(chunks))
-        table, joined = join(chunks, guesses)
-        notes = joined.sentences()
-        scores = score_predictions(table, rules, aliases=aliases, sharding=sharding)
-    stored.print_notes([f"{path}: {note}".rstrip(".") for note in [*remarks.sentences(), *notes]])
-    return scores
+        return prediction_batches(path, pad=args.pad, remarks=remarks), remarks.sentences
+    chunks = list(examples_at(args.data))
+    guesses = read_predictions(path, pad=args.pad, remarks=remarks, pages=masks_by_page(chunks))
+    table, joined = join(chunks, guesses)
+    return table, lambda: [*remarks.sentences(), *joined.sentences()]
 
 
 def _match(args: argparse.Namespace) -> int:

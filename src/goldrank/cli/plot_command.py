@@ -19,6 +19,7 @@ from goldrank.report.drawing import draw, require_matplotlib
 from goldrank.report.figure import Figure, LeftOut
 from goldrank.report.stored_scores import distinct_names
 from goldrank.report.themes import SIZES, THEMES
+from goldrank.tasks.masked.profiles import READINGS
 
 if TYPE_CHECKING:
     from goldrank.hits import Hits
@@ -62,7 +63,12 @@ def parser() -> argparse.ArgumentParser:
         help="columns of the examples for accuracy-by-column (default: all that the data has)",
     )
     made.add_argument("--sizes", metavar="FILE", help="CSV or TSV with model, parameters and perhaps family")
-    made.add_argument("--profile", metavar="P", help="conventions of rank figures (default: the runs' own)")
+    made.add_argument(
+        "--profile",
+        metavar="P",
+        help="conventions of rank figures (default: the runs' own); of masked runs source (default, a part of the name "
+        "is right) or strict (the same person), with the other reading beside it",
+    )
     made.add_argument(
         "-m", "--metric", action="append", metavar="METRIC", help="of rank figures (default: the runs' own; repeatable)"
     )
@@ -70,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)")
     made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
     made.add_argument("--size", choices=tuple(SIZES), default="double", help="columns of a paper (default double)")
-    add_rules(made)
+    add_rules(made, profile=False)
     stored.add_store(made)
     made.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
@@ -139,6 +145,7 @@ def _figures(
     from goldrank.masked_runs import is_masked
 
     masked = {key: one for key, one in runs.items() if is_masked(one)}
+    _refuse_idle(masked, len(runs), args)
     ranked = {key: one for key, one in runs.items() if key not in masked and not one.figures}
     asked = args.figure
     if masked:
@@ -154,16 +161,28 @@ def _figures(
             yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.figures)}), which has no ranks")
 
 
+def _refuse_idle(masked: Mapping[str, StoredRun], runs: int, args: argparse.Namespace) -> None:
+    """Raise where options are for runs that are not there."""
+    for_masks = [name for name in ("k", "pool", "matcher", "tier", "aliases") if getattr(args, name) is not None]
+    if args.profile in READINGS:
+        for_masks.append("profile")
+    if for_masks and not masked:
+        raise InputError(f"--{for_masks[0]} is for guesses at masks", remedy="leave it out, or name a masked run")
+    if args.profile is not None and args.profile not in READINGS and len(masked) == runs:
+        raise unknown_name("profile of masked runs", args.profile, READINGS, ", ".join(READINGS))
+
+
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
     from goldrank.comparing import Comparison
     from goldrank.report.comparison_figures import OF_ONE, figures_or_reasons
     from goldrank.report.stored_scores import own_metrics
     from goldrank.scoring import score_hits
 
-    profile = stored_scores.own_profile(dict(ranked), args.profile)
+    asked = None if args.profile in READINGS else args.profile
+    profile = stored_scores.own_profile(dict(ranked), asked)
     hits, notes = stored_scores.count(dict(ranked), profile, {})
     stored.print_notes(notes)
-    metrics = own_metrics(ranked, args.metric, profile, profile_was_asked=args.profile is not None)
+    metrics = own_metrics(ranked, args.metric, profile, profile_was_asked=asked is not None)
     names = distinct_names(ranked)
     named = {names[key]: one for key, one in hits.items()}
     scores = {name: score_hits(one, metrics, profile=profile, name=name) for name, one in named.items()}
@@ -216,7 +235,8 @@ def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: a
     from goldrank.meta import families_by_name
     from goldrank.report.masked_figures import MaskedRun
 
-    rules, aliases, names = rules_of(args), aliases_of(args), distinct_names(masked)
+    profile = args.profile if args.profile in READINGS else None
+    rules, aliases, names = rules_of(args, profile), aliases_of(args), distinct_names(masked)
     families = families_by_name(list(dict.fromkeys(one.model for one in masked.values())))
     made = []
     for key, one in masked.items():

@@ -13,7 +13,7 @@ from goldrank.metrics import Metric, parse_all
 from goldrank.report import numbers, results
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score_hits
-from goldrank.store import Store, StoredRun, count_under
+from goldrank.store import Store, StoredRun
 
 _EXAMPLES = """\
   goldrank runs list
@@ -158,7 +158,7 @@ def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
 
     chosen = stored_scores.profile_of(run)
     metrics = parse_all(run.metrics or chosen.metrics)
-    counted = count_under(run, chosen.conventions)
+    counted = stored_scores.count_run(run, chosen, chosen.conventions)
     return score_hits(counted.hits, metrics[:1] if first_only else metrics, profile=chosen, name=run.key)
 
 

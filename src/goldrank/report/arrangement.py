@@ -58,8 +58,12 @@ def _has_bars(figure: Figure) -> bool:
 
 
 def look_of(figure: Figure, number: int) -> int:
-    """Which colour, marker and line style a series has: its place among those that are not faint."""
-    return sum(not series.faint for series in figure.series[:number])
+    """Which colour, marker and line style a series has: its place among those that are not faint.
+
+    A hollow series has those of the one before it.
+    """
+    before = sum(not (series.faint or series.hollow) for series in figure.series[:number])
+    return before - 1 if figure.series[number].hollow else before
 
 
 def areas(sizes: Numbers, smallest: float, largest: float) -> list[float]:

@@ -79,6 +79,8 @@ class Series:
     """How much each point stands for, which its area shows."""
     faint: bool = False
     """Whether it is background for the other series: in grey, behind them, its labels for a pointer only."""
+    hollow: bool = False
+    """Whether it shows the series before it in another reading: in the same colour, with empty marks."""
 
     def __post_init__(self) -> None:
         for name in ("x", "y", "low", "high", "sizes"):

@@ -13,6 +13,7 @@ from goldrank.report.sheet import DPI, Box, Sheet, Words, plain
 from goldrank.report.themes import Colours, Format, short_name, short_names
 
 _MARKERS = "osD^vPX<>"
+_HOLLOW = ":"
 _STYLES = ("-", "--", "-.", ":")
 _HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "++")
 _FEW = 40
@@ -131,7 +132,7 @@ class FigureSheet(Sheet):
         colour = self.colours.faint if series.faint else self.colours.series[look % len(self.colours.series)]
         if series.mark == "bars":
             return self._bars(number, series, colour, _HATCHES[look % len(_HATCHES)])
-        style = "-" if series.faint else _STYLES[look % len(_STYLES)]
+        style = "-" if series.faint else _HOLLOW if series.hollow else _STYLES[look % len(_STYLES)]
         if series.mark == "steps":
             few = len(self.figure.series) == 1
             self.axes.fill_between(series.x, series.y, step="post", color=colour, alpha=0.25 if few else 0.06, lw=0)
@@ -148,6 +149,8 @@ class FigureSheet(Sheet):
             "zorder": 1.5 if series.faint else 3,
             "clip_on": not self._inside(series),
         }
+        if series.hollow:
+            look_of_marks["markerfacecolor"] = self.colours.paper
         if not joined and (series.sizes is not None or len(x) > _MANY):
             return self._crowd(series, x, y, look_of_marks)
         return self.axes.plot(

@@ -182,18 +182,20 @@ class _Plot:
         many, look = len(x) > _MANY, look_of(self.figure, number)
         sized = 5.0 if many or series.faint else 8.0
         bare = steps or (joined and (many or series.faint))
+        dash = "solid" if series.faint else "dot" if series.hollow else _DASHES[look % len(_DASHES)]
+        symbol = "circle" if series.faint else _SYMBOLS[look % len(_SYMBOLS)]
         made: Json = {
             "type": "scatter",
             "mode": "lines" if bare else "lines+markers" if joined else "markers",
             "x": rounded(x),
             "y": rounded(y),
-            "line": {"color": colour, "width": 2, "dash": "solid" if series.faint else _DASHES[look % len(_DASHES)]},
+            "line": {"color": colour, "width": 2, "dash": dash},
             "marker": {
                 "color": colour,
-                "symbol": "circle" if series.faint else _SYMBOLS[look % len(_SYMBOLS)],
+                "symbol": f"{symbol}-open" if series.hollow else symbol,
                 "size": sized if series.sizes is None else _diameters(series.sizes, sized),
                 "opacity": 0.35 if many else 0.7 if series.sizes is not None else 1,
-                "line": {"width": 0},
+                "line": {"width": 1.5 if series.hollow else 0},
             },
         }
         if steps:

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from goldrank.io.text import counts
-from goldrank.masked_runs import compare_levels, score_level, scores_of
+from goldrank.masked_runs import score_level, scores_of
 from goldrank.meta import families_by_name
-from goldrank.report import comparison, masked_results, numbers, provenance
+from goldrank.report import masked_results, numbers, provenance
 from goldrank.report.grids import Cell, Grid
 from goldrank.report.masked_figures import FIGURES, MaskedRun
-from goldrank.report.ranked_content import verdicts
 from goldrank.report.ranked_figures import sort_out
 from goldrank.report.sections import Section
 from goldrank.report.stored_scores import distinct_names
 from goldrank.running import Measures
-from goldrank.scoring import Bootstrap
+from goldrank.scoring import Bootstrap, Score
 from goldrank.store import StoredRun
 from goldrank.tasks.masked.levels import LEVELS, MaskedScores
 
@@ -55,7 +54,7 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
         left_out=left_out,
         cases=(),
         quality=tuple(provenance.remarks(ordered, names)),
-        conventions=(masked_results.rules_line(first.rules),),
+        conventions=tuple(masked_results.rules_lines(first)),
         commands=provenance.commands(ordered.values()),
     )
 
@@ -69,10 +68,10 @@ def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]
         for name, scores in named.items()
     ]
     if len(named) > 1:
-        compared = compare_levels(named, [_ACCURACY], how, measures.alpha)
+        compared = masked_results.compare_readings(named, [_ACCURACY], how, measures.alpha)
         grids += [
-            replace(comparison.pairs_grid(one), title=f"Every pair of runs, by {level}")
-            for level, one in compared.items()
+            replace(grid, title=f"Every pair of runs, by {level}")
+            for level, grid in masked_results.pairs_grids(compared).items()
         ]
     return grids + [
         replace(masked_results.original_grid(scores, name, how), title=f"{name}, scores of the original project")
@@ -81,43 +80,52 @@ def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]
 
 
 def _leaderboard(named: Mapping[str, MaskedScores], how: Bootstrap) -> Grid:
-    """The accuracy of each run at each level, the best in bold."""
-    found = {
-        level: [score_level(one.levels[level].hits, [_ACCURACY], name, how)[_ACCURACY] for name, one in named.items()]
+    """The accuracy of each run at each level in each reading, the best in bold."""
+    columns = [
+        [_accuracy(of, level, name, how) for name, of in zip(named, readings, strict=True)]
         for level in LEVELS
-    }
-    rows = []
-    for at, name in enumerate(named):
-        scores = [found[level][at] for level in LEVELS]
-        bests = [max(one.mean for one in found[level]) for level in LEVELS]
-        cells = [
-            Cell(
-                numbers.value(score.metric, score.mean),
-                numbers.interval(score.metric, score.interval),
-                best=len(named) > 1 and score.mean == best,
-            )
-            for score, best in zip(scores, bests, strict=True)
+        for readings in zip(*(scores.readings for scores in named.values()), strict=True)
+    ]
+    rows = [
+        [
+            Cell(name),
+            *(
+                Cell(
+                    numbers.value(column[at].metric, column[at].mean),
+                    numbers.interval(column[at].metric, column[at].interval),
+                    best=len(named) > 1 and column[at].mean == max(one.mean for one in column),
+                )
+                for column in columns
+            ),
         ]
-        rows.append([Cell(name), *cells])
-    counted = next(iter(named.values())).counts
+        for at, name in enumerate(named)
+    ]
+    first = next(iter(named.values()))
+    counted = first.counts
     note = (
         f"Accuracy: how often the first answer is right, over {counts(counted.masks, 'mask')} in "
         f"{counts(counted.examples, 'example')} of {counts(counted.pages, 'page')}; {how.level:.0%} intervals, "
         f"bootstrap over pages of {how.resamples} resamples (seed {how.seed})."
     )
-    return Grid(["run", *(f"by {level}↑" for level in LEVELS)], rows, title="Leaderboard", notes=[note])
+    return Grid(["run", *masked_results.level_headings(first)], rows, title="Leaderboard", notes=[note])
+
+
+def _accuracy(scores: MaskedScores, level: str, name: str, how: Bootstrap) -> Score:
+    return score_level(scores.levels[level].hits, [_ACCURACY], name, how)[_ACCURACY]
 
 
 def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str]:
     """Who is right more often at each level; of one run, how often."""
     if len(named) > 1:
-        compared = compare_levels(named, [_ACCURACY], measures.bootstrap, measures.alpha)
-        said = [f"By {level}: {line}" for level, one in compared.items() for line in verdicts(one)]
-        return [line.replace(_ACCURACY, masked_results.label(_ACCURACY)) for line in said]
+        return masked_results.verdicts(
+            masked_results.compare_readings(named, [_ACCURACY], measures.bootstrap, measures.alpha)
+        )
     [(name, scores)] = named.items()
     said = []
     for level in LEVELS:
-        score = score_level(scores.levels[level].hits, [_ACCURACY], name, measures.bootstrap)[_ACCURACY]
-        bounds = numbers.interval(score.metric, score.interval)
-        said.append(f"By {level}: {name} is right in {numbers.value(score.metric, score.mean)} {bounds}".rstrip() + ".")
+        for of in scores.readings:
+            score = _accuracy(of, level, name, measures.bootstrap)
+            bounds = numbers.interval(score.metric, score.interval)
+            shown = f"{numbers.value(score.metric, score.mean)} {bounds}".rstrip()
+            said.append(f"By {level}, {of.rules.profile}: {name} is right in {shown}.")
     return said

@@ -1,13 +1,14 @@
 """Figures of masked-entity runs: how often the right name is found, and on what that depends.
 
 Accuracy is hits@1 throughout: the share of masks, examples or pages whose first answer is right, answers of equal
-score counted as the mean over their orders. Every interval resamples pages.
+score counted as the mean over their orders. Every interval resamples pages. What is right has two readings; every
+figure of accuracy shows both, the second one with empty marks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,22 @@ class MaskedRun:
         """How many guesses of a mask were scored."""
         return self.k if self.scores.rules.k is None else min(self.k, self.scores.rules.k)
 
+    @property
+    def readings(self) -> list[MaskedRun]:
+        """The run in each reading of what is right, the one that was asked for first."""
+        profiles = [of.rules.profile for of in self.scores.readings]
+        return [
+            replace(self, name=f"{self.name}, {profile}", scores=of)
+            for profile, of in zip(profiles, self.scores.readings, strict=True)
+        ]
+
 
 Runs = Sequence[MaskedRun]
+
+
+def _both(runs: Runs) -> list[tuple[MaskedRun, bool]]:
+    """Every run in each reading, and whether that is the second one, to be drawn hollow."""
+    return [(reading, number > 0) for run in runs for number, reading in enumerate(run.readings)]
 
 
 def accuracy_by_k(runs: Runs, level: str = "mask") -> Figure | LeftOut:
@@ -58,10 +73,10 @@ def accuracy_by_k(runs: Runs, level: str = "mask") -> Figure | LeftOut:
     if most < 2:
         return LeftOut(name, "there is one guess for each mask")
     series = []
-    for run in runs:
+    for run, hollow in _both(runs):
         own = sorted({k for k in cutoffs(most) if k <= run.guesses} | {run.guesses})
         scores = score_hits(run.scores.levels[level].hits, at_cutoffs(own), bootstrap=DRAWN, ties=TIES)
-        series.append(shares(run.name, own, scores))
+        series.append(replace(shares(run.name, own, scores), hollow=hollow))
     return Figure(
         name,
         "How many guesses does it take?",
@@ -81,10 +96,15 @@ def accuracy_by_size(runs: Runs, level: str = "mask") -> Figure | LeftOut:
         return LeftOut(name, f"{known}, and two are needed")
     series = []
     for family, members in _by_family(sized).items():
-        found = [_accuracy(run.scores.levels[level]) for run in members]
-        low, high = ends([score.interval for score in found])
-        x, y = [run.parameters or 0.0 for run in members], [score.mean for score in found]
-        series.append(Series(family, tuple(x), tuple(y), low, high, "points", tuple(run.name for run in members)))
+        labels: tuple[str, ...] | None = tuple(run.name for run in members)
+        for number, readings in enumerate(zip(*(run.readings for run in members), strict=True)):
+            found = [_accuracy(run.scores.levels[level]) for run in readings]
+            low, high = ends([score.interval for score in found])
+            x, y = [run.parameters or 0.0 for run in members], [score.mean for score in found]
+            name_of_both = f"{family}, {readings[0].scores.rules.profile}"
+            series.append(Series(name_of_both, tuple(x), tuple(y), low, high, "points", labels, hollow=number > 0))
+            # The second reading stands above or below the first, which says whose it is.
+            labels = None
     unknown = [run.name for run in runs if not run.parameters]
     left_out = f"Left out, as their size is not known: {', '.join(unknown)}." if unknown else ""
     return Figure(
@@ -111,10 +131,12 @@ def accuracy_by_family(runs: Runs, level: str = "mask") -> Figure | LeftOut:
     places = {run.name: place for place, run in enumerate(run for _, members in ordered for run in members)}
     series = []
     for family, members in ordered:
-        scores = [found[run.name] for run in members]
-        low, high = ends([score.interval for score in scores])
-        x, y = [score.mean for score in scores], [places[run.name] for run in members]
-        series.append(Series(family, tuple(x), tuple(y), low, high, "points"))
+        for number, readings in enumerate(zip(*(run.readings for run in members), strict=True)):
+            scores = [_accuracy(run.scores.levels[level]) for run in readings]
+            low, high = ends([score.interval for score in scores])
+            x, y = [score.mean for score in scores], [places[run.name] for run in members]
+            name_of_both = f"{family}, {readings[0].scores.rules.profile}"
+            series.append(Series(name_of_both, tuple(x), tuple(y), low, high, "points", hollow=number > 0))
     return Figure(
         name,
         "Which family of models names more persons?",
@@ -140,17 +162,21 @@ def accuracy_by_column(runs: Runs, column: str, level: str = "mask") -> Figure |
     words = having[0].scores.examples[column].dtype == object
     if any((run.scores.examples[column].dtype == object) != words for run in having):
         return LeftOut(name, f"{column!r} holds words in one run and numbers in another")
-    parts = {run.name: _strata(run, column, words) for run in having}
+    both = _both(having)
+    parts = {run.name: _strata(run, column, words) for run, _ in both}
     if any(level not in part.hits for made in parts.values() for part in made):
         return LeftOut(name, f"one page has examples with different {column!r}, so its one answer belongs to no part")
     labels = tuple(dict.fromkeys(part.label for made in parts.values() for part in made))
     if len(labels) < 2:
         return LeftOut(name, f"all examples have the same {column!r}" if labels else f"no example has a {column!r}")
     series = [
-        _by_stratum(run, parts[run.name], column, level, labels if words else ()) for run in having if parts[run.name]
+        replace(_by_stratum(run, parts[run.name], column, level, labels if words else ()), hollow=hollow)
+        for run, hollow in both
+        if parts[run.name]
     ]
     low, high = min(min(one.x) for one in series), max(max(one.x) for one in series)
     log = not words and low > 0 and _spread(having, column) > 100 and high > low
+    points = "" if words else _points(parts, [run for run, _ in both], column)
     title, label = _AXES.get(column, (f"Does accuracy depend on {column}?", column))
     return Figure(
         name,
@@ -159,7 +185,7 @@ def accuracy_by_column(runs: Runs, column: str, level: str = "mask") -> Figure |
         Axis(label, "log" if log else "linear", labels if words else ()),
         Axis(_ACCURACY, percent=True, low=0),
         tuple(series),
-        note=" ".join(filter(None, [_unanswered(having), "" if words else _points(parts, having, column)])),
+        note=" ".join(filter(None, [_unanswered(having), points])),
     )
 
 
@@ -228,7 +254,7 @@ def frequent_answers(runs: Runs, level: str = "mask") -> Figure | LeftOut:
 def calibration_diagram(runs: Runs, level: str = "mask") -> Figure | LeftOut:
     """The reliability diagram: how often answers are right that are given with some confidence."""
     name, series, remarks = "calibration", [], []
-    for run in runs:
+    for run, hollow in _both(runs):
         at = run.scores.levels[level]
         made = calibration(at)
         if made.outside:
@@ -247,6 +273,7 @@ def calibration_diagram(runs: Runs, level: str = "mask") -> Figure | LeftOut:
                 low,
                 high,
                 labels=tuple(compact_number(made.bins[number].count) for number in filled),
+                hollow=hollow,
             )
         )
     if not series:
@@ -340,9 +367,10 @@ def _file_name(column: str) -> str:
 
 def _caption(runs: Runs, level: str, ties: str = f"ties {TIES}") -> str:
     rules = dict.fromkeys(
-        f"matcher {run.scores.rules.matcher}, tier {run.scores.rules.tier.name.lower()} or better"
-        + ("" if level == "mask" else f", pool {run.scores.rules.pool}")
+        f"{of.rules.profile}: matcher {of.rules.matcher}, tier {of.rules.tier.name.lower()} or better"
+        + ("" if level == "mask" else f", pool {of.rules.pool}")
         for run in runs
+        for of in run.scores.readings
     )
     return (
         f"{_over(runs, level)}; {'; '.join(rules)}; {ties}. {DRAWN.level:.0%} intervals: bootstrap over pages "

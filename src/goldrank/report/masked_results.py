@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from goldrank import stats
@@ -14,8 +14,10 @@ from goldrank.masked_runs import CONVENTIONS, compare_levels, metrics_for, score
 from goldrank.metrics import Metric
 from goldrank.report import comparison, numbers, results
 from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.themes import short_name
 from goldrank.scoring import Bootstrap, Score, Scores
 from goldrank.tasks.masked.calibration import calibration
+from goldrank.tasks.masked.groups import GroupTable, SummedGroup
 from goldrank.tasks.masked.levels import LEVELS, Level, MaskedScores, Rules
 from goldrank.tasks.masked.strata import strata
 
@@ -23,6 +25,8 @@ MACRO = "hits(average=queries)@1"
 _LABELS = {"hits@1": "accuracy", MACRO: "macro accuracy", "mrr(of=all)": "MRR"}
 _DEEPEST = 5
 """How far down the tables look: models of this kind are compared by their first five guesses."""
+_LONGEST_NAME = 60
+"""How many characters of a name are shown; files of predictions may hold whole texts in its place."""
 _ORIGINAL = {"pnms": "PNMS", "lnms": "LNMS", "w-pnms": "W-PNMS", "nld": "NLD"}
 
 
@@ -58,19 +62,24 @@ def _scored(level: Level, name: str, how: Bootstrap) -> LevelScores:
     )
 
 
-def show(runs: Mapping[str, MaskedScores], how: Bootstrap, look: str, **options: Any) -> str:
+Groups = Mapping[str, Sequence[GroupTable]]
+"""The tables of summed groups to show, by the name of the run."""
+
+
+def show(runs: Mapping[str, MaskedScores], how: Bootstrap, look: str, groups: Groups, **options: Any) -> str:
     """One run by its levels, or several against each other, in the look asked for."""
     if look == "json":
-        return results.to_json(as_json(runs, how, **options))
+        return results.to_json(as_json(runs, how, groups, **options))
     if look == "csv":
         return _as_csv(runs, how)
-    return _as_text(runs, how, look, **options)
+    return _as_text(runs, how, look, groups, **options)
 
 
 def _as_text(
     runs: Mapping[str, MaskedScores],
     how: Bootstrap,
     look: str,
+    groups: Groups,
     *,
     by: str | None = None,
     bins: int = 4,
@@ -78,32 +87,157 @@ def _as_text(
     alpha: float = 0.05,
 ) -> str:
     """The verdicts, where there are two runs or more, and everything as tables."""
-    compared = compare_levels(runs, metrics_for(_DEEPEST), how, alpha) if len(runs) > 1 else {}
+    compared = compare_readings(runs, metrics_for(_DEEPEST), how, alpha) if len(runs) > 1 else {}
     grids = [levels_grid(scores, name, how) for name, scores in runs.items()]
-    grids += [_titled(comparison.pairs_grid(one), f"by {level}") for level, one in compared.items()]
+    grids += [grid for name in runs for table in groups.get(name, ()) for grid in group_grids(table)]
+    grids += [replace(grid, title=f"by {level}") for level, grid in pairs_grids(compared).items()]
     if by is not None:
         grids += [strata_grid(scores, name, by, bins, how) for name, scores in runs.items()]
     if original:
         grids += [original_grid(scores, name, how) for name, scores in runs.items()]
-    return "\n\n".join(filter(None, [_verdicts(compared), render(grids, look)]))
+    return "\n\n".join(filter(None, ["\n".join(verdicts(compared)), render(grids, look)]))
+
+
+def compare_readings(
+    runs: Mapping[str, MaskedScores], metrics: Sequence[str], how: Bootstrap, alpha: float
+) -> dict[str, dict[str, Comparison]]:
+    """Runs against each other level by level, in each reading."""
+    readings = zip(*(scores.readings for scores in runs.values()), strict=True)
+    return {
+        of[0].rules.profile: compare_levels(dict(zip(runs, of, strict=True)), metrics, how, alpha) for of in readings
+    }
+
+
+def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, Grid]:
+    """Every pair of runs at each level: the differences and p values of the second reading beside the first's."""
+    if not compared:
+        return {}
+    (first, main), (second, beside) = compared.items()
+    made = {}
+    for level, comparisons in main.items():
+        grid, other = comparison.pairs_grid(comparisons), comparison.pairs_grid(beside[level])
+
+        def beside_each(ours: list[Any], theirs: list[Any]) -> list[Any]:
+            return [*ours[:3], theirs[2], *ours[3:5], theirs[4], *ours[5:]]
+
+        headings = beside_each(grid.headings, [f"{heading}, {second}" for heading in other.headings])
+        rows = [beside_each(ours, theirs) for ours, theirs in zip(grid.rows, other.rows, strict=True)]
+        notes = [f"Columns without a name are of the reading {first}.", *grid.notes]
+        made[level] = Grid(headings, rows, notes=notes, text_columns=grid.text_columns)
+    return made
 
 
 def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
-    """Mask, example and page in rows."""
-    made = scored_levels(scores, name, how)
-    columns = [*metrics_for(_DEEPEST), MACRO]
-    rows = [
-        [
-            Cell(level),
-            Cell(str(len(one.level.hits.items))),
-            *(_metric_cell(one.scores[metric]) for metric in columns),
-            Cell(_signed(one.margin), _bounds(one.margin_interval, signed=True)),
-            Cell(_plain(one.ece), _bounds(one.ece_interval)),
+    """Every level and measure in a row, the two readings side by side."""
+    readings = {of.rules.profile: scored_levels(of, name, how) for of in scores.readings}
+    rows = []
+    for level in LEVELS:
+        found = [levels[level] for levels in readings.values()]
+        head = [Cell(level), Cell(str(len(found[0].level.hits.items)))]
+        for metric in (*metrics_for(_DEEPEST), MACRO):
+            rows.append([*head, Cell(f"{label(metric)}↑"), *(_metric_cell(one.scores[metric]) for one in found)])
+            head = [Cell(""), Cell("")]
+        margins = [Cell(_signed(one.margin), _bounds(one.margin_interval, signed=True)) for one in found]
+        errors = [Cell(_plain(one.ece), _bounds(one.ece_interval)) for one in found]
+        rows += [[*head, Cell("margin↑"), *margins], [*head, Cell("ECE↓"), *errors]]
+    rows = [[level, n, measure, *(_one_line(cell) for cell in cells)] for level, n, measure, *cells in rows]
+    return Grid(["level", "n", "measure", *readings], rows, title=name, notes=_notes(scores, how), text_columns=3)
+
+
+def _one_line(cell: Cell) -> Cell:
+    """A cell whose detail stands behind its value, so that many rows stay readable."""
+    return replace(cell, text=f"{cell.text} {cell.detail}".rstrip(), detail="")
+
+
+def group_grids(table: GroupTable) -> list[Grid]:
+    """The summed groups of an example or a page: a table for each reading, each with what the other one says."""
+    of_page = table.sequence is None
+    page = short_name(table.page, _LONGEST_NAME)
+    place = f"page {page}" if of_page else f"page {page}, example {table.sequence}"
+    grids = []
+    for profile, groups in table.readings.items():
+        others = [other for other in table.readings if other != profile]
+        rows = [
+            [
+                Cell(short_name(group.name, _LONGEST_NAME), best=group.right),
+                Cell(_guesses_text(group, of_page)),
+                Cell(_plain(group.total)),
+                Cell(f"{group.share:.1%}"),
+                Cell("right" if group.right else "wrong"),
+                *(Cell(_agreement(group, other)) for other in others),
+            ]
+            for group in groups
         ]
-        for level, one in made.items()
-    ]
-    headings = ["level", "n", *(f"{label(metric)}↑" for metric in columns), "margin↑", "ECE↓"]
-    return Grid(headings, rows, title=name, notes=_notes(scores, how))
+        title = f"{short_name(table.title, _LONGEST_NAME)} ({place}): groups of the reading {profile}"
+        headings = ["group", "guesses by mask", "sum", "share", profile, *others]
+        grids.append(Grid(headings, rows, title=title, text_columns=2))
+    return grids
+
+
+def _guesses_text(group: SummedGroup, of_page: bool) -> str:
+    masks: dict[str, list[str]] = {}
+    for guess in group.guesses:
+        mask = f"{guess.sequence}:{guess.mask}" if of_page else str(guess.mask)
+        masks.setdefault(mask, []).append(f"{short_name(guess.name, _LONGEST_NAME)} {guess.score:.4g}")
+    return "; ".join(f"mask {mask}: {', '.join(said)}" for mask, said in masks.items())
+
+
+def _agreement(group: SummedGroup, reading: str) -> str:
+    """What another reading says of the guesses of a group, which are none of its groups."""
+    right, of = group.agreement(reading)
+    return "right" if right == of else "wrong" if not right else f"{right} of {of} right"
+
+
+def groups_csv(groups: Groups) -> str:
+    """Every guess of every group in a row, for programs."""
+    first = next(iter(groups.values()), ())
+    profiles = [profile for table in first[:1] for profile in table.readings]
+    lines: list[Sequence[Any]] = [
+        ["run", "page", "example", "title", "reading", "rank", "group", "sum", "share", "right", "sequence", "mask",
+         "guess", "score", *(f"right_{profile}" for profile in profiles)]
+    ]  # fmt: skip
+    for name, tables in groups.items():
+        for table in tables:
+            for reading, found in table.readings.items():
+                for rank, group in enumerate(found, start=1):
+                    for guess in group.guesses:
+                        lines.append(
+                            [name, table.page, table.sequence, table.title, reading, rank, group.name,
+                             results.number(group.total), results.number(group.share), group.right, guess.sequence,
+                             guess.mask, guess.name, guess.score, *(guess.right[profile] for profile in profiles)]
+                        )  # fmt: skip
+    return results.to_csv(lines)
+
+
+def groups_json(table: GroupTable) -> dict[str, Any]:
+    """The summed groups of an example or a page, for programs and the explorer."""
+    return {
+        "page": table.page,
+        "title": table.title,
+        "example": table.sequence,
+        "readings": {
+            profile: [
+                {
+                    "group": group.name,
+                    "sum": results.number(group.total),
+                    "share": results.number(group.share),
+                    "right": group.right,
+                    "guesses": [
+                        {
+                            "guess": guess.name,
+                            "sequence": guess.sequence,
+                            "mask": guess.mask,
+                            "score": results.number(guess.score),
+                            "right": dict(guess.right),
+                        }
+                        for guess in group.guesses
+                    ],
+                }
+                for group in groups
+            ]
+            for profile, groups in table.readings.items()
+        },
+    }
 
 
 def label(metric: str) -> str:
@@ -122,7 +256,7 @@ def _notes(scores: MaskedScores, how: Bootstrap) -> list[str]:
     notes = [
         f"{counts(of.masks, 'mask')} in {counts(of.examples, 'example')} of {counts(of.pages, 'page')}; "
         f"{how.level:.0%} intervals, bootstrap over pages of {how.resamples} resamples (seed {how.seed}).",
-        rules_line(scores.rules),
+        *rules_lines(scores),
         "Accuracy over all rows of a level (micro); macro accuracy is the mean over pages. Margin: the best right "
         "answer's share of all scores less the best wrong one's. ECE: expected calibration error, ten bins.",
     ]
@@ -133,11 +267,19 @@ def _notes(scores: MaskedScores, how: Bootstrap) -> list[str]:
     return notes
 
 
+def rules_lines(scores: MaskedScores) -> list[str]:
+    """The rules of each reading in a line."""
+    return [rules_line(of.rules) for of in scores.readings]
+
+
 def rules_line(rules: Rules) -> str:
     """The rules in one line."""
     kept = "all guesses" if rules.k is None else f"the first {rules.k} guesses"
     ties = ", ".join(f"{name}={value}" for name, value in CONVENTIONS.items())
-    return f"Rules: matcher={rules.matcher}, tier={rules.tier.name.lower()}, pool={rules.pool}, {kept}, {ties}."
+    return (
+        f"Reading {rules.profile}: matcher={rules.matcher}, tier={rules.tier.name.lower()}, pool={rules.pool}, {kept}, "
+        f"{ties}."
+    )
 
 
 def original_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
@@ -164,58 +306,94 @@ def original_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
 
 
 def strata_grid(scores: MaskedScores, name: str, by: str, bins: int, how: Bootstrap) -> Grid:
-    """Accuracy at each level for each class of a column."""
+    """Accuracy at each level for each class of a column, the two readings side by side."""
     rows = []
-    for stratum in strata(scores, by, bins):
+    readings = [strata(of, by, bins) for of in scores.readings]
+    for of in zip(*readings, strict=True):
         cells = [
             _metric_cell(score_level(stratum.hits[level], ["hits@1"], name, how)["hits@1"])
             if level in stratum.hits and len(stratum.hits[level].items)
             else Cell("–")
             for level in LEVELS
+            for stratum in of
         ]
-        rows.append([Cell(stratum.label), Cell(str(int(stratum.examples.sum()))), *cells])
+        rows.append([Cell(of[0].label), Cell(str(int(of[0].examples.sum()))), *cells])
     notes = ["Accuracy. Pages are left out where one has examples in several classes."]
-    return Grid([by, "examples", *(f"{level}↑" for level in LEVELS)], rows, title=name, notes=notes)
+    return Grid([by, "examples", *level_headings(scores)], rows, title=name, notes=notes)
 
 
-def _verdicts(compared: Mapping[str, Comparison]) -> str:
-    """What the data say of the accuracy at each level."""
-    return "\n".join(
-        f"By {level}: {comparison.verdict(pair, one)}".replace("hits@1", label("hits@1"))
-        for level, one in compared.items()
+def level_headings(scores: MaskedScores) -> list[str]:
+    """A heading for each level in each reading."""
+    return [f"{level}, {of.rules.profile}↑" for level in LEVELS for of in scores.readings]
+
+
+def verdicts(compared: Mapping[str, Mapping[str, Comparison]]) -> list[str]:
+    """What the data say of the accuracy at each level, in each reading."""
+    return [
+        f"By {level}, {profile}: {comparison.verdict(pair, one)}".replace("hits@1", label("hits@1"))
+        for level in LEVELS
+        for profile, levels in compared.items()
+        for one in [levels[level]]
         for pair in one.pairs
         if pair.metric == "hits@1"
-    )
+    ]
 
 
 def as_json(
     runs: Mapping[str, MaskedScores],
     how: Bootstrap,
+    groups: Groups | None = None,
     *,
     by: str | None = None,
     bins: int = 4,
     original: bool = False,
     alpha: float = 0.05,
 ) -> dict[str, Any]:
-    """Everything for programs, in the shape of `score`."""
-    rules = next(iter(runs.values())).rules
-    content: dict[str, Any] = {
-        "rules": {**asdict(rules), "tier": rules.tier.name.lower()},
-        "conventions": dict(CONVENTIONS),
-        "runs": [_run_json(scores, name, how, by, bins, original) for name, scores in runs.items()],
-    }
+    """Everything for programs, in the shape of `score`; what the other reading says is under ``beside``."""
+    first = next(iter(runs.values()))
+    content: dict[str, Any] = {**_rules_json(first.rules), "conventions": dict(CONVENTIONS)}
+    if first.beside is not None:
+        content["beside"] = _rules_json(first.beside.rules)
+    content["runs"] = [_run_json(scores, name, how, by, bins, original) for name, scores in runs.items()]
+    for entry in content["runs"]:
+        if found := (groups or {}).get(entry["name"]):
+            entry["groups"] = [groups_json(table) for table in found]
     if len(runs) > 1:
-        content["comparisons"] = {
-            level: comparison.as_json(one)["comparison"]
-            for level, one in compare_levels(runs, metrics_for(_DEEPEST), how, alpha).items()
-        }
+        compared = compare_readings(runs, metrics_for(_DEEPEST), how, alpha)
+        main, *others = (
+            {level: comparison.as_json(one)["comparison"] for level, one in levels.items()}
+            for levels in compared.values()
+        )
+        content["comparisons"] = main
+        for other in others:
+            content["beside"]["comparisons"] = other
     return content
+
+
+def _rules_json(rules: Rules) -> dict[str, Any]:
+    return {"profile": rules.profile, "rules": {**asdict(rules), "tier": rules.tier.name.lower()}}
 
 
 def _run_json(
     scores: MaskedScores, name: str, how: Bootstrap, by: str | None, bins: int, original: bool
 ) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": name, "counts": asdict(scores.counts), "levels": {}}
+    entry: dict[str, Any] = {
+        "name": name,
+        "counts": asdict(scores.counts),
+        **_reading_json(scores, name, how, by, bins),
+    }
+    if scores.beside is not None:
+        entry["beside"] = _reading_json(scores.beside, name, how, by, bins)
+    if original:
+        entry["original"] = {
+            kind: {one: results.number(stats.aggregate(made.values, made.weights)) for one, made in samples.items()}
+            for kind, samples in (("as_coded", scores.legacy.coded), ("done_right", scores.legacy.right))
+        }
+    return entry
+
+
+def _reading_json(scores: MaskedScores, name: str, how: Bootstrap, by: str | None, bins: int) -> dict[str, Any]:
+    entry: dict[str, Any] = {"profile": scores.rules.profile, "levels": {}}
     for level, one in scored_levels(scores, name, how).items():
         entry["levels"][level] = {
             "rows": len(one.level.hits.items),
@@ -237,24 +415,24 @@ def _run_json(
             }
             for stratum in strata(scores, by, bins)
         ]
-    if original:
-        entry["original"] = {
-            kind: {one: results.number(stats.aggregate(made.values, made.weights)) for one, made in samples.items()}
-            for kind, samples in (("as_coded", scores.legacy.coded), ("done_right", scores.legacy.right))
-        }
     return entry
 
 
 def _as_csv(runs: Mapping[str, MaskedScores], how: Bootstrap) -> str:
-    lines: list[Sequence[Any]] = [["run", "level", "metric", "mean", "low", "high", "rows", "pages", "rules"]]
+    lines: list[Sequence[Any]] = [
+        ["run", "level", "metric", "profile", "mean", "low", "high", "beside", "beside_mean", "beside_low",
+         "beside_high", "rows", "pages", "rules", "beside_rules"]
+    ]  # fmt: skip
     for name, scores in runs.items():
-        for level, one in scored_levels(scores, name, how).items():
-            for metric, score in one.scores.items():
-                found = _score_json(score)
-                lines.append(
-                    [name, level, metric, found["mean"], found.get("low"), found.get("high"), len(one.level.hits.items),
-                     scores.counts.pages, rules_line(scores.rules)]
-                )  # fmt: skip
+        readings = {of.rules.profile: scored_levels(of, name, how) for of in scores.readings}
+        for level in LEVELS:
+            rows = len(scores.levels[level].hits.items)
+            for metric in (*metrics_for(_DEEPEST), MACRO):
+                cells: list[Any] = []
+                for profile, levels in readings.items():
+                    found = _score_json(levels[level].scores[metric])
+                    cells += [profile, found["mean"], found.get("low"), found.get("high")]
+                lines.append([name, level, metric, *cells, rows, scores.counts.pages, *rules_lines(scores)])
     return results.to_csv(lines)
 
 
@@ -272,10 +450,6 @@ def _number_json(value: float, interval: stats.Interval | None) -> dict[str, Any
 def _metric_cell(score: Score) -> Cell:
     metric: Metric = score.metric
     return Cell(numbers.value(metric, score.mean), numbers.interval(metric, score.interval))
-
-
-def _titled(grid: Grid, title: str) -> Grid:
-    return Grid(grid.headings, grid.rows, title=title, notes=grid.notes, text_columns=grid.text_columns)
 
 
 def _plain(value: float) -> str:

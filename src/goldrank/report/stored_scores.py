@@ -8,16 +8,29 @@ from typing import Any
 
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Hits
-from goldrank.metrics import Metric, Profile, parse_all
+from goldrank.masked_runs import is_masked, mask_hits
+from goldrank.metrics import Conventions, Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import agree
-from goldrank.store import StoredRun, add_stored_confidence, count_under
+from goldrank.store import Counted, StoredRun, add_stored_confidence, count_under
+from goldrank.tasks.masked.profiles import READINGS, SOURCE
 
 StoredRuns = Mapping[str, StoredRun]
 
 
 def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
-    """The profile asked for; as their task changes it where that is the one that all the runs have of their own."""
+    """The profile asked for; as their task changes it where that is the one that all the runs have of their own.
+
+    Runs that guess masks also know ``source`` and ``strict``, which say when a guess is right, not how ranks are read.
+    """
+    if asked in READINGS:
+        for key, run in runs.items():
+            if not is_masked(run):
+                raise InputError(
+                    f"the profile {asked} is one of guesses at masks, and {key} is a run of {run.task}",
+                    remedy="leave it out, or see goldrank list profiles",
+                )
+        return replace(own_profile(runs, None), name=asked, metrics=tuple(next(iter(runs.values())).metrics))
     if asked is not None and any(run.profile != asked for run in runs.values()):
         return find_profile(asked)
     (first, base), *others = runs.items()
@@ -58,9 +71,17 @@ def count(
 ) -> tuple[dict[str, Hits], list[str]]:
     """The hits of each run under the conventions, for *metrics*, and what a reader should know about them."""
     agreed = agree(profile, changes)
-    counted = {key: count_under(run, agreed) for key, run in runs.items()}
+    counted = {key: count_run(run, profile, agreed) for key, run in runs.items()}
     hits = {key: add_stored_confidence(one.hits, runs[key], metrics, agreed) for key, one in counted.items()}
     return hits, [one.note for one in counted.values() if one.note]
+
+
+def count_run(run: StoredRun, profile: Profile, agreed: Conventions) -> Counted:
+    """The hits of a run under conventions; those of guesses at masks in the reading of the profile, else ``source``."""
+    counted = count_under(run, agreed)
+    if not is_masked(run):
+        return counted
+    return replace(counted, hits=mask_hits(run, profile.name if profile.name in READINGS else SOURCE.name))
 
 
 def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:

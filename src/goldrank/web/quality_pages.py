@@ -80,7 +80,7 @@ def _run(reader: Reader, run: StoredRun) -> dict[str, Any]:
 
     def make() -> tuple[dict[str, Any], int]:
         profile = profile_of(run)
-        hits = reader.counted(run, agree(profile, {})).hits
+        hits = reader.counted(run, profile, agree(profile, {})).hits
         made: dict[str, Any] = {
             "key": run.key,
             "model": run.model,

@@ -10,8 +10,9 @@ from goldrank.errors import InputError, shorten
 from goldrank.hits import Hits
 from goldrank.masked_runs import is_masked
 from goldrank.metrics import Conventions, Metric, Profile
+from goldrank.report.stored_scores import count_run
 from goldrank.scoring import Scores, agree, score_hits
-from goldrank.store import Counted, Store, StoredRun, add_stored_confidence, count_under
+from goldrank.store import Counted, Store, StoredRun, add_stored_confidence
 from goldrank.store.snapshot import Snapshot, Snapshots
 from goldrank.web.answers import NotFoundError
 from goldrank.web.caching import Cache
@@ -82,14 +83,14 @@ class Reader:
 
         return self._tables.get(("part", name), make, small=True)
 
-    def counted(self, run: StoredRun, conventions: Conventions) -> Counted:
-        """The hits of a run under the conventions."""
+    def counted(self, run: StoredRun, profile: Profile, conventions: Conventions) -> Counted:
+        """The hits of a run under the conventions, and the profile's reading where they are of guesses at masks."""
 
         def make() -> tuple[Counted, int]:
-            made = count_under(run, conventions)
+            made = count_run(run, profile, conventions)
             return made, _size(made.hits)
 
-        bears_on_counts = (conventions.precision, conventions.self_matches)
+        bears_on_counts = (profile.name if is_masked(run) else "", conventions.precision, conventions.self_matches)
         return self._tables.get((_identity(run), "hits", bears_on_counts), make)
 
     def scores(self, run: StoredRun, metrics: Sequence[Metric], profile: Profile, changes: Mapping[str, Any]) -> Scores:
@@ -97,7 +98,7 @@ class Reader:
         agreed = agree(profile, changes)
 
         def make() -> tuple[Scores, int]:
-            hits = add_stored_confidence(self.counted(run, agreed).hits, run, metrics, agreed)
+            hits = add_stored_confidence(self.counted(run, profile, agreed).hits, run, metrics, agreed)
             made = score_hits(hits, metrics, profile=profile, name=run.key, **changes)
             return made, len(hits) * _BYTES_OF_A_ROW + 16 * len(hits.queries) * len(metrics)
 

@@ -42,7 +42,7 @@ def score(
 
 def _scored(reader: Reader, runs: StoredRuns, asked: Conditions, *, intervals: bool, per_query: bool) -> dict[str, Any]:
     metrics, profile = asked.for_runs(runs)
-    notes = [reader.counted(run, agree(profile, asked.changes)).note for run in runs.values()]
+    notes = [reader.counted(run, profile, agree(profile, asked.changes)).note for run in runs.values()]
     scores = [
         replace(reader.scores(run, metrics, profile, asked.changes), bootstrap=asked.bootstrap) for run in runs.values()
     ]

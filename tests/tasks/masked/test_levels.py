@@ -8,6 +8,7 @@ from goldrank import score_hits
 from goldrank.errors import InputError
 from goldrank.stats import aggregate
 from goldrank.tasks.masked.levels import LEVELS, Rules, score_predictions
+from goldrank.tasks.masked.names import Tier
 
 # Page 7 has two examples with three masks in all, page 10 one example with one mask.
 ROWS = [
@@ -29,7 +30,8 @@ def table(rows, **extra):
 
 @pytest.fixture(scope="module")
 def scores():
-    return score_predictions(table(ROWS, masks=[2, 2, 1, 3], length=[100, 100, 80, 60], type=["original"] * 4))
+    columns = {"masks": [2, 2, 1, 3], "length": [100, 100, 80, 60], "type": ["original"] * 4}
+    return score_predictions(table(ROWS, **columns), Rules.of("strict"))
 
 
 def test_each_level_has_a_query_per_page_and_an_item_per_row(scores):
@@ -100,6 +102,45 @@ def test_rank_metrics_over_hits_give_the_share_of_right_first_answers(scores):
         for average, metric in zip(("micro", "macro"), made.values(), strict=True):
             sample = level.sample(level.right, average)
             assert metric.mean == pytest.approx(aggregate(sample.values, sample.weights))
+
+
+def test_the_other_reading_is_scored_beside_the_one_asked_for(scores):
+    source = score_predictions(table(ROWS))
+    assert (source.rules, source.beside.rules) == (Rules(), Rules.of("strict"))
+    assert (scores.rules, scores.beside.rules) == (Rules.of("strict"), Rules())
+    for name in LEVELS:
+        for one, other in ((source, scores.beside), (source.beside, scores)):
+            assert one.levels[name].hits.above.tolist() == other.levels[name].hits.above.tolist()
+            assert np.array_equal(one.levels[name].margin, other.levels[name].margin, equal_nan=True)
+    # Of the same guesses, only the pooling by the gold adds Ada to Lovelace.
+    assert source.levels["example"].right.tolist() == [False, True, False]
+    assert source.beside.levels["example"].right.tolist() == [False, False, False]
+    assert source.beside.counts is source.counts
+
+
+def test_a_profile_is_changed_by_single_rules_but_not_turned_into_the_other():
+    assert Rules.of("source", pool="alias") == Rules("tokens", Tier.GIVEN, "alias")
+    assert Rules.of("strict", 3, tier="surname") == Rules("names", Tier.SURNAME, "alias", 3)
+    assert Rules.of(matcher="names", pool="alias").profile == "strict"
+    with pytest.raises(InputError) as error:
+        Rules.of("source", pool="alias", matcher="names")
+    assert str(error.value) == (
+        "pool alias and matcher names turn the profile source into strict; ask for the profile strict alone"
+    )
+    with pytest.raises(InputError, match="there is no profile 'stric'; did you mean 'strict'"):
+        Rules.of("stric")
+
+
+@pytest.mark.parametrize(
+    ("matcher", "tier"), [("tokens", "all"), ("tokens", "initial"), ("surname", "surname"), ("seed", "exact")]
+)
+def test_a_tier_without_effect_is_refused(matcher, tier):
+    with pytest.raises(InputError) as error:
+        Rules.of(matcher=matcher, tier=tier)
+    assert str(error.value) == (
+        f"the matcher {matcher} does not tell the tier {tier} from others; use the matcher names (--profile strict), "
+        "which knows every tier, or leave the tier out"
+    )
 
 
 def test_only_the_first_k_guesses_count():

@@ -218,6 +218,26 @@ def test_lists_of_unequal_length_are_refused_with_file_line_and_mask(tmp_path):
         list(prediction_batches(path))
 
 
+def test_a_message_says_how_to_mark_the_place_of_a_dropped_name(tmp_path):
+    path = lines(tmp_path / "p.jsonl", UNEQUAL)
+    with pytest.raises(InputError) as error:
+        read_predictions(path)
+    assert str(error.value).endswith(
+        "p.jsonl:1: page 12, example 3, mask 1: 4 predictions for 5 scores; give each name its score, write null "
+        '(or "") in the place of a name that was dropped, or pad what is missing (--pad)'
+    )
+
+
+@pytest.mark.parametrize("dropped", [None, ""])
+def test_a_dropped_name_keeps_its_place_and_its_score(tmp_path, dropped):
+    record = {"id": 12, "sequence_number": 3, "predictions": [["a", dropped, "c"]], "scores": [[0.5, 0.3, 0.1]]}
+    for name in ("p.jsonl", "p.parquet"):
+        remarks = Remarks()
+        found = read_predictions(write(tmp_path / name, [record]), remarks=remarks)
+        assert found[MaskKey("12", 3, 0)] == Guesses(("a", "", "c"), (0.5, 0.3, 0.1))
+        assert remarks.sentences() == ["1 guess without a name (null or empty), which match nothing"]
+
+
 def test_padding_adds_empty_names_and_scores_of_zero_with_a_remark(tmp_path):
     few = {"id": 13, "sequence_number": 0, "predictions": [["a", "b", None]], "scores": [[0.5]]}
     path = tmp_path / "p.jsonl"
@@ -246,7 +266,6 @@ def test_parquet_rows_that_need_padding_are_padded_among_sound_ones(tmp_path):
     [
         ({"scores": [0.5, float("nan")]}, "nan"),
         ({"scores": [float("inf"), 0.5]}, "inf"),
-        ({"guesses": ["Ada", None]}, "a predicted name is missing"),
         ({"scores": [0.5, None]}, "a score is missing"),
         ({"page": None}, "page id is missing"),
         ({"page": ""}, "page id is empty"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,14 +26,17 @@ FURTHER = "further:"
 """What the names of further columns begin with inside a part, so that none is taken for one of ours."""
 
 
+_Columns = dict[str, NDArray[Any]]
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """The scores of some pages, as Arrow tables whose rows are in order.
 
-    ``masks`` has ``sequence``, ``mask`` and the places; ``examples`` has ``sequence``, ``rows`` (its masks here), the
-    places, ``DESCRIBED`` and further columns; ``pages`` has ``page``, ``title``, ``examples`` and ``masks`` (how many),
-    a depth for each level, the places and legacy sums; ``answers`` has ``answer`` and ``count``; ``distances`` has
-    ``count``.
+    ``masks`` has ``sequence`` and ``mask``; ``examples`` has ``sequence``, ``rows`` (its masks here), ``DESCRIBED`` and
+    further columns; ``pages`` has ``page``, ``title``, ``examples`` and ``masks`` (how many) and legacy sums;
+    ``answers`` has ``answer`` and ``count``; ``distances`` has ``count``. The places of a level in a reading are in
+    `place_table`, that of pages with a depth for each level.
     """
 
     tables: Mapping[str, Any]
@@ -52,6 +55,11 @@ def _write_table(table: Any, stream: BinaryIO) -> None:
     pyarrow, _ = load_pyarrow()
     with pyarrow.ipc.new_file(stream, table.schema) as writer:
         writer.write_table(table)
+
+
+def place_table(level: str, at: int) -> str:
+    """The name of the table with the places of a level in the first reading or in the second."""
+    return f"{level}-places-{at}"
 
 
 class _Stored(dict[str, Any]):
@@ -78,32 +86,56 @@ def _destinations(starts: Ints, pages: Ints, counts: Ints) -> Ints:
     return where
 
 
+class _Rows:
+    """The rows of one level in the order of the pages, and their places in each reading, filled part by part."""
+
+    def __init__(self, rows: int, readings: int) -> None:
+        self.example = np.full(rows, -1, np.int64)
+        self.items = np.empty(rows, object)
+        self.places = [_Places(rows) for _ in range(readings)]
+
+    def fill(self, where: Ints, part: Part, level: str, items: list[str]) -> None:
+        self.items[where] = items
+        for at, places in enumerate(self.places):
+            places.fill(where, part.tables[place_table(level, at)])
+
+
 class _Places:
-    """The places of one level, filled part by part."""
+    """The places of one level in one reading."""
 
     def __init__(self, rows: int) -> None:
         # Most counts are 0, and memory that is zero from the start takes no room until something else is written.
         self.counts = {name: np.zeros(rows, np.int64) for name in COUNTS}
         self.right = np.empty(rows, np.bool_)
         self.margin, self.confidence = np.empty(rows), np.empty(rows)
-        self.example = np.full(rows, -1, np.int64)
-        self.items = np.empty(rows, object)
 
-    def fill(self, where: Ints, table: Any, items: list[str]) -> None:
+    def fill(self, where: Ints, table: Any) -> None:
         for name, column in self.counts.items():
             values = table[name].to_numpy()
             counted = np.flatnonzero(values)
             column[where[counted]] = values[counted]
         for name in ("right", "margin", "confidence"):
             getattr(self, name)[where] = table[name].to_numpy()
-        self.items[where] = items
 
-    def level(self, name: str, pages: list[str], starts: Ints, depth: Ints) -> Level:
-        items = self.items.tolist()
-        del self.items
-        grade = np.broadcast_to(np.float64(1), len(items))
-        hits = Hits(queries=pages, starts=starts, items=items, grade=grade, depth=depth, **self.counts)  # type: ignore[arg-type]
-        return Level(name, hits, self.right, self.margin, self.confidence, self.example)
+
+def _levels(
+    rows: Mapping[str, _Rows], names: Mapping[str, list[str]], pages: _Pages, depths: _Columns, at: int
+) -> dict[str, Level]:
+    """The levels in one reading; all readings share what names the rows."""
+    levels = {}
+    for level, of in rows.items():
+        places = of.places[at]
+        grade = np.broadcast_to(np.float64(1), len(of.items))
+        hits = Hits(
+            queries=pages.names,
+            starts=pages.starts[level],
+            items=names[level],
+            grade=grade,
+            depth=depths[f"{level}_depth"],
+            **places.counts,  # type: ignore[arg-type]
+        )
+        levels[level] = Level(level, hits, places.right, places.margin, places.confidence, of.example)
+    return levels
 
 
 class _Pages:
@@ -123,22 +155,23 @@ class _Pages:
             "example": _starts(_numbers(table, "examples")[order]),
             "page": np.arange(len(order) + 1),
         }
-        self.columns: dict[str, NDArray[Any]] = {}
 
-    def fill(self, where: Ints, table: Any, names: Iterable[str]) -> None:
+    def fill(self, columns: _Columns, where: Ints, table: Any, names: Iterable[str]) -> None:
         for name in names:
             values = _numbers(table, name)
-            self.columns.setdefault(name, np.empty(len(self.names), values.dtype))[where] = values
+            columns.setdefault(name, np.empty(len(self.names), values.dtype))[where] = values
 
 
-def assembled(parts: list[Part], rules: Rules) -> MaskedScores:
-    """Put the scores of all parts together in the order of the pages."""
+def assembled(parts: list[Part], readings: Sequence[Rules]) -> MaskedScores:
+    """Put the scores of all parts together in the order of the pages, the second reading beside the first."""
     from goldrank.tasks.masked.legacy import SUMS, finished
 
     frequent, pages = _most_frequent(parts), _Pages(parts)
     starts = pages.starts
-    places = {name: _Places(int(starts[name][-1])) for name in LEVELS}
-    columns: dict[str, NDArray[Any]] = {}
+    rows = {name: _Rows(int(starts[name][-1]), len(readings)) for name in LEVELS}
+    columns: _Columns = {}
+    sums: _Columns = {}
+    depths: list[_Columns] = [{} for _ in readings]
     present = np.empty(int(starts["example"][-1]), np.int64)
     distances: Ints = np.sum([_numbers(part.tables["distances"], "count") for part in parts], axis=0)
     items = _Items()
@@ -147,16 +180,19 @@ def assembled(parts: list[Part], rules: Rules) -> MaskedScores:
         table, examples, masks = (part.tables[name] for name in ("pages", "examples", "masks"))
         at = pages.rank[done : done + len(table)]
         done += len(at)
-        pages.fill(at, table, (*(f"{name}_depth" for name in LEVELS), *SUMS))
-        places["page"].fill(at, table, table["title"].to_pylist())
+        pages.fill(sums, at, table, SUMS)
+        for number, of in enumerate(depths):
+            pages.fill(of, at, part.tables[place_table("page", number)], [f"{name}_depth" for name in LEVELS])
+        rows["page"].fill(at, part, "page", table["title"].to_pylist())
         to = _destinations(starts["example"], at, _numbers(table, "examples"))
-        places["example"].fill(to, examples, [items[key] for key in _numbers(examples, "sequence").tolist()])
-        places["example"].example[to], present[to] = to, _numbers(examples, "rows")
+        sequences = _numbers(examples, "sequence").tolist()
+        rows["example"].fill(to, part, "example", [items[key] for key in sequences])
+        rows["example"].example[to], present[to] = to, _numbers(examples, "rows")
         _describe(columns, to, examples, len(present))
         to_masks = _destinations(starts["mask"], at, _numbers(table, "masks"))
         keys = zip(_numbers(masks, "sequence").tolist(), _numbers(masks, "mask").tolist(), strict=True)
-        places["mask"].fill(to_masks, masks, [items[key] for key in keys])
-        places["mask"].example[to_masks] = np.repeat(to, _numbers(examples, "rows"))
+        rows["mask"].fill(to_masks, part, "mask", [items[key] for key in keys])
+        rows["mask"].example[to_masks] = np.repeat(to, _numbers(examples, "rows"))
     columns["page"] = np.array(pages.names, object)[np.repeat(np.arange(len(pages.names)), np.diff(starts["example"]))]
     columns["masks"] = np.where(columns["masks"] < 0, present, columns["masks"])
     counts = MaskedCounts(
@@ -166,13 +202,16 @@ def assembled(parts: list[Part], rules: Rules) -> MaskedScores:
         unanswered=sum(part.unanswered for part in parts),
         absent=int(np.maximum(columns["masks"] - present, 0).sum()),
     )
-    legacy = finished(pages.columns, np.diff(starts["mask"]).astype(np.float64), distances)
-    levels = {
-        name: places[name].level(name, pages.names, starts[name], pages.columns[f"{name}_depth"]) for name in LEVELS
-    }
+    legacy = finished(sums, np.diff(starts["mask"]).astype(np.float64), distances)
+    names = {level: of.items.tolist() for level, of in rows.items()}
+    levels = [_levels(rows, names, pages, of, number) for number, of in enumerate(depths)]
     first = ("page", "sequence", *DESCRIBED)
     ordered = {name: columns[name] for name in (*first, *(name for name in columns if name not in first))}
-    return MaskedScores(rules, levels, ordered, counts, legacy, frequent)
+    beside: MaskedScores | None = None
+    for rules, found in zip(reversed(readings), reversed(levels), strict=True):
+        beside = MaskedScores(rules, found, ordered, counts, legacy, frequent, beside)
+    assert beside is not None
+    return beside
 
 
 class _Items(dict[Any, str]):
@@ -183,7 +222,7 @@ class _Items(dict[Any, str]):
         return name
 
 
-def _describe(columns: dict[str, NDArray[Any]], where: Ints, table: Any, rows: int) -> None:
+def _describe(columns: _Columns, where: Ints, table: Any, rows: int) -> None:
     pyarrow, _ = load_pyarrow()
     for name in table.column_names:
         if name in PLACES or name == "rows":

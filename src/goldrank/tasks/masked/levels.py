@@ -20,13 +20,13 @@ from goldrank.hits import Floats, Hits, Ints
 from goldrank.stats import Sample
 from goldrank.tasks.masked.matchers import MATCHERS
 from goldrank.tasks.masked.names import Tier
+from goldrank.tasks.masked.profiles import READINGS, SOURCE, Pool, Reading, reading
 
 if TYPE_CHECKING:
     import pyarrow
 
     from goldrank.tasks.sharding import Sharding
 
-Pool = Literal["alias", "gold"]
 Average = Literal["micro", "macro"]
 Bools = NDArray[np.bool_]
 
@@ -37,16 +37,20 @@ POOLS = ("alias", "gold")
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as right, and how guesses are pooled into one answer."""
+    """What counts as right, and how guesses are pooled into one answer; by default those of the profile ``source``.
 
-    matcher: str = "names"
-    """One of ``MATCHERS``: ``names`` is the same person, ``tokens`` any name of it, ``surname`` the surname;
+    >>> Rules().profile, Rules.of("strict").matcher, Rules(matcher="seed").profile
+    ('source', 'names', 'custom')
+    """
+
+    matcher: str = SOURCE.matcher
+    """One of ``MATCHERS``: ``tokens`` is any name of the person, ``names`` the same person, ``surname`` the surname;
     ``original`` and ``seed`` are rules of earlier work."""
-    tier: Tier = Tier.GIVEN
+    tier: Tier = SOURCE.tier
     """The least agreement that is right."""
-    pool: Pool = "alias"
-    """``alias`` pools all guesses that name the same person, right or wrong; ``gold`` is the original definition:
-    all right guesses together, every other by its case-folded string."""
+    pool: Pool = SOURCE.pool
+    """``gold`` is the original definition: all right guesses together, every other by its case-folded string;
+    ``alias`` pools all guesses that name the same person, right or wrong."""
     k: int | None = None
     """Only the first so many guesses of each mask count; None for all."""
 
@@ -57,6 +61,60 @@ class Rules:
             raise unknown_name("pool", self.pool, POOLS, ", ".join(POOLS))
         if self.k is not None and self.k < 1:
             raise InputError(f"k is {self.k}", remedy="keep at least one guess of each mask")
+        if self.tier not in TIERS.get(self.matcher, tuple(Tier)):
+            raise InputError(
+                f"the matcher {self.matcher} does not tell the tier {self.tier.name.lower()} from others",
+                remedy="use the matcher names (--profile strict), which knows every tier, or leave the tier out",
+            )
+
+    @classmethod
+    def of(
+        cls,
+        profile: str | None = None,
+        k: int | None = None,
+        *,
+        pool: str | None = None,
+        matcher: str | None = None,
+        tier: str | None = None,
+    ) -> Rules:
+        """Return the rules of a profile, ``source`` (the default) or ``strict``, with single ones changed.
+
+        Raises:
+            InputError: a change has no effect, or the changes turn the profile that was asked for into the other.
+        """
+        of = reading(profile or SOURCE.name)
+        least = of.tier if tier is None else Tier[tier.upper()]
+        made = cls(matcher or of.matcher, least, pool or of.pool, k)  # type: ignore[arg-type]
+        if profile is not None and made.profile not in (profile, "custom"):
+            given = {"pool": pool, "matcher": matcher, "tier": tier}
+            changes = " and ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+            raise InputError(
+                f"{changes} turn the profile {profile} into {made.profile}",
+                remedy=f"ask for the profile {made.profile} alone",
+            )
+        return made
+
+    @property
+    def profile(self) -> str:
+        """The profile that has these rules, or ``custom``."""
+        return next((name for name, of in READINGS.items() if self._follows(of)), "custom")
+
+    def _follows(self, of: Reading) -> bool:
+        return (self.matcher, self.tier, self.pool) == (of.matcher, of.tier, of.pool)
+
+    @property
+    def beside(self) -> Rules:
+        """The other reading, to be shown beside this one: ``strict``, or ``source`` beside ``strict``."""
+        return Rules.of("source" if self.profile == "strict" else "strict", self.k)
+
+
+TIERS = {
+    "tokens": (Tier.GIVEN, Tier.SURNAME),
+    "surname": (Tier.GIVEN,),
+    "original": (Tier.GIVEN,),
+    "seed": (Tier.GIVEN,),
+}
+"""The tiers that change what is right under a matcher, where these are not all; the default is always one."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +196,13 @@ class MaskedScores:
     legacy: Legacy
     frequent: Counter[str] = field(default_factory=Counter)
     """The most frequent first answers to masks, at most ``FREQUENT``."""
+    beside: MaskedScores | None = None
+    """The same predictions under the other reading (`Rules.beside`); only ``rules`` and ``levels`` differ."""
+
+    @property
+    def readings(self) -> tuple[MaskedScores, ...]:
+        """These scores, then those under the other reading."""
+        return (self,) if self.beside is None else (self, self.beside)
 
 
 FREQUENT = 1000
@@ -152,12 +217,12 @@ def score_predictions(
     workers: int | None = None,
     sharding: Sharding | None = None,
 ) -> MaskedScores:
-    """Score predictions in canonical columns, in whatever order the rows come.
+    """Score predictions in canonical columns, in whatever order the rows come, under *rules* and the other reading.
 
     Args:
         predictions: a file of predictions, or their table or record batches (see `goldrank.tasks.masked.predictions`);
             read once, never held as a whole.
-        rules: what counts as right and how guesses are pooled.
+        rules: what counts as right and how guesses are pooled; ``Rules.of("strict")`` for the profile ``strict``.
         aliases: other names of the persons, by title.
         workers: how many processes score; by default one per core where there is enough to do. The result is the
             same to the bit for any number.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import POSSESSIVE, words_of
@@ -20,26 +21,38 @@ class _Tokens:
     least = Tier.GIVEN
 
     def __init__(self, title: str, aliases: Iterable[str] = ()) -> None:
-        name = title_name(title)
+        self._tiers = self._tiers_of(title)
+        for alias in aliases:
+            for token, tier in self._tiers_of(alias).items():
+                self._tiers[token] = max(tier, self._tiers.get(token, tier))
+
+    def _tiers_of(self, person: str) -> dict[str, Tier]:
+        name = title_name(person)
         tiers: dict[str, Tier] = {}
         for at, word in enumerate(name.names):
             tier = Tier.SURNAME if at >= name.surname_at else Tier.GIVEN
             tiers.update((token, tier) for token in _forms(word) if len(token) > 1 and token not in WEAK)
         # Where the surname is one letter (Malcolm X), the other names have to do.
-        self._tiers = {token: tier for token, tier in tiers.items() if tier >= self.least} or tiers
+        return {token: tier for token, tier in tiers.items() if tier >= self.least} or tiers
 
     def match(self, guess: str) -> Match | None:
         """The best token of *guess* that is a name of the title."""
-        best: tuple[Tier, str] | None = None
-        for word, _ in words_of(POSSESSIVE.sub("", fold(guess))):
-            for token in _forms(word):
-                tier = self._tiers.get(token)
-                if tier is not None and (best is None or tier > best[0]):
-                    best = tier, token
-        if best is None:
+        tokens = _tokens(guess)
+        if self._tiers.keys().isdisjoint(tokens):
             return None
-        kind = "surname" if best[0] is Tier.SURNAME else "given-name"
-        return Match(best[0], f"{kind} token {best[1]!r}")
+        found = [token for token in tokens if token in self._tiers]
+        best = max(found, key=self._tiers.__getitem__)
+        kind = "surname" if self._tiers[best] is Tier.SURNAME else "given-name"
+        return Match(self._tiers[best], f"{kind} token {best!r}")
+
+
+@lru_cache(maxsize=1 << 17)
+def _tokens(guess: str) -> tuple[str, ...]:
+    """The words of a guess in all their forms."""
+    folded = fold(guess)
+    if folded.isalpha():
+        return (folded,)
+    return tuple(token for word, _ in words_of(POSSESSIVE.sub("", folded)) for token in _forms(word))
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -153,4 +166,4 @@ MATCHERS: dict[str, Callable[[str, Iterable[str]], Matcher]] = {
     "original": _Original,
     "seed": _Seed,
 }
-"""What makes a matcher of a title and its aliases; only the first one knows aliases."""
+"""What makes a matcher of a title and its aliases; the rules of earlier work, the last two, know no aliases."""

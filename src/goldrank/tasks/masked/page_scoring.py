@@ -14,18 +14,22 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Ints
 from goldrank.io.parquet import load_pyarrow
-from goldrank.tasks.masked.assembling import DESCRIBED, FURTHER, PLACES, Part
+from goldrank.tasks.masked.assembling import DESCRIBED, FURTHER, PLACES, Part, place_table
 from goldrank.tasks.masked.chunks import MaskKey
 from goldrank.tasks.masked.legacy import DISTANCE_BINS, SUMS, Gold, PageSums
 from goldrank.tasks.masked.levels import Bools, Rules
 from goldrank.tasks.masked.matchers import make_matcher
 from goldrank.tasks.masked.names import Person
-from goldrank.tasks.masked.pooling import Place, Tiers, answers, place, pool
+from goldrank.tasks.masked.pooling import Place, Tiers, answers, place, pool_names, scores_by_name
 from goldrank.tasks.masked.prediction_rows import name_of
 
 Aliases = Mapping[str, Sequence[str]]
+Readings = Sequence[Rules]
+"""The rules to score by, which look at the same guesses."""
 Answer = tuple[str, ...]
 """The right answers of a mask, any of which will do."""
+Kept = tuple[Sequence[str], Sequence[float]]
+"""The guesses of a mask that count, and their scores."""
 
 REQUIRED = {"page": "string", "sequence": "int64", "mask": "int64", "title": "string"}
 OPTIONAL = {"masks": "int64", "length": "int64", "type": "string"}
@@ -37,10 +41,10 @@ _KEY = ("page", "sequence", "mask")
 _BLOCK = 20_000
 
 
-def score_part(table: Any, rules: Rules, aliases: Aliases) -> Part:
-    """Score all pages of *table*, which has the columns of the stream in any order of rows."""
+def score_part(table: Any, readings: Readings, aliases: Aliases) -> Part:
+    """Score all pages of *table*, which has the columns of the stream in any order of rows, in one pass."""
     sorted_rows = _sorted(table)
-    scorer = _Scorer(rules, aliases)
+    scorer = _Scorer(readings, aliases)
     starts = [*np.flatnonzero(sorted_rows.new_page).tolist(), len(sorted_rows.table)]
     with _uncollected():
         for first, last in _blocks(starts):
@@ -142,24 +146,32 @@ def _title_answer(title: str) -> Answer:
     return (Person(title).title,) if not any(map(str.isalpha, title)) else (title,)
 
 
-class _Judge:
-    """Whether guesses are right, for one set of right answers."""
+class _Judge(dict[str, Tiers]):
+    """Whether guesses are right by each matcher, for one set of right answers; each is made when first asked for."""
 
-    def __init__(self, answers: Answer, matcher: str, aliases: Aliases) -> None:
-        self.by_names = Tiers(make_matcher("names", answers, aliases))
-        self.tiers = self.by_names if matcher == "names" else Tiers(make_matcher(matcher, answers, aliases))
+    def __init__(self, answers: Answer, aliases: Aliases) -> None:
+        super().__init__()
+        self._answers, self._aliases = answers, aliases
         self.gold = Gold(answers)
+
+    def __missing__(self, matcher: str) -> Tiers:
+        made = self[matcher] = Tiers(make_matcher(matcher, self._answers, self._aliases))
+        return made
+
+
+Said = tuple[_Judge, dict[str, list[float]]]
+"""What an example or a page says, name by name, and who judges it."""
 
 
 class _Judges(dict[Answer, _Judge]):
     """The judges of one page, made when first asked for; mostly there is one."""
 
-    def __init__(self, matcher: str, aliases: Aliases) -> None:
+    def __init__(self, aliases: Aliases) -> None:
         super().__init__()
-        self._matcher, self._aliases = matcher, aliases
+        self._aliases = aliases
 
     def __missing__(self, answers: Answer) -> _Judge:
-        made = self[answers] = _Judge(answers, self._matcher, self._aliases)
+        made = self[answers] = _Judge(answers, self._aliases)
         return made
 
 
@@ -169,15 +181,35 @@ def _any_of(golds: list[Answer]) -> Answer:
     return first if golds.count(first) == len(golds) else tuple(dict.fromkeys(chain.from_iterable(golds)))
 
 
+class _Places:
+    """Where the right answers stand in one reading, for the rows of each level."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.levels: dict[str, list[Place]] = {"mask": [], "example": [], "page": []}
+        self.depths: list[tuple[int, int, int]] = []
+
+    def add_page(self, masks: list[tuple[_Judge, Kept]], examples: list[Said], page: Said | None) -> None:
+        """Place the masks, the examples and the whole of one page, which is None where it is the one example."""
+        rules, matcher, tier, levels = self.rules, self.rules.matcher, self.rules.tier, self.levels
+        for judge, (names, scores) in masks:
+            tiers = judge[matcher]
+            levels["mask"].append(place(names, scores, [tiers[name] >= tier for name in names]))
+        pooled = [pool_names(said, rules, judge[matcher]) for judge, said in examples]
+        levels["example"] += [groups.place() for groups in pooled]
+        whole = pooled[0] if page is None else pool_names(page[1], rules, page[0][matcher])
+        levels["page"].append(levels["example"][-1] if page is None else whole.place())
+        longest = max(len(names) for _, (names, _) in masks)
+        self.depths.append((longest, max(len(groups.names) for groups in pooled), len(whole.names)))
+
+
 class _Scorer:
     """Scores pages one after another and keeps what is said of each row."""
 
-    def __init__(self, rules: Rules, aliases: Aliases) -> None:
-        self.rules, self.aliases = rules, aliases
-        self.mask_places: list[Place] = []
-        self.example_places: list[Place] = []
-        self.page_places: list[Place] = []
-        self.depths: list[tuple[int, int, int]] = []
+    def __init__(self, readings: Readings, aliases: Aliases) -> None:
+        self.aliases = aliases
+        self.k = readings[0].k
+        self.places = [_Places(rules) for rules in readings]
         self.sums: list[dict[str, float]] = []
         self.distances: Ints = np.zeros(DISTANCE_BINS, np.int64)
         self.answers: Counter[str] = Counter()
@@ -185,28 +217,24 @@ class _Scorer:
 
     def add_page(self, golds: list[Answer], names: list[list[str]], scores: list[list[float]], cuts: list[int]) -> None:
         """Score one page: the right answers and the guesses of its masks in order, and where its examples begin."""
-        rules = self.rules
-        judges = _Judges(rules.matcher, self.aliases)
+        judges = _Judges(self.aliases)
         legacy = PageSums(self.distances)
-        kept = [answers(said, numbers, rules.k) for said, numbers in zip(names, scores, strict=True)]
-        for gold, (said, numbers) in zip(golds, kept, strict=True):
-            judge = judges[gold]
-            tiers, by_names = judge.tiers, judge.by_names
-            self.mask_places.append(place(said, numbers, [tiers[name] >= rules.tier for name in said]))
+        kept = [answers(said, numbers, self.k) for said, numbers in zip(names, scores, strict=True)]
+        masks = [(judges[gold], guesses) for gold, guesses in zip(golds, kept, strict=True)]
+        for judge, (said, numbers) in masks:
+            by_names = judge["names"]
             first = said[numbers.index(max(numbers))] if said else None
             legacy.add(judge.gold, said, max([by_names[name] for name in said], default=0), first)
             if first is None:
                 self.unanswered += 1
             else:
                 self.answers[first.strip()] += 1
-        pooled = [
-            pool(kept[start:end], rules, judges[_any_of(golds[start:end])].tiers) for start, end in pairwise(cuts)
+        examples = [
+            (judges[_any_of(golds[start:end])], scores_by_name(kept[start:end])) for start, end in pairwise(cuts)
         ]
-        self.example_places += [groups.place() for groups in pooled]
-        whole = pooled[0] if len(pooled) == 1 else pool(kept, rules, judges[_any_of(golds)].tiers)
-        self.page_places.append(whole.place())
-        longest = max(len(said) for said, _ in kept)
-        self.depths.append((longest, max(len(groups.names) for groups in pooled), len(whole.names)))
+        page = None if len(examples) == 1 else (judges[_any_of(golds)], scores_by_name(kept))
+        for places in self.places:
+            places.add_page(masks, examples, page)
         self.sums.append(legacy.values)
 
     def part(self, rows: _Sorted) -> Part:
@@ -223,18 +251,21 @@ class _Scorer:
         columns = {name: pages[name] for name in ("page", "title")}
         columns["masks"] = pyarrow.array(np.diff(page_starts, append=len(table)))
         columns["examples"] = pyarrow.array(np.diff(np.searchsorted(starts, page_starts), append=len(starts)))
-        for name, depth in zip(("mask", "example", "page"), zip(*self.depths, strict=True), strict=True):
-            columns[f"{name}_depth"] = pyarrow.array(depth, pyarrow.int64())
         columns |= {name: pyarrow.array([sums[name] for sums in self.sums], pyarrow.float64()) for name in SUMS}
         spoken = pyarrow.array(list(self.answers), pyarrow.string()), pyarrow.array(list(self.answers.values()))
         keys = {name: table[name] for name in ("sequence", "mask")}
         tables = {
-            "masks": keys | _columns(self.mask_places, "top"),
-            "examples": examples | _columns(self.example_places, "share"),
-            "pages": columns | _columns(self.page_places, "share"),
+            "masks": keys,
+            "examples": examples,
+            "pages": columns,
             "answers": {"answer": spoken[0], "count": spoken[1].cast(pyarrow.int64())},
             "distances": {"count": self.distances},
         }
+        for at, places in enumerate(self.places):
+            for level, found in places.levels.items():
+                tables[place_table(level, at)] = _columns(found, "top" if level == "mask" else "share")
+            for level, depth in zip(places.levels, zip(*places.depths, strict=True), strict=True):
+                tables[place_table("page", at)][f"{level}_depth"] = pyarrow.array(depth, pyarrow.int64())
         return Part({name: pyarrow.table(made) for name, made in tables.items()}, self.unanswered)
 
 

@@ -90,6 +90,11 @@ def answers(names: Sequence[str], scores: Sequence[float], k: int | None) -> tup
 
 def pool(masks: Sequence[tuple[Sequence[str], Sequence[float]]], rules: Rules, tiers: Mapping[str, int]) -> Answers:
     """The names and scores of several masks as groups."""
+    return pool_names(scores_by_name(masks), rules, tiers)
+
+
+def scores_by_name(masks: Sequence[tuple[Sequence[str], Sequence[float]]]) -> dict[str, list[float]]:
+    """All scores of each name that was said at several masks."""
     said: dict[str, list[float]] = {}
     for names, scores in masks:
         for name, score in zip(names, scores, strict=True):
@@ -97,6 +102,11 @@ def pool(masks: Sequence[tuple[Sequence[str], Sequence[float]]], rules: Rules, t
                 said[name].append(score)
             else:
                 said[name] = [score]
+    return said
+
+
+def pool_names(said: dict[str, list[float]], rules: Rules, tiers: Mapping[str, int]) -> Answers:
+    """Names with their scores as groups."""
     return (_by_alias if rules.pool == "alias" else _by_gold)(said, rules.tier, tiers)
 
 

@@ -53,7 +53,7 @@ class Remarks:
     empty: int = 0
     """Masks without any guess."""
     blank: int = 0
-    """Guesses that are an empty string."""
+    """Guesses that are an empty string or null."""
     padded: int = 0
     """Masks whose names or scores were filled up."""
     unsorted: int = 0
@@ -93,7 +93,9 @@ class Remarks:
         }
         found = [f"{count} of {self.masks} masks {says[count != 1]}" for says, count in said.items() if count]
         if self.blank:
-            found.append(f"{counts(self.blank, 'guess', 'guesses')} without a character, which match nothing")
+            found.append(
+                f"{counts(self.blank, 'guess', 'guesses')} without a name (null or empty), which match nothing"
+            )
         if self.late_columns:
             found.append(f"columns left out, as the first rows lack them: {listing(sorted(self.late_columns))}")
         return found
@@ -119,7 +121,8 @@ def checked(
 ) -> Guesses:
     """The guesses of a mask, refused where a name or score is missing or no such thing, with remarks on the rest.
 
-    With *pad*, a missing name becomes an empty guess, which matches nothing, and a missing score counts 0.
+    A null in place of a name is a guess that was dropped: like an empty one it keeps its place and matches nothing.
+    With *pad*, lists of unequal length are filled up so, and a missing score counts 0.
     """
     where = f"{place}: {name_of(key)}" if place else name_of(key)
     ranked = scores is None
@@ -130,27 +133,25 @@ def checked(
             raise InputError(
                 f"{counts(len(names), 'prediction')} for {counts(len(scores), 'score')}",
                 where=where,
-                remedy=f"give each name its score, {_PAD}",
+                remedy=f'give each name its score, write null (or "") in the place of a name that was dropped, {_PAD}',
             )
         longest = max(len(names), len(scores))
         names, scores = ([*values, *[None] * (longest - len(values))] for values in (names, scores))
     guesses = Guesses(
-        tuple([_name(name, pad, where) for name in names]),
+        tuple([_name(name, where) for name in names]),
         tuple([0.0 if score is None and pad else number_of(score, where) for score in scores]),
     )
-    remarks.padded += None in names or None in scores
+    remarks.padded += pad and (None in names or None in scores)
     remarks.add(guesses, ranked=ranked)
     return guesses
 
 
-def _name(value: object, pad: bool, where: str) -> str:
+def _name(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
     if not is_missing(value):
         raise InputError(f"the prediction {shorten(value)} is no string", where=where, remedy="put names in quotes")
-    if pad:
-        return ""
-    raise InputError("a predicted name is missing", where=where, remedy=f"give the name, {_PAD}")
+    return ""
 
 
 def number_of(value: object, where: str) -> float:

@@ -29,7 +29,7 @@ from goldrank.io.remote import shown
 from goldrank.progress import Progress
 from goldrank.tasks.masked.assembling import Part, assembled
 from goldrank.tasks.masked.levels import MaskedScores, Rules
-from goldrank.tasks.masked.page_scoring import LISTS, OPTIONAL, OPTIONAL_LISTS, REQUIRED, Aliases, score_part
+from goldrank.tasks.masked.page_scoring import LISTS, OPTIONAL, OPTIONAL_LISTS, REQUIRED, Aliases, Readings, score_part
 from goldrank.tasks.sharding import Sharding
 
 Batches = Iterable[Any]
@@ -47,19 +47,20 @@ def score_stream(
     """Score predictions; see `goldrank.tasks.masked.levels.score_predictions`."""
     if workers is not None and workers < 1:
         raise InputError(f"{workers} processes cannot score", remedy="ask for at least one")
-    batches = _canonical(_batches(predictions))
+    readings = rules, rules.beside
+    batches = canonical(_batches(predictions))
     held, rows = [], 0
     for batch in batches:
         held.append(batch)
         rows += batch.num_rows
         if rows > _IN_MEMORY:
-            return _score_on_disk(_chained(held, batches), rules, aliases, workers or _cores(), sharding)
+            return _score_on_disk(_chained(held, batches), readings, aliases, workers or _cores(), sharding)
     if not rows:
         raise InputError("there are no predictions to score", remedy="check that the file was written completely")
     if sharding is not None:
-        return _score_on_disk(iter(held), rules, aliases, 1, sharding)
+        return _score_on_disk(iter(held), readings, aliases, 1, sharding)
     pyarrow, _ = load_pyarrow()
-    return assembled([score_part(pyarrow.Table.from_batches(held), rules, aliases)], rules)
+    return assembled([score_part(pyarrow.Table.from_batches(held), readings, aliases)], readings)
 
 
 def _batches(predictions: Any) -> Batches:
@@ -82,7 +83,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _canonical(batches: Batches) -> Iterator[Any]:
+def canonical(batches: Batches) -> Iterator[Any]:
     """Every batch with the columns that scoring reads, in the types of the first batch."""
     pyarrow, _ = load_pyarrow()
     schema = None
@@ -132,13 +133,13 @@ def _column(batch: Any, field: Any, pyarrow: Any) -> Any:
 
 
 def _score_on_disk(
-    batches: Iterator[Any], rules: Rules, aliases: Aliases, workers: int, sharding: Sharding | None
+    batches: Iterator[Any], readings: Readings, aliases: Aliases, workers: int, sharding: Sharding | None
 ) -> MaskedScores:
     with TemporaryDirectory(prefix="goldrank-masked-", dir=_shared_folder(sharding)) as name:
         folder = Path(name)
         rows = _split(batches, folder)
         full = [number for number in range(_PARTS) if rows[number]]
-        work = partial(_score_file, folder, rules, dict(aliases))
+        work = partial(_score_file, folder, readings, dict(aliases))
         scored = _scored(work, full, workers) if sharding is None else _scored_by(sharding, work, full)
         parts: dict[int, Part] = {}
         # Closed first: no process may write into the folder while it is removed.
@@ -147,7 +148,7 @@ def _score_on_disk(
                 parts[number] = part
                 _rows_file(folder, number).unlink()
                 progress.advance(int(rows[number]))
-        return assembled([parts[number] for number in full], rules)
+        return assembled([parts[number] for number in full], readings)
 
 
 def _shared_folder(sharding: Sharding | None) -> Path | None:
@@ -234,7 +235,7 @@ class _Shared:
         return cls.work(number)
 
 
-def _score_file(folder: Path, rules: Rules, aliases: Aliases, number: int) -> tuple[int, Part]:
+def _score_file(folder: Path, readings: Readings, aliases: Aliases, number: int) -> tuple[int, Part]:
     pyarrow, _ = load_pyarrow()
     with pyarrow.memory_map(str(_rows_file(folder, number))) as source:
-        return number, score_part(pyarrow.ipc.open_file(source).read_all(), rules, aliases).store(folder, number)
+        return number, score_part(pyarrow.ipc.open_file(source).read_all(), readings, aliases).store(folder, number)

@@ -7,18 +7,24 @@ import { digits, interval, value } from "./numbers.js";
 
 const MASK = /<mask>/g;
 const RULES = {
+  profile: [
+    "Reading",
+    [
+      ["source", "source: a part of the name"],
+      ["strict", "strict: the same person"],
+    ],
+  ],
+  matcher: ["Matcher", [["", "of the reading"], ["names"], ["tokens"], ["surname"], ["original"], ["seed"]]],
   pool: [
     "Pooling",
     [
-      ["alias", "by alias"],
+      ["", "of the reading"],
       ["gold", "by gold"],
+      ["alias", "by alias"],
     ],
   ],
-  matcher: ["Matcher", [["names"], ["tokens"], ["surname"], ["original"], ["seed"]]],
-  tier: ["Right from", [["initial"], ["given"], ["surname"], ["all", "all names"], ["exact"]]],
+  tier: ["Right from", [["", "of the reading"], ["initial"], ["given"], ["surname"], ["all", "all names"], ["exact"]]],
 };
-const USUAL = { pool: "alias", matcher: "names", tier: "given" };
-const TIERS = ["initial", "given", "surname", "all", "exact"];
 
 export async function show(view, { names, query, signal }) {
   if (!names.key) return overview(view, signal);
@@ -38,24 +44,29 @@ export async function show(view, { names, query, signal }) {
       ["value desc", "best first"],
       ["masks desc", "most masks first"],
     ],
-    askList: (asked) => get(`${address}/pages`, asked, signal),
+    askList: (asked) => get(`${address}/pages`, { ...asked, profile: state.profile }, signal),
     entries: (found) =>
-      found.pages.map(({ id, title, masks, value: number }) => ({
+      found.pages.map(({ id, title, masks, value: number, beside: other }) => ({
         id,
         value: number,
         title: title || id,
-        small: `${masks} ${masks === 1 ? "mask" : "masks"}`,
+        small: `${masks} ${masks === 1 ? "mask" : "masks"}; ${found.beside} ${value(other)}`,
       })),
-    caption: (found) => found.metric,
+    caption: (found) => `${found.metric}, ${found.profile}`,
     askDetail: () =>
-      get(`${address}/page`, { id: state.id, pool: state.pool, matcher: state.matcher, tier: state.tier }, signal),
-    drawDetail: (found, change) => drawn(found, names.key, change),
+      get(
+        `${address}/page`,
+        { id: state.id, ...Object.fromEntries(Object.keys(RULES).map((name) => [name, state[name]])) },
+        signal,
+      ),
+    drawDetail: (found, change) => drawn(found, state, names.key, change),
   });
   return state.id ? `Masked page ${state.id}` : "Masked pages";
 }
 
 async function overview(view, signal) {
-  const { runs } = await get("runs", { kind: "masked", size: 100 }, signal);
+  const { runs } = await get("masked", {}, signal);
+  const readings = Object.keys(runs[0]?.readings ?? {});
   view.replaceChildren(
     h("h1", { tabindex: "-1" }, "Masked pages"),
     h("p", { class: "lead" }, "Whose name was taken out of the text?"),
@@ -71,7 +82,7 @@ async function overview(view, signal) {
               {},
               h("th", { scope: "col" }, "Model"),
               h("th", { scope: "col" }, "Examples"),
-              h("th", { scope: "col", class: "figure" }, "Accuracy"),
+              readings.map((name) => h("th", { scope: "col", class: "figure" }, `Accuracy, ${name}`)),
             ),
           ),
           h(
@@ -83,11 +94,10 @@ async function overview(view, signal) {
                 {},
                 h("th", { scope: "row" }, h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, said(run.model))),
                 h("td", {}, said(run.task)),
-                h(
-                  "td",
-                  { class: "figure" },
-                  run.headline ? [value(run.headline.mean), interval(run.headline.low, run.headline.high)] : "–",
-                ),
+                readings.map((name) => {
+                  const { mean, low, high } = run.readings[name];
+                  return h("td", { class: "figure" }, value(mean), interval(low, high));
+                }),
               ),
             ),
           ),
@@ -97,9 +107,8 @@ async function overview(view, signal) {
   return "Masked pages";
 }
 
-function drawn(found, key, change) {
-  const rules = { ...USUAL, ...found.rules };
-  const { mask, page } = found.scores;
+function drawn(found, state, key, change) {
+  const readings = [found.profile, found.beside];
   return [
     h(
       "p",
@@ -112,8 +121,11 @@ function drawn(found, key, change) {
     h(
       "p",
       { class: "lead" },
-      `${mask.right} of ${mask.of} ${mask.of === 1 ? "mask" : "masks"} right; `,
-      `the page as a whole ${page.right ? "is right" : "is wrong"}.`,
+      readings.map((name) => {
+        const { mask, page } = found.scores[name];
+        const masks = `${mask.right} of ${mask.of} ${mask.of === 1 ? "mask" : "masks"} right`;
+        return h("span", { class: "reading" }, `${name}: ${masks}, the page ${page.right ? "right" : "wrong"}. `);
+      }),
     ),
     h(
       "div",
@@ -121,48 +133,75 @@ function drawn(found, key, change) {
       Object.entries(RULES).map(([name, [label, options]]) =>
         field(
           label,
-          select(options, rules[name], (chosen) => change({ [name]: chosen })),
+          select(options, state[name] || options[0][0], (chosen) => change({ [name]: chosen })),
         ),
       ),
     ),
-    pooled(found.pooled, "What the guesses of the page add up to"),
+    h("h2", {}, "What the guesses of the page add up to"),
+    groupTables(found.groups, readings),
     h(
       "p",
       { class: "legend" },
-      h("span", {}, h("span", { class: "mask right" }, "right"), " first guess"),
+      h("span", {}, h("span", { class: "mask right" }, "right"), ` first guess, ${found.profile}`),
       h("span", {}, h("span", { class: "mask wrong" }, "wrong"), " first guess; press one to see the others"),
     ),
-    ...found.examples.map((example) => drawnExample(example, rules, found.examples.length)),
+    ...found.examples.map((example) => drawnExample(example, readings, found.examples.length)),
   ];
 }
 
-function pooled(groups, title) {
-  if (!groups.length) return "";
-  const most = Math.max(...groups.map((one) => one.total), 1e-12);
+/** The summed groups in each reading, side by side. */
+function groupTables(groups, readings) {
+  return h(
+    "div",
+    { class: "readings" },
+    readings.map((name) => groupTable(groups[name], name, readings)),
+  );
+}
+
+function groupTable(groups, reading, readings) {
+  const most = Math.max(...groups.map((one) => one.sum), 1e-12);
   return h(
     "figure",
     { class: "grid" },
-    h("figcaption", {}, title),
+    h("figcaption", {}, reading),
     h(
       "table",
       { class: "pooled" },
       h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ["Group", "", "Sum", "Share"].map((label, at) =>
+            h("th", { scope: "col", class: at > 1 ? "figure" : null }, label),
+          ),
+        ),
+      ),
+      h(
         "tbody",
         {},
-        groups.slice(0, 5).map((one) =>
+        groups.slice(0, 6).map((one) =>
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, said(one.name), one.right ? h("span", { class: "badge gold" }, "right") : null),
+            h(
+              "th",
+              { scope: "row" },
+              said(one.group),
+              one.right ? h("span", { class: "badge gold" }, "right") : null,
+              guessesOf(one, readings),
+            ),
             h(
               "td",
               { class: "bar" },
               h("span", {
-                style: { width: `${(100 * Math.max(0, one.total)) / most}%` },
+                style: { width: `${(100 * Math.max(0, one.sum)) / most}%` },
                 class: one.right ? "right" : null,
               }),
             ),
-            h("td", { class: "figure" }, value(one.total)),
+            h("td", { class: "figure" }, value(one.sum)),
+            h("td", { class: "figure" }, `${(100 * one.share).toFixed(1)}%`),
           ),
         ),
       ),
@@ -170,9 +209,20 @@ function pooled(groups, title) {
   );
 }
 
-function drawnExample(example, rules, count) {
+/** Which guesses are in a group, at which masks, and in which readings each is right. */
+function guessesOf(group, readings) {
+  const lines = group.guesses.map(({ guess, sequence, mask, score, right }) => {
+    const by = readings.filter((name) => right[name]);
+    const verdict = by.length ? `right in ${by.join(" and ")}` : "wrong";
+    return h("li", {}, said(guess), ` ${digits(score)}, mask ${sequence}:${mask}, ${verdict}`);
+  });
+  const count = `${lines.length} ${lines.length === 1 ? "guess" : "guesses"}`;
+  return h("details", { class: "members" }, h("summary", {}, count), h("ul", {}, lines));
+}
+
+function drawnExample(example, readings, count) {
   const panel = h("div", { class: "guesses", hidden: true });
-  const buttons = example.masks.map((mask) => maskButton(mask, rules, panel, () => buttons));
+  const buttons = example.masks.map((mask) => maskButton(mask, readings, panel, () => buttons));
   return h(
     "section",
     { class: "example" },
@@ -186,6 +236,7 @@ function drawnExample(example, rules, count) {
           buttons.flatMap((one) => [one, " "]),
         ),
     panel,
+    count > 1 ? groupTables(example.groups, readings) : null,
   );
 }
 
@@ -207,13 +258,9 @@ function inPlace(text, buttons) {
   ];
 }
 
-function isRight(tier, rules) {
-  return tier !== null && TIERS.indexOf(tier) >= TIERS.indexOf(rules.tier);
-}
-
-function maskButton(mask, rules, panel, all) {
+function maskButton(mask, readings, panel, all) {
   const first = mask.guesses[0];
-  const style = !first ? "none" : isRight(first.tier, rules) ? "right" : "wrong";
+  const style = !first ? "none" : first.readings[readings[0]].right ? "right" : "wrong";
   const button = h(
     "button",
     {
@@ -225,7 +272,7 @@ function maskButton(mask, rules, panel, all) {
         const open = button.getAttribute("aria-expanded") !== "true";
         for (const one of all()) one.setAttribute("aria-expanded", String(one === button && open));
         panel.hidden = !open;
-        panel.replaceChildren(...guesses(mask, rules));
+        panel.replaceChildren(...guesses(mask, readings));
       },
     },
     said(first?.name ?? "no guess"),
@@ -233,7 +280,7 @@ function maskButton(mask, rules, panel, all) {
   return button;
 }
 
-function guesses(mask, rules) {
+function guesses(mask, readings) {
   return [
     h("p", {}, h("span", { class: "soft" }, "Hidden: "), h("strong", {}, said(mask.hidden))),
     h(
@@ -245,8 +292,8 @@ function guesses(mask, rules) {
         h(
           "tr",
           {},
-          ["Guess", "Agrees in", "Score"].map((label, at) =>
-            h("th", { scope: "col", class: at === 2 ? "figure" : null }, label),
+          ["Guess", ...readings, "Score"].map((label) =>
+            h("th", { scope: "col", class: label === "Score" ? "figure" : null }, label),
           ),
         ),
       ),
@@ -258,7 +305,11 @@ function guesses(mask, rules) {
             "tr",
             {},
             h("th", { scope: "row" }, said(guess.name)),
-            h("td", { class: isRight(guess.tier, rules) ? "tier" : "tier none" }, guess.tier ?? "nothing"),
+            readings.map((name) => {
+              const { tier, right } = guess.readings[name];
+              const verdict = right ? "right" : "wrong";
+              return h("td", { class: right ? "tier" : "tier none" }, tier ? `${verdict}, ${tier}` : verdict);
+            }),
             h("td", { class: "figure", title: String(guess.score) }, guess.score === null ? "–" : digits(guess.score)),
           ),
         ),
