@@ -1,4 +1,4 @@
-"""The two readings of masked scoring through the commands: the source's worked example, its groups, and the profiles."""
+"""The two readings of masked scoring through the commands: the worked example, its groups, and the profiles."""
 
 import csv
 import io
@@ -101,7 +101,7 @@ def test_the_strict_profile_swaps_the_columns(here, capsys):
     assert (strict["profile"], strict["beside"]["profile"]) == ("strict", "source")
     assert strict["runs"][0]["levels"] == source["runs"][0]["beside"]["levels"]
     assert strict["runs"][0]["beside"]["levels"] == source["runs"][0]["levels"]
-    code, out, _ = run(capsys, "masked", "score", "kennedy.jsonl", "--profile", "strict")
+    out = run(capsys, "masked", "score", "kennedy.jsonl", "--profile", "strict")[1]
     assert ["level", "n", "measure", "strict", "source"] in [line.split() for line in out.splitlines()]
 
 
@@ -148,10 +148,11 @@ def test_a_page_of_several_examples_has_groups_of_its_own(here, capsys):
         (("--tier", "exact"), "the matcher tokens does not tell the tier exact from others"),
         (("--profile", "strikt"), "invalid choice: 'strikt'"),
         (("--page", "9"), "there is no page '9' among the predictions"),
-        (("--example", "0"), "--example: the predictions are of 2 pages, each with an example of its own number; name the "
-         "page as well, with --page"),
+        (("--example", "0"), "--example: the predictions are of 2 pages, each with an example of its own number; "
+         "name the page as well, with --page"),
         (("--page", "1", "--example", "3"), "there is no example '3'"),
-        (("--groups", "--page", "1"), "--groups is for all examples and pages; leave it out beside --page or --example"),
+        (("--groups", "--page", "1"),
+         "--groups is for all examples and pages; leave it out beside --page or --example"),
         (("--groups", "--format", "csv", "--original"), "a CSV of groups has no room for --by and --original"),
     ],
 )  # fmt: skip

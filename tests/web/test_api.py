@@ -269,9 +269,23 @@ def test_masked_pages_show_text_masks_and_guesses(store, api):
     assert [example["text"].count("<mask>") for example in shown["examples"]] == [2, 1]
     mask = shown["examples"][0]["masks"][0]
     assert mask["hidden"] == "Lise Meitner"
-    assert [(guess["name"], guess["tier"]) for guess in mask["guesses"]] == [("Hahn", None), ("Otto", None)]
-    assert shown["scores"]["mask"]["of"] == 3
-    assert api(f"masked/{key}/page", id="p1", pool="gold", matcher="seed", tier="exact")["rules"]["pool"] == "gold"
+    wrong = {"tier": None, "right": False}
+    assert [(guess["name"], guess["readings"]) for guess in mask["guesses"]] == [
+        (name, {"source": wrong, "strict": wrong}) for name in ("Hahn", "Otto")
+    ]
+    assert [shown["scores"][reading]["mask"]["of"] for reading in ("source", "strict")] == [3, 3]
+    assert [group["group"] for group in shown["groups"]["source"]] == ["hahn", "otto"]
+    assert shown["groups"]["source"][0]["guesses"][0]["right"] == {"source": False, "strict": False}
+    assert (shown["profile"], shown["beside"]) == ("source", "strict")
+    changed = api(f"masked/{key}/page", id="p1", pool="alias", matcher="seed")
+    assert changed["rules"] == {"pool": "alias", "matcher": "seed", "tier": "given"}
+    assert (changed["profile"], changed["beside"]) == ("custom", "strict")
+    strict = api(f"masked/{key}/page", id="p1", profile="strict", tier="surname")
+    assert strict["rules"] == {"pool": "alias", "matcher": "names", "tier": "surname"}
+    assert api(f"masked/{key}/page", 400, id="p1", matcher="seed", tier="exact")["remedy"]
+    assert [page["beside"] for page in listed["pages"]] == [0, 0]
+    [listed_run] = api("masked")["runs"]
+    assert (listed_run["key"], list(listed_run["readings"])) == (key, ["source", "strict"])
     assert api(f"masked/{key}/page", 404, id="p9")["error"]
     assert api(f"masked/{key_of(store, 'wines', 'good')}/pages", 404)["error"]
     assert api(f"masked/{key}/page", 422, id="p1", tier="other")["where"] == "tier"
