@@ -50,7 +50,7 @@ export async function show(view, { names, query, signal }) {
         id,
         value: number,
         title: title || id,
-        small: `${masks} ${masks === 1 ? "mask" : "masks"}; ${found.beside} ${value(other)}`,
+        small: `${masks} ${masks === 1 ? "mask" : "masks"}; ${found.beside} ${digits(other)}`,
       })),
     caption: (found) => `${found.metric}, ${found.profile}`,
     askDetail: () =>
@@ -81,7 +81,6 @@ async function overview(view, signal) {
               "tr",
               {},
               h("th", { scope: "col" }, "Model"),
-              h("th", { scope: "col" }, "Examples"),
               readings.map((name) => h("th", { scope: "col", class: "figure" }, `Accuracy, ${name}`)),
             ),
           ),
@@ -92,8 +91,12 @@ async function overview(view, signal) {
               h(
                 "tr",
                 {},
-                h("th", { scope: "row" }, h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, said(run.model))),
-                h("td", {}, said(run.task)),
+                h(
+                  "th",
+                  { scope: "row" },
+                  h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, said(run.model)),
+                  h("small", { class: "task" }, said(run.task)),
+                ),
                 readings.map((name) => {
                   const { mean, low, high } = run.readings[name];
                   return h("td", { class: "figure" }, value(mean), interval(low, high));
@@ -173,15 +176,13 @@ function groupTable(groups, reading, readings) {
         h(
           "tr",
           {},
-          ["Group", "", "Sum", "Share"].map((label, at) =>
-            h("th", { scope: "col", class: at > 1 ? "figure" : null }, label),
-          ),
+          ["Group", "Sum", "Share"].map((label, at) => h("th", { scope: "col", class: at ? "figure" : null }, label)),
         ),
       ),
       h(
         "tbody",
         {},
-        groups.slice(0, 6).map((one) =>
+        groups.slice(0, 6).flatMap((one) => [
           h(
             "tr",
             {},
@@ -190,20 +191,20 @@ function groupTable(groups, reading, readings) {
               { scope: "row" },
               said(one.group),
               one.right ? h("span", { class: "badge gold" }, "right") : null,
-              guessesOf(one, readings),
-            ),
-            h(
-              "td",
-              { class: "bar" },
-              h("span", {
-                style: { width: `${(100 * Math.max(0, one.sum)) / most}%` },
-                class: one.right ? "right" : null,
-              }),
+              h(
+                "span",
+                { class: "bar" },
+                h("span", {
+                  style: { width: `${(100 * Math.max(0, one.sum)) / most}%` },
+                  class: one.right ? "right" : null,
+                }),
+              ),
             ),
             h("td", { class: "figure" }, value(one.sum)),
             h("td", { class: "figure" }, `${(100 * one.share).toFixed(1)}%`),
           ),
-        ),
+          h("tr", { class: "members" }, h("td", { colspan: 3 }, guessesOf(one, readings))),
+        ]),
       ),
     ),
   );
@@ -217,7 +218,7 @@ function guessesOf(group, readings) {
     return h("li", {}, said(guess), ` ${digits(score)}, mask ${sequence}:${mask}, ${verdict}`);
   });
   const count = `${lines.length} ${lines.length === 1 ? "guess" : "guesses"}`;
-  return h("details", { class: "members" }, h("summary", {}, count), h("ul", {}, lines));
+  return h("details", {}, h("summary", {}, count), h("ul", {}, lines));
 }
 
 function drawnExample(example, readings, count) {
