@@ -81,6 +81,8 @@ _NOT_A_PART = False, False, 0.0
 
 def _plain(answer: str) -> str:
     """An answer without its qualifiers, where it has letters."""
+    if "(" not in answer and "," not in answer:
+        return answer
     return Person(answer).display if any(map(str.isalpha, fold(answer))) else answer
 
 

@@ -137,7 +137,8 @@ def _score_block(scorer: _Scorer, rows: _Sorted, starts: list[int]) -> None:
         at = slice(start - low, end - low)
         cuts = [*np.flatnonzero(new[at]).tolist(), end - start]
         title = rows.table["title"][start].as_py()
-        golds = [tuple(listed) if listed else _title_answer(title) for listed in answers[at]]
+        own = _title_answer(title)
+        golds = [tuple(listed) if listed else own for listed in answers[at]]
         scorer.add_page(golds, names[at], scores[at], cuts)
 
 
@@ -161,6 +162,10 @@ class _Judge(dict[str, Tiers]):
 
 Said = tuple[_Judge, dict[str, list[float]]]
 """What an example or a page says, name by name, and who judges it."""
+
+
+Judged = tuple[list[bool], Place]
+"""Which guesses of a mask are right, and the place that follows."""
 
 
 class _Judges(dict[Answer, _Judge]):
@@ -189,12 +194,24 @@ class _Places:
         self.levels: dict[str, list[Place]] = {"mask": [], "example": [], "page": []}
         self.depths: list[tuple[int, int, int]] = []
 
-    def add_page(self, masks: list[tuple[_Judge, Kept]], examples: list[Said], page: Said | None) -> None:
-        """Place the masks, the examples and the whole of one page, which is None where it is the one example."""
+    def add_page(
+        self, masks: list[tuple[_Judge, Kept]], examples: list[Said], page: Said | None, judged: list[Judged]
+    ) -> None:
+        """Place the masks, the examples and the whole of one page, which is None where it is the one example.
+
+        What was *judged* of the masks in the first reading is kept there for the second.
+        """
         rules, matcher, tier, levels = self.rules, self.rules.matcher, self.rules.tier, self.levels
-        for judge, (names, scores) in masks:
+        for at, (judge, (names, scores)) in enumerate(masks):
             tiers = judge[matcher]
-            levels["mask"].append(place(names, scores, [tiers[name] >= tier for name in names]))
+            right = [tiers[name] >= tier for name in names]
+            # Most masks are the same in both readings.
+            known, found = judged[at] if at < len(judged) else (None, None)
+            if found is None or right != known:
+                found = place(names, scores, right)
+            if at == len(judged):
+                judged.append((right, found))
+            levels["mask"].append(found)
         pooled = [pool_names(said, rules, judge[matcher]) for judge, said in examples]
         levels["example"] += [groups.place() for groups in pooled]
         whole = pooled[0] if page is None else pool_names(page[1], rules, page[0][matcher])
@@ -233,8 +250,9 @@ class _Scorer:
             (judges[_any_of(golds[start:end])], scores_by_name(kept[start:end])) for start, end in pairwise(cuts)
         ]
         page = None if len(examples) == 1 else (judges[_any_of(golds)], scores_by_name(kept))
+        judged: list[Judged] = []
         for places in self.places:
-            places.add_page(masks, examples, page)
+            places.add_page(masks, examples, page, judged)
         self.sums.append(legacy.values)
 
     def part(self, rows: _Sorted) -> Part:
