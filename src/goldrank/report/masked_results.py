@@ -163,7 +163,7 @@ def group_grids(table: GroupTable) -> list[Grid]:
                 Cell(_guesses_text(group, of_page)),
                 Cell(_plain(group.total)),
                 Cell(f"{group.share:.1%}"),
-                Cell("right" if group.right else "wrong"),
+                Cell("right" if group.right else "wrong" if group.named else "no name"),
                 *(Cell(_agreement(group, other)) for other in others),
             ]
             for group in groups
@@ -222,6 +222,7 @@ def groups_json(table: GroupTable) -> dict[str, Any]:
                     "sum": results.number(group.total),
                     "share": results.number(group.share),
                     "right": group.right,
+                    "named": group.named,
                     "guesses": [
                         {
                             "guess": guess.name,
@@ -262,6 +263,11 @@ def _notes(scores: MaskedScores, how: Bootstrap) -> list[str]:
     ]
     if of.unanswered:
         notes.append(f"{counts(of.unanswered, 'mask')} without a guess: wrong.")
+    if of.led_by_no_name:
+        notes.append(
+            f"Pooled by alias, {counts(of.led_by_no_name, 'example')} {'has' if of.led_by_no_name == 1 else 'have'} the "
+            "largest sum for a word that names nobody (he, the, president): the largest sum of a name answers."
+        )
     if of.absent:
         notes.append(f"{counts(of.absent, 'mask')} of the examples not among the predictions: not counted.")
     return notes

@@ -59,8 +59,8 @@ def test_gold_pooling_takes_all_right_guesses_for_one_answer():
 
 def test_depths_are_the_longest_list_and_the_most_groups(scores):
     assert scores.levels["mask"].hits.depth.tolist() == [0, 3]
-    assert scores.levels["example"].hits.depth.tolist() == [0, 4]
-    assert scores.levels["page"].hits.depth.tolist() == [0, 4]
+    assert scores.levels["example"].hits.depth.tolist() == [0, 3]
+    assert scores.levels["page"].hits.depth.tolist() == [0, 3]
 
 
 def test_rows_point_to_their_example(scores):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +17,7 @@ from goldrank.io.tabular import split_rows
 from goldrank.io.text import counts
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.name_parts import AROUND, parse_name
-from goldrank.tasks.masked.name_patterns import Pattern
+from goldrank.tasks.masked.name_patterns import Pattern, Tier
 from goldrank.tasks.masked.name_variants import spelling
 
 _TITLE_NAMES = ("title", "name", "page")
@@ -123,14 +124,23 @@ class _Form:
 _ONE_NAME = (1, 0, 0)
 
 
-def group_aliases(guesses: Sequence[str]) -> list[int]:
-    """Which of the *guesses* name the same person, by nothing but the guesses: a group number for each.
+def group_aliases(guesses: Sequence[str], scores: Sequence[Sequence[float]] | None = None) -> list[int]:
+    """Return a group number for each of the *guesses*: those that name the same person, by nothing but the guesses.
 
-    A name joins the one fuller name of the list that it agrees with; where several fuller names agree with it, or
-    none does, it stays alone. Groups are numbered by their first guess.
+    A name joins the one fuller name of the list that it agrees with. Where several fuller names have it as their
+    surname, it joins the one whose group has the largest sum of scores, of equal sums the first in the alphabet; a
+    given name that several have stays alone. Sums are taken before such a name joins, from the fullest names down
+    (most names, then most initials), and all names of one fullness join at once: no order of the guesses matters.
+    Groups are numbered by their first guess.
+
+    Args:
+        guesses: Names as they were guessed.
+        scores: The scores of each guess; by default each guess counts 1.
 
     >>> group_aliases(["Truman", "he", "Harry S. Truman", "truman's", "Harry Truman"])
     [0, 1, 0, 0, 0]
+    >>> group_aliases(["Bess Truman", "Harry Truman", "Truman"], [[0.2], [0.3], [0.4]])
+    [0, 1, 1]
     """
     forms = [_form(guess) for guess in guesses]
     spellings: dict[str, tuple[_Form, str]] = {}
@@ -139,7 +149,7 @@ def group_aliases(guesses: Sequence[str]) -> list[int]:
         known = spellings.get(form.key)
         if known is None or form.written < known[0].written:
             spellings[form.key] = (form, guess)
-    leaders = _leaders(spellings)
+    leaders = _leaders(spellings, forms, scores or [(1.0,)] * len(forms))
     numbers: dict[str, int] = {}
     return [numbers.setdefault(leaders[form.key], len(numbers)) for form in forms]
 
@@ -164,18 +174,28 @@ def _pattern(guess: str) -> Pattern:
     return Pattern(parse_name(guess))
 
 
-def _leaders(spellings: Mapping[str, tuple[_Form, str]]) -> dict[str, str]:
-    """The key of the fullest name of each name's group."""
+def _leaders(
+    spellings: Mapping[str, tuple[_Form, str]], forms: Sequence[_Form], scores: Sequence[Sequence[float]]
+) -> dict[str, str]:
+    """Return the key of the fullest name of each name's group."""
     leaders: dict[str, str] = {}
     fuller: dict[str, list[tuple[str, Pattern]]] = {}
     ordered = sorted(spellings.values(), key=lambda entry: entry[0].fullness, reverse=True)
     for fullness, level in groupby(ordered, key=lambda entry: entry[0].fullness):
         alone: list[tuple[_Form, str]] = []
+        shared: dict[str, list[str]] = {}
         for form, guess in level:
-            leader = _leader(form, guess, fuller)
-            leaders[form.key] = leader or form.key
-            if leader is None:
+            candidates = _candidates(form, guess, fuller)
+            if len(candidates) > 1:
+                shared[form.key] = candidates
+            else:
+                leaders[form.key] = candidates[0] if candidates else form.key
+            if not candidates:
                 alone.append((form, guess))
+        if shared:
+            sums = _sums(leaders, forms, scores)
+            for key, candidates in shared.items():
+                leaders[key] = min(candidates, key=lambda leader: (-sums[leader], spellings[leader][0].written, leader))
         # Names of one level never join each other, or it would matter which comes first.
         if fullness > _ONE_NAME:
             for form, guess in alone:
@@ -185,9 +205,19 @@ def _leaders(spellings: Mapping[str, tuple[_Form, str]]) -> dict[str, str]:
     return leaders
 
 
-def _leader(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, Pattern]]]) -> str | None:
-    """The one fuller name that agrees with *guess*; None without one or with several."""
+def _candidates(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, Pattern]]]) -> list[str]:
+    """Return the one fuller name that agrees with *guess*, or of several those that have its surname."""
     words = {*form.words, *map(spelling, form.words)}
-    candidates = {key: pattern for word in sorted(words) for key, pattern in fuller.get(word, ())}
-    agreeing = [key for key, pattern in candidates.items() if pattern.judge(pattern.read(guess)) is not None]
-    return agreeing[0] if len(agreeing) == 1 else None
+    patterns = {key: pattern for word in sorted(words) for key, pattern in fuller.get(word, ())}
+    judged = [(key, pattern.judge(pattern.read(guess))) for key, pattern in patterns.items()]
+    agreeing = [(key, match.tier) for key, match in judged if match is not None]
+    return [key for key, tier in agreeing if len(agreeing) == 1 or tier >= Tier.SURNAME]
+
+
+def _sums(leaders: Mapping[str, str], forms: Sequence[_Form], scores: Sequence[Sequence[float]]) -> dict[str, float]:
+    """Return the sum of the scores of each group as it is so far, exactly rounded."""
+    gathered: dict[str, list[float]] = {}
+    for form, each in zip(forms, scores, strict=True):
+        if (leader := leaders.get(form.key)) is not None:
+            gathered.setdefault(leader, []).extend(each)
+    return {leader: math.fsum(values) for leader, values in gathered.items()}

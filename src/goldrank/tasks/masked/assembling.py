@@ -41,6 +41,7 @@ class Part:
 
     tables: Mapping[str, Any]
     unanswered: int
+    led_by_no_name: int
 
     def store(self, folder: Path, number: int) -> Part:
         """The same part with its tables in files of *folder*."""
@@ -48,7 +49,7 @@ class Part:
         for name, table in self.tables.items():
             # Two workers may score the same part, where one of them was taken for lost.
             write_atomically(paths[name], partial(_write_table, table))
-        return Part(_Stored({name: str(path) for name, path in paths.items()}), self.unanswered)
+        return Part(_Stored({name: str(path) for name, path in paths.items()}), self.unanswered, self.led_by_no_name)
 
 
 def _write_table(table: Any, stream: BinaryIO) -> None:
@@ -200,6 +201,7 @@ def assembled(parts: list[Part], readings: Sequence[Rules]) -> MaskedScores:
         examples=len(present),
         masks=int(starts["mask"][-1]),
         unanswered=sum(part.unanswered for part in parts),
+        led_by_no_name=sum(part.led_by_no_name for part in parts),
         absent=int(np.maximum(columns["masks"] - present, 0).sum()),
     )
     legacy = finished(sums, np.diff(starts["mask"]).astype(np.float64), distances)

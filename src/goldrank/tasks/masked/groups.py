@@ -45,6 +45,8 @@ class SummedGroup:
     share: float
     """The total over the sum of all groups."""
     right: bool
+    named: bool
+    """Whether it can be the answer; words that name nobody cannot, where the reading pools by alias."""
     guesses: tuple[GroupedGuess, ...]
 
     def agreement(self, reading: str) -> tuple[int, int]:
@@ -54,7 +56,7 @@ class SummedGroup:
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The groups of one example or one page in each reading, the largest sum first."""
+    """The groups of one example or one page in each reading, the answer first; groups that are no name stand last."""
 
     page: str
     title: str
@@ -123,6 +125,7 @@ def _table(rows: Sequence[Row], sequence: int | None, rules: Rules, aliases: Ali
                 group.total,
                 group.total / size if size else 0.0,
                 group.right,
+                group.named,
                 tuple(guess for guess in said if guess.name in group.members),
             )
             for group in groups

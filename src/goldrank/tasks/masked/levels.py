@@ -128,6 +128,8 @@ class Group:
     right: bool
     members: tuple[str, ...]
     """The spellings in the group, in the order of their first appearance."""
+    named: bool = True
+    """Whether it can be the answer; pronouns and other words that name nobody cannot with ``pool=alias``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +170,8 @@ class MaskedCounts:
     """Masks without any guess: they count as wrong."""
     absent: int
     """Masks that the examples are said to have and the predictions do not hold: they are not counted at all."""
+    led_by_no_name: int = 0
+    """Examples whose largest sum is that of a word that names nobody, so that the largest sum of a name answers."""
 
 
 @dataclass(frozen=True, eq=False)

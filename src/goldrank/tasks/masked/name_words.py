@@ -82,6 +82,24 @@ FUNCTION_WORDS = _words(
 AUXILIARIES = frozenset(("will", "may"))
 """Words of running text that are names where the title has them."""
 
+_BORNE_AS_NAMES = _words(
+    "abbot adm baron bishop born can capt cardinal chief col count dame dean dom don dona duke earl ever fr gen hon how "
+    "imam judge just justice kaiser king knight late left lord lt major marquis marshal master mayor mine miss more "
+    "most mullah over own painter pope premier prince princess prof queen rev said saint san santa sgt sheikh sheik "
+    "shaykh singer squire still such sultan won"
+)
+ARTICLES = _words("a an the")
+NO_NAMES = (FUNCTION_WORDS | HONORIFICS | RANKS | GENERATIONS.keys()) - _BORNE_AS_NAMES | _words(
+    "the of de von together someone somebody nobody everyone everybody anyone anybody none nothing everything one ones "
+    "people person persons man men woman women boy girl child children son sons daughter daughters wife husband widow "
+    "parents family friend friends himself myself yourself ourselves yourselves ours yours oneself"
+)
+"""Words that name nobody, alone or together: pronouns, function words, kinship, and offices and trades without a name.
+
+Words that people bear as surnames or given names too (Born, King, More, Prince, Said) are left out: without a name
+beside them nothing tells which is meant.
+"""
+
 FAMILY_FIRST = _words(
     "zhang wang zhao zhou chen huang liu yang xu guo gao he luo zheng liang xie tang deng feng cao peng zeng xiao "
     "tian dong yuan cai jiang yu du ye cheng wei ding shen yao fu zhong cui liao jin shi xia jia zou xi xiong "

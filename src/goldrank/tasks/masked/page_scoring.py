@@ -193,6 +193,7 @@ class _Places:
         self.rules = rules
         self.levels: dict[str, list[Place]] = {"mask": [], "example": [], "page": []}
         self.depths: list[tuple[int, int, int]] = []
+        self.led_by_no_name = 0
 
     def add_page(
         self, masks: list[tuple[_Judge, Kept]], examples: list[Said], page: Said | None, judged: list[Judged]
@@ -213,11 +214,12 @@ class _Places:
                 judged.append((right, found))
             levels["mask"].append(found)
         pooled = [pool_names(said, rules, judge[matcher]) for judge, said in examples]
+        self.led_by_no_name += sum(groups.led_by_no_name for groups in pooled)
         levels["example"] += [groups.place() for groups in pooled]
         whole = pooled[0] if page is None else pool_names(page[1], rules, page[0][matcher])
         levels["page"].append(levels["example"][-1] if page is None else whole.place())
         longest = max(len(names) for _, (names, _) in masks)
-        self.depths.append((longest, max(len(groups.names) for groups in pooled), len(whole.names)))
+        self.depths.append((longest, max(groups.size for groups in pooled), whole.size))
 
 
 class _Scorer:
@@ -284,7 +286,9 @@ class _Scorer:
                 tables[place_table(level, at)] = _columns(found, "top" if level == "mask" else "share")
             for level, depth in zip(places.levels, zip(*places.depths, strict=True), strict=True):
                 tables[place_table("page", at)][f"{level}_depth"] = pyarrow.array(depth, pyarrow.int64())
-        return Part({name: pyarrow.table(made) for name, made in tables.items()}, self.unanswered)
+        # Which words name nobody does not depend on what is right.
+        led_by_no_name = max(places.led_by_no_name for places in self.places)
+        return Part({name: pyarrow.table(made) for name, made in tables.items()}, self.unanswered, led_by_no_name)
 
 
 def _columns(places: list[Place], confidence: str) -> dict[str, Any]:

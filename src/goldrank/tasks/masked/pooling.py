@@ -4,6 +4,11 @@ A guess is right when it matches the title. A *group* of guesses is right when t
 ``pool=alias`` the fullest name (most words with letters, then the highest sum of scores, then the first in the order
 of the alphabet), so that a group is built and judged without a look at the gold; with ``pool=gold`` every right guess
 is in the one right group by definition.
+
+With ``pool=alias`` only a name can be the answer. A guess is *no name* if all of its words are `name_words.NO_NAMES`
+(pronouns, function words, offices without a name), or if it is an article with an office or trade (``the King``). A
+group is no name if all of its guesses are, or if all are written in lower case where another group has a capital:
+predictors that write capitals write names with them, and those that write none are judged by the list alone.
 """
 
 from __future__ import annotations
@@ -12,14 +17,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 from goldrank.tasks.masked.chunks import Guesses
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.levels import Group, Rules
-from goldrank.tasks.masked.name_parts import AROUND, parse_name
+from goldrank.tasks.masked.name_parts import AROUND, POSSESSIVE, parse_name
 from goldrank.tasks.masked.name_patterns import Pattern
 from goldrank.tasks.masked.name_variants import spelling
+from goldrank.tasks.masked.name_words import ARTICLES, HONORIFICS, NO_NAMES, RANKS
 from goldrank.tasks.masked.names import Matcher, group_aliases
 
 
@@ -65,18 +72,38 @@ class Answers:
     totals: list[float]
     right: list[bool]
     members: list[list[str]]
+    named: list[bool]
+    """Whether each group may be the answer; see `Group.named`."""
 
     def place(self) -> Place:
-        """Where the best right group stands."""
-        return place(self.names, self.totals, self.right)
+        """Where the best right group stands among those that may be the answer."""
+        if False not in self.named:
+            return place(self.names, self.totals, self.right)
+        return place(*(list(compress(column, self.named)) for column in (self.names, self.totals, self.right)))
+
+    @property
+    def led_by_no_name(self) -> bool:
+        """Whether the largest sum is that of a group that is no name."""
+        if False not in self.named:
+            return False
+        largest = max(compress(self.totals, self.named), default=-math.inf)
+        return any(total > largest for total, is_name in zip(self.totals, self.named, strict=True) if not is_name)
+
+    @property
+    def size(self) -> int:
+        """How many groups may be the answer."""
+        return sum(self.named)
 
 
 def pooled(guesses: Sequence[Guesses], rules: Rules, matcher: Matcher) -> list[Group]:
-    """All guesses of an example or a page as answers, the best first; equal sums in the order of appearance."""
+    """All guesses of an example or a page as answers, the best first; equal sums in the order of appearance.
+
+    Groups that are no name stand last.
+    """
     kept = [answers(one.names, one.scores, rules.k) for one in guesses]
     found = pool(kept, rules, Tiers(matcher))
-    groups = map(Group, found.names, found.totals, found.right, map(tuple, found.members))
-    return sorted(groups, key=lambda group: -group.total)
+    groups = map(Group, found.names, found.totals, found.right, map(tuple, found.members), found.named)
+    return sorted(groups, key=lambda group: (not group.named, -group.total))
 
 
 def answers(names: Sequence[str], scores: Sequence[float], k: int | None) -> tuple[Sequence[str], Sequence[float]]:
@@ -111,17 +138,56 @@ def pool_names(said: dict[str, list[float]], rules: Rules, tiers: Mapping[str, i
 
 
 def _by_alias(said: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) -> Answers:
-    members = same_person(list(said))
+    members = same_person(said)
     names = [group[0] if len(group) == 1 else _decisive(group, said) for group in members]
-    return Answers(names, _totals(members, said), [tiers[name] >= tier for name in names], members)
+    right = [tiers[name] >= tier for name in names]
+    return Answers(names, _totals(members, said), right, members, _named(members))
 
 
-def same_person(names: Sequence[str]) -> list[list[str]]:
-    """Distinct *names* by the person they name, in the order of their first appearance.
+def _named(members: list[list[str]]) -> list[bool]:
+    """Whether each group is a name, by the words and the capitals of its guesses."""
+    signs = [_sign(group[0]) if len(group) == 1 else max(map(_sign, group)) for group in members]
+    least = _CASELESS if _CAPITAL in signs else _LOWER_CASE
+    return [sign >= least for sign in signs]
+
+
+_NO_NAME, _LOWER_CASE, _CASELESS, _CAPITAL = range(4)
+"""How much speaks for a guess being a name."""
+_BLANKS = dict.fromkeys(map(ord, AROUND), " ")
+
+
+@lru_cache(maxsize=1 << 17)
+def _sign(guess: str) -> int:
+    if is_no_name(guess):
+        return _NO_NAME
+    if guess.islower():
+        return _LOWER_CASE
+    return _CASELESS if guess == guess.lower() else _CAPITAL
+
+
+def is_no_name(guess: str) -> bool:
+    """Return True if a guess names nobody, whatever its case: pronouns, function words, offices without a name.
+
+    >>> [is_no_name(guess) for guess in ("He", "his", "together", "the former president", "The King")]
+    [True, True, True, True, True]
+    >>> [is_no_name(guess) for guess in ("will", "mark", "may", "rose", "King", "President Kennedy", "1898")]
+    [False, False, False, False, False, False, False]
+    """
+    words = POSSESSIVE.sub("", fold(guess)).translate(_BLANKS).split()
+    listed = _WITH_ARTICLE if words and words[0] in ARTICLES else NO_NAMES
+    return bool(words) and listed.issuperset(words)
+
+
+_WITH_ARTICLE = NO_NAMES | HONORIFICS | RANKS
+
+
+def same_person(said: Mapping[str, Sequence[float]]) -> list[list[str]]:
+    """Distinct names, with their scores, by the person they name, in the order of their first appearance.
 
     The groups are those of `group_aliases`, which is asked only about names that share a word with another: in most
     lists they are few, and the others stay alone.
     """
+    names = list(said)
     words = list(map(_words_to_join_by, names))
     seen: set[str] = set()
     shared: set[str] = set()
@@ -132,7 +198,7 @@ def same_person(names: Sequence[str]) -> list[list[str]]:
     if not shared:
         return [[name] for name in names]
     joinable = [name for name, own in zip(names, words, strict=True) if not shared.isdisjoint(own)]
-    numbers = dict(zip(joinable, group_aliases(joinable), strict=True))
+    numbers = dict(zip(joinable, group_aliases(joinable, [said[name] for name in joinable]), strict=True))
     gathered: dict[str | int, list[str]] = {}
     for name in names:
         gathered.setdefault(numbers.get(name, name), []).append(name)
@@ -160,7 +226,8 @@ def _by_gold(said: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) 
         gathered.setdefault(None if tiers[name] >= tier else name.strip().casefold(), []).append(name)
     members = list(gathered.values())
     names = [_decisive(group, said) if folded is None else folded for folded, group in gathered.items()]
-    return Answers(names, _totals(members, said), [folded is None for folded in gathered], members)
+    right = [folded is None for folded in gathered]
+    return Answers(names, _totals(members, said), right, members, [True] * len(names))
 
 
 def _totals(members: list[list[str]], said: dict[str, list[float]]) -> list[float]:

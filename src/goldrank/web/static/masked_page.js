@@ -191,6 +191,7 @@ function groupTable(groups, reading, readings) {
               { scope: "row" },
               said(one.group),
               one.right ? h("span", { class: "badge gold" }, "right") : null,
+              one.named ? null : h("span", { class: "badge" }, "no name"),
               h(
                 "span",
                 { class: "bar" },
