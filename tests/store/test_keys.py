@@ -66,6 +66,14 @@ def test_what_json_cannot_hold_is_refused_with_its_place(value, place):
         ("wines", "fuse:rrf(bm25,wordllama)", "wines-rrf-bm25-wordllama"),
         ("wines", "fuse:sum(bm25(k1=0.9,b=0.4),st:BAAI/bge-small,norm=minmax)", "wines-sum-bm25-st-bge-small"),
         ("cranfield", "st:BAAI/bge-base-en-v1.5(dim=256)", "cranfield-st-bge-base-en-v1-5"),
+        ("persons", "llm:gpt-4o-mini@https://api.openai.com/v1", "persons-llm-gpt-4o-mini"),
+        (
+            "persons",
+            "llm:gpt-4o-mini@https://ann:sk-1@host:8000/v1?api_key=sk-2(key=MY_KEY)",
+            "persons-llm-gpt-4o-mini",
+        ),
+        ("persons", "llm:meta-llama/Llama-3.1-70B-Instruct", "persons-llm-meta-llama-llama-3-1-70b-instruct"),
+        ("wines", "openai:bge-m3@http://localhost:8000/v1", "wines-openai-bge-m3"),
         ("./my-folder/", "vectors:/data/run 1/items.npy", "my-folder-vectors-items-npy"),
         ("C:\\data\\Weine & Käse", "bm25(k1=1.2)", "weine-kase-bm25"),
         ("日本", "模型", "task-model"),
@@ -81,4 +89,4 @@ def test_keys_read_like_the_task_and_the_model(task, model, stem):
 def test_any_names_give_a_key_that_can_be_typed_and_kept(task, model):
     for key in candidates(task, model, "0" * 64):
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key)
-        assert len(key) <= 32 + 1 + 32 + 1 + 64
+        assert len(key) <= 32 + 1 + 64 + 1 + 64

@@ -14,6 +14,8 @@ from goldrank.errors import InputError, shorten
 from goldrank.redaction import redact_all
 
 _LONGEST_SLUG = 32
+_LONGEST_SERVED = 64
+"""Names of models behind a server are long and differ at their ends."""
 _SHORTEST_DIGEST = 4
 
 
@@ -71,12 +73,20 @@ def candidates(task: str, model: str, digest: str) -> Iterator[str]:
 
 
 def _model_slug(spec: str) -> str:
-    """The kind of a model and the last part of what it was made from.
+    """The kind of a model and the last part of what it was made from; of ``MODEL@URL`` the whole model and no URL.
 
     >>> _model_slug("fuse:rrf(bm25,wordllama)"), _model_slug("st:BAAI/bge-base-en-v1.5(dim=256)")
     ('rrf-bm25-wordllama', 'st-bge-base-en-v1-5')
+    >>> _model_slug("llm:gpt-4o-mini@https://host/v1?api_key=x(key=MY_KEY)"), _model_slug("llm:org/llama-3.1-8b")
+    ('llm-gpt-4o-mini', 'llm-org-llama-3-1-8b')
     """
-    return _slug("-".join(_model_words(spec)))
+    served = _SERVED.match(spec.strip())
+    return _slug(served[1] or served[2], _LONGEST_SERVED) if served else _slug("-".join(_model_words(spec)))
+
+
+# Before the URL, not after it: the URL may hold a key, and its last part is the same for all models of a server. The
+# first @ ends the model, because a URL may have another one.
+_SERVED = re.compile(r"((?!fuse:)[^@(]+)@https?://|(llm:[^@(]+)")
 
 
 def _model_words(spec: str) -> Iterator[str]:
@@ -108,11 +118,11 @@ def _last_part(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
 
 
-def _slug(text: str) -> str:
+def _slug(text: str, longest: int = _LONGEST_SLUG) -> str:
     """Lower-case ASCII words joined by hyphens.
 
     >>> _slug("Vins d'Alsace & café")
     'vins-d-alsace-cafe'
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_SLUG].rstrip("-")
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].rstrip("-")

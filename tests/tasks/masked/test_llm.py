@@ -213,3 +213,17 @@ def test_an_answer_of_many_names_is_cut_at_k():
         "name b",
         "name c",
     )
+
+
+def test_stored_guesses_carry_the_model_in_their_key_and_never_the_address_or_its_secrets(server, tmp_path, capsys):
+    from goldrank.cli.main import main
+
+    models = ("gpt-4o-mini", "org-one/Llama-3.1-8B-Instruct", "org-two/Llama-3.1-8B-Instruct")
+    specs = [f"llm:{model}@{server.url}?api_key=sk-hidden" for model in models]
+    assert main(["masked", "predict", "persons", "--limit", "1", "-m", *specs, "--store", str(tmp_path)]) == 0
+    keys = capsys.readouterr().out.split()
+    assert [key.rpartition("-")[0] for key in keys] == [
+        "masked-persons-llm-gpt-4o-mini",
+        "masked-persons-llm-org-one-llama-3-1-8b-instruct",
+        "masked-persons-llm-org-two-llama-3-1-8b-instruct",
+    ]

@@ -83,6 +83,83 @@ AUXILIARIES = frozenset(("will", "may"))
 """Words of running text that are names where the title has them."""
 
 _BORNE_AS_NAMES = _words(
+    "abbot baron bishop born can cardinal chief count dame dean dom don duke earl ever how imam judge just justice "
+    "kaiser king knight late left lord major marquis marshal master mayor mine miss more most mullah over own painter "
+    "pope premier prince princess queen said saint san santa sheikh sheik shaykh singer squire still such sultan won"
+)
+ARTICLES = _words(
+    "von vom zu zum zur und de du des dell dall degl dos das do da di del delle dello dei degli af av "
+    "ibn bin bint binti ould walad ter ten op den der het i y te of the st ste la le lo las los el ul "
+    "abu umm ap"
+)
+"""What joins the parts of a name; none of them ever matches alone, wherever the title has it."""
+
+PARTICLES_OR_NAMES = _words("al van ben bar saint san santa mac della")
+"""Particles inside of a name and before a hyphen, names at the head of a title (Al Purdy, Van Morrison)."""
+
+ELISIONS = _words("d l dell dall nell sull all degl t")
+"""What an apostrophe joins to the name after it (d'Ortigue); any other apostrophe is a letter left out (O'Brien)."""
+
+CONNECTORS = _words("i y und")
+"""Particles with one surname before and one after (Ramón y Cajal)."""
+
+_UNITS = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+ROMAN = {tens * "x" + unit: str(10 * tens + value) for tens in range(4) for value, unit in enumerate(_UNITS)}
+del ROMAN[""]
+GENERATIONS = {"jr": "jr", "jnr": "jr", "junior": "jr", "sr": "sr", "snr": "sr", "senior": "sr"}
+NUMERALS = {**ROMAN, **GENERATIONS}
+"""Regnal numerals and generations, with what they mean; they tell namesakes apart and never match alone."""
+
+FIRST_OF_A_NAME = frozenset(("1", "sr"))
+"""The numerals that a name without one may stand for."""
+
+_ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+fifteenth sixteenth seventeenth eighteenth"""
+ORDINAL_WORDS = {word: str(number) for number, word in enumerate(_ORDINALS.split(), start=1)}
+"""Numerals spelt out, which count after *the* (Henry the Eighth)."""
+
+NUMERAL_NAMES = frozenset(("xi", "vi"))
+"""Numerals that are names of their own where they do not follow a name (Xi Jinping)."""
+
+HONORIFICS = _words(
+    "sir dame lord lady mr mrs ms miss mx master madam madame mme mlle monsieur herr frau fraulein senor senora "
+    "signor signora dr doctor doktor prof professor rev reverend fr father mother sister brother rabbi imam sheikh "
+    "shaykh sheik mullah pope bishop archbishop cardinal abbot king queen emperor empress prince princess tsar czar "
+    "tsarina sultan kaiser president senator congressman congresswoman governor mayor minister premier "
+    "chancellor ambassador secretary general gen colonel col captain capt lieutenant lt sergeant sgt admiral adm "
+    "commander marshal hon honourable honorable deposed late vice prime former "
+    "saint san santa"
+)
+"""Forms of address and offices: ignored before a name, a name where no other follows (Prince)."""
+
+RANKS = _words(
+    "baron baronet baroness earl count countess duke duchess marquess marquis marquise viscount viscountess knight "
+    "judge justice dean major squire chief actor actress singer poet writer author novelist composer painter artist "
+    "musician politician scientist photographer don dom dona"
+)
+"""Ranks and trades, which may be given names too (Duke Ellington): ignored before a name in a guess, not in a title."""
+
+QUALIFYING = (RANKS | HONORIFICS) - {"dean", "major", "judge", "justice"}
+"""A part after a comma that has one of these says who the person was, not how it is called."""
+
+DEGREES = _words("phd md esq obe mbe cbe kbe kcb qc kc frs sj osb dds dphil llb llm mba ba bsc msc mp ret")
+
+FUNCTION_WORDS = _words(
+    "a an and or but nor as at by for from in into on onto to with without after before during between against about "
+    "over under than then there here this that these those who whom whose which what when where why how he she it "
+    "they we you me him her them us his its their our your my mine hers theirs himself herself itself themselves i "
+    "be is am are was were been being has have had having does did done doing can could should would might must not "
+    "no nor so also too only just even still again ever never always often later once both each all any some such "
+    "same other another own more most very however although though because since while until if whether "
+    "said says told asked wrote became becomes made went came took gave got left died born lived worked moved "
+    "returned began married published played won served studied named called known thus hence"
+)
+"""Words of running text that a guess may hold beside a name: ignored there, and never enough alone."""
+
+AUXILIARIES = frozenset(("will", "may"))
+"""Words of running text that are names where the title has them."""
+
+_BORNE_AS_NAMES = _words(
     "abbot adm baron bishop born can capt cardinal chief col count dame dean dom don dona duke earl ever fr gen hon how "
     "imam judge just justice kaiser king knight late left lord lt major marquis marshal master mayor mine miss more "
     "most mullah over own painter pope premier prince princess prof queen rev said saint san santa sgt sheikh sheik "
