@@ -8,9 +8,14 @@ itself first:
   source C ranks  D C A B E F      gold of C: D   (the first result is not the query: D is lost)  C0 A1 B2 E3 F4
 """
 
+import collections
+import json
+import pickle
+
 import pytest
 
 import goldrank as gr
+from goldrank.cli.main import main
 
 pytestmark = pytest.mark.conformance
 
@@ -88,3 +93,29 @@ def test_percentile_rank_is_refused_on_a_truncated_list_until_a_policy_is_stated
     with pytest.raises(gr.InputError, match="size of the corpus"):
         gr.score({"A": {"C": 1}}, {"A": cut["A"]}, "mpr")
     assert gr.score({"A": {"C": 1}}, {"A": cut["A"]}, "mpr", corpus=6)["mpr"].mean == pytest.approx(2 / 5)
+
+
+def test_the_pickle_of_sdr_is_gold_and_its_names_of_metrics_give_its_numbers(tmp_path, capsys):
+    gold = collections.defaultdict(dict)
+    gold.update(GOLD)
+    (tmp_path / "gt").write_bytes(pickle.dumps(gold))
+    (tmp_path / "recos.json").write_text(json.dumps({query: list(ranking) for query, ranking in RANKINGS.items()}))
+    assert gr.Gold.read(tmp_path / "gt").to_dict() == GOLD
+    asked = ["-m", "MRR", "-m", "MPR", "-m", "HitRatio@2", "--corpus", "6", "--format", "json"]
+    command = ["score", str(tmp_path / "gt"), str(tmp_path / "recos.json"), *asked]
+    expected = {"sdr": (1.0, 1 / 3, 5 / 18), "tde": (2 / 3, 5 / 3000, 1 / 3)}
+    for profile, values in expected.items():
+        assert main([*command, "--profile", profile]) == 0
+        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        assert [score["mean"] for score in run["scores"].values()] == pytest.approx(values)
+
+
+def test_a_pickle_that_is_no_gold_is_refused(tmp_path):
+    (tmp_path / "gt").write_bytes(pickle.dumps(["A"]))
+    with pytest.raises(
+        gr.InputError, match=r"""gt: the pickle holds \['A'\], not gold; write {"query": {"item": grade}}$"""
+    ):
+        gr.Gold.read(tmp_path / "gt")
+    (tmp_path / "gt").write_bytes(pickle.dumps({"A": print}))
+    with pytest.raises(gr.InputError, match=r"gt: the pickle asks for 'builtins\.print'"):
+        gr.Gold.read(tmp_path / "gt")

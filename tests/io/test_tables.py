@@ -256,3 +256,7 @@ def test_arrays_must_be_columns_of_one_length(arrays: tuple[object, object, obje
 def test_unknown_column_name_is_refused() -> None:
     with pytest.raises(InputError, match="there is no column 'nope'"):
         columns_from(pandas_frame(), "run", query="nope")
+
+
+def test_rows_that_are_lists_are_no_labelled_records():
+    assert columns_from([["q1", "d1", 1], ["q1", "d2", 2]], "gold").items == ["d1", "d2"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns, Kind
 from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, refuse_unknown
@@ -16,11 +19,35 @@ __all__ = ["FORMATS", "Columns", "Kind", "open_rows", "parse_rows", "read", "wri
 def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
     """Read gold or a run from *path* ("-" is standard input), of any format and compression.
 
-    The format is recognised from the content unless *format* names it. Whatever is wrong with the file is an
-    `InputError` with the place and the remedy.
+    The format is recognised from the content unless *format* names it. Gold may also be a pickle of plain data, as SDR
+    shares it, of which nothing is executed. Whatever is wrong with the file is an `InputError` with the place and the
+    remedy.
     """
+    if kind == "gold" and format is None and _is_pickle(path):
+        return _read_pickle(path)
     data, name, recognised = open_rows(path, kind, format)
     return parse_rows(data, name, kind, recognised)
+
+
+def _is_pickle(path: PathLike) -> bool:
+    with suppress(OSError, ValueError), Path(path).open("rb") as file:
+        start = file.read(2)
+        return len(start) == 2 and start[0] == 0x80 and 2 <= start[1] <= 5
+    return False
+
+
+def _read_pickle(path: PathLike) -> Columns:
+    from goldrank.io.mappings import from_pairs
+    from goldrank.io.pickles import read_restricted
+
+    content = read_restricted(path)
+    if not isinstance(content, Mapping):
+        raise InputError(
+            f"the pickle holds {shorten(content)}, not gold",
+            where=display_name(path),
+            remedy='write {"query": {"item": grade}}',
+        )
+    return from_pairs(content.items(), "gold", display_name(path), integers=True)
 
 
 def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[bytes | MappedFile, str, str]:

@@ -68,7 +68,7 @@ def columns_from(
 
 def _holds_labels(rows: object) -> bool:
     """Whether the names of columns, or the keys of records, are those of articles with labels."""
-    if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)) or not rows:
+    if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
         return False
     records = all(isinstance(row, Mapping) for row in rows)
     names = {name for row in rows for name in row} if records else {name for name in rows if isinstance(name, str)}
