@@ -82,9 +82,9 @@ def _shown(report: Report, look: str) -> str:
         cells = [[Cell(name), Cell(str(value))] for name, value in numbers.items()]
         grids.append(Grid(["collection", report.source or report.name], cells, text_columns=2))
     if report.statistics is not None:
-        heading = "articles and those like them" if report.items else f"gold alone: {report.source}"
         cells = [[Cell(name), Cell(value)] for name, value in _counted(report.statistics).items()]
-        grids.append(Grid([heading, ""], cells, notes=list(report.published), text_columns=2))
+        headings = ["articles and those like them", ""] if report.items else ["gold alone", report.source]
+        grids.append(Grid(headings, cells, notes=list(report.published), text_columns=2))
     lengths = [
         [Cell(side), *(Cell(str(words[name])) for name in QUANTILES)] for side, words in report.words.items() if words
     ]

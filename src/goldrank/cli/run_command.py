@@ -191,7 +191,7 @@ def _notes(board: Leaderboard) -> list[str]:
     """What was left out or mended, and what is not stored."""
     collection = board.material.collection
     notes = [f"{len(board.material.item_ids)} items; text of an item: {board.material.text_rule}."]
-    notes += [f"Data: {remark}." for remark in collection.remarks]
+    notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.remarks]
     said = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
     said |= {warning.message for warning in board.quality.warnings}
     notes += [

@@ -79,7 +79,7 @@ def test_gold_is_checked_without_its_articles(folder, capsys):
             "sources": 2, "pairs": 4, "similar_mean": 2.0, "similar_deviation": 0.0, "titles_share_no_word": 2,
         }  # fmt: skip
         assert [(entry["name"], entry["sentence"], entry["examples"]) for entry in made["findings"]] == [
-            ("self gold", "1 source with itself among the similar articles.", ["'Champagne'"])
+            ("self gold", "1 source whose list holds the source itself.", ["'Champagne'"])
         ]
 
 

@@ -134,7 +134,7 @@ def check_gold(gold: Columns) -> Report:
     titles = dict.fromkeys([*gold.queries, *gold.items])
     own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
     found = [
-        _finding("warning", "self gold", own, "{n} with itself among the similar articles", noun="source"),
+        _finding("warning", "self gold", own, "{n} whose list holds the source itself", noun="source"),
         _finding(
             "warning",
             "wrongly decoded titles",
