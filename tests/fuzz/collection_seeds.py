@@ -169,4 +169,11 @@ def pickles() -> list[Seed]:
             kept=frozenset({"set/games.csv"}),
         )
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    ] + [
+        # As the repository of SDR has them.
+        Seed(
+            {"set/gt": pickle.dumps(gold), "run.json": json.dumps({query: list(gold) for query in gold}).encode()},
+            [["data", "check", "set"], ["data", "check", "set/gt"], ["score", "set/gt", "run.json"]],
+            kept=frozenset({"run.json"}),
+        )
     ]
