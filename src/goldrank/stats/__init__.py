@@ -23,7 +23,7 @@ from goldrank.stats.correlation import (
     williams,
 )
 from goldrank.stats.effects import WinsTiesLosses, effect_size, smallest_detectable, wins_ties_losses
-from goldrank.stats.intervals import GEOMETRIC_FLOOR, How, Interval, Sample, aggregate, intervals, wilson
+from goldrank.stats.intervals import GEOMETRIC_FLOOR, How, Interval, Sample, aggregate, intervals, resampled, wilson
 from goldrank.stats.paired import (
     TESTS,
     TestResult,
@@ -67,6 +67,7 @@ __all__ = [
     "permutation_p",
     "permutation_p_values",
     "randomisation_test",
+    "resampled",
     "resampled_interval",
     "sign_change",
     "smallest_detectable",

@@ -161,8 +161,40 @@ def intervals(
     if waiting:
         drawn = _resampled_ratios(list(waiting.values()), resamples, seed)
         for (place, ratio), means in zip(waiting.items(), drawn, strict=True):
-            results[place] = _finished(ratio, means, level, method, columns[place].how)
+            results[place] = _finished(ratio, means[~np.isnan(means)], level, method, columns[place].how)
     return results
+
+
+def resampled(columns: Sequence[Sample], *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """Return the number of every column over the same resamples of the queries, as (resamples, columns).
+
+    What is paired stays paired: the difference of two columns is the difference in each resample. NaN stands for a
+    resample without any defined value.
+
+    >>> drawn = resampled([Sample(np.array([0.0, 1.0, 1.0])), Sample(np.array([0.5, 1.5, 1.5]))], resamples=100)
+    >>> drawn.shape, bool(np.allclose(drawn[:, 1] - drawn[:, 0], 0.5))
+    ((100, 2), True)
+    """
+    drawn = np.full((resamples, len(columns)), math.nan)
+    ratios: dict[int, _Ratio] = {}
+    for place, column in enumerate(columns):
+        if column.how == "nauc":
+            raise InputError(
+                "an area under the abstention curve cannot be resampled beside others", remedy="choose another metric"
+            )
+        values, weights = _checked(column.values, column.weights, column.how)
+        if column.how == "sum":
+            values, weights = np.where(weights > 0, values, 0.0) * len(values), np.ones(len(values))
+        if column.how == "median":
+            drawn[:, place] = bootstrap_medians(values, resamples=resamples, seed=seed)
+        elif (weights > 0).any():
+            ratios[place] = _ratio(_logs(values) if column.how == "geometric" else values, weights)
+    means = _resampled_ratios(list(ratios.values()), resamples, seed) if ratios else []
+    for (place, ratio), mean in zip(ratios.items(), means, strict=True):
+        drawn[:, place] = ratio.low + mean
+        if columns[place].how == "geometric":
+            drawn[:, place] = np.exp(drawn[:, place])
+    return drawn
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
@@ -211,7 +243,7 @@ def _ratio(values: Floats, weights: Floats) -> _Ratio:
 
 
 def _resampled_ratios(ratios: list[_Ratio], resamples: int, seed: int) -> list[Floats]:
-    """Σ wx / Σ w of every ratio over the same resamples; resamples without any weight are left out."""
+    """Σ wx / Σ w of every ratio over the same resamples; NaN in resamples without any weight."""
     quantities: list[Floats] = []
     for ratio in ratios:
         quantities += [ratio.x] if ratio.uniform else [ratio.weights * ratio.x, ratio.weights]
@@ -221,8 +253,7 @@ def _resampled_ratios(ratios: list[_Ratio], resamples: int, seed: int) -> list[F
         above = next(means)
         if not ratio.uniform:
             below = next(means)
-            held = below > 0
-            above = above[held] / below[held]
+            above = np.divide(above, below, out=np.full_like(above, math.nan), where=below > 0)
         drawn.append(above)
     return drawn
 
