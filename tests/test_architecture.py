@@ -13,7 +13,7 @@ LAYERS = [
     "redaction", "escaping", "errors", "progress", "engines", "native", "io", "ordering", "hits", "fusion",
     "encoders", "vectors", "index", "metrics", "stats", "data_warnings", "scoring", "comparing", "rank_overlap",
     "reasons", "audit", "tasks", "store", "git_commit", "measuring", "running", "masked_runs", "planning",
-    "sensitivity", "meta", "report", "web", "cli", "evaluation",
+    "analysis", "meta", "report", "web", "cli", "evaluation",
 ]  # fmt: skip
 
 

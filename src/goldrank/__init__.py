@@ -6,6 +6,7 @@ The names below are loaded when first used, so that importing the package costs 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldrank.analysis.sensitivity import Sensitivity, sensitivity
     from goldrank.comparing import Comparison, compare, compare_hits
     from goldrank.errors import DataWarning, GoldrankError, InputError, MissingExtraError
     from goldrank.hits import Gold, Hits, Run
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "goldrank.analysis.sensitivity": ("Sensitivity", "sensitivity"),
     "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
     "goldrank.errors": ("DataWarning", "GoldrankError", "InputError", "MissingExtraError"),
     "goldrank.hits": ("Gold", "Hits", "Run"),
@@ -50,6 +52,7 @@ __all__ = [
     "Run",
     "Score",
     "Scores",
+    "Sensitivity",
     "Store",
     "Task",
     "compare",
@@ -59,6 +62,7 @@ __all__ = [
     "rbo",
     "score",
     "score_hits",
+    "sensitivity",
     "similarity",
 ]
 

@@ -116,7 +116,7 @@ def measure_on(
     """Measure every model that is not stored yet, and compare all of them."""
     outcomes, missing = outcomes_of(
         models,
-        lambda model: _outcome(material, model, store, overwrite, environment, report),
+        lambda model: find_or_measure(material, model, store, overwrite, environment, report),
         material.task.name,
         store,
     )
@@ -149,7 +149,7 @@ def refuse_without_vectors(models: Sequence[Model], task: MeasuredTask) -> None:
             )
 
 
-def _outcome(
+def find_or_measure(
     material: MeasuredMaterial,
     model: Model,
     store: Store,
@@ -157,6 +157,7 @@ def _outcome(
     environment: Callable[[], dict[str, Any]],
     report: Callable[[str], None],
 ) -> Measured | None:
+    """Return the stored result of a model, or measure and store it; None where *overwrite* forbids that."""
     task, inputs = material.task, material.inputs(model)
     found = None if overwrite == "always" else store.find(inputs)
     if found is not None:

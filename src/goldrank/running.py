@@ -175,9 +175,9 @@ def run_all(
             )
             continue
         quality = inspect_data(material)
-        outcome = partial(_outcome, material, store=store, overwrite=overwrite, report=report, quality=quality)
+        outcome = partial(find_or_evaluate, material, store=store, overwrite=overwrite, report=report, quality=quality)
         outcomes, missing = outcomes_of(loaded, outcome, material.task.name, store)
-        compared = _compared(material, outcomes, measures)
+        compared = compare_outcomes(material, outcomes, measures)
         yield Leaderboard(material.task, material, outcomes, compared, missing, quality)
 
 
@@ -219,7 +219,7 @@ def _material(
     return material
 
 
-def _outcome(
+def find_or_evaluate(
     material: Material,
     model: Model,
     store: Store,
@@ -227,6 +227,7 @@ def _outcome(
     report: Callable[[str], None],
     quality: DataQuality,
 ) -> Outcome | None:
+    """Return the stored result of a model, or evaluate and store it; None where *overwrite* forbids that."""
     inputs = inputs_of(material, model)
     found = None if overwrite == "always" else store.find(inputs)
     if found is not None:
@@ -284,8 +285,8 @@ def _keep_texts(material: Material, store: Store) -> None:
     )
 
 
-def _compared(material: Material, outcomes: list[Outcome], measures: Measures) -> Comparison:
-    """All models against each other, the best first by the first metric."""
+def compare_outcomes(material: Material, outcomes: list[Outcome], measures: Measures) -> Comparison:
+    """Compare all models with each other, the best first by the first metric."""
     task = material.task
     profile = measures.profile or task.profile
     own = profile == task.profile

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
+import numpy as np
 import pytest
 
+import goldrank as gr
+from goldrank.analysis.sensitivity import plot_sensitivity, sensitivity
 from goldrank.cli.main import main
 from goldrank.errors import InputError
-from goldrank.sensitivity import plot_sensitivity, sensitivity
 from goldrank.store import Store
 from goldrank.tasks import evaluate
+from goldrank.tasks.models import Model, load_model
+from goldrank.tasks.settings import Settings
+
+ONE_TRANSFORM = ["--similarity", "cosine,l2", "--transform", "none"]
 
 
 @pytest.fixture
@@ -20,7 +27,9 @@ def store(tmp_path):
 
 @pytest.fixture
 def made(store):
-    return sensitivity("wordllama", ["wines", "questions"], ["cosine", "l2"], ["none", "center"], store=store)
+    result = sensitivity("wordllama", ["wines", "questions"], ["cosine", "l2"], ["none", "center"], store=store)
+    (one,) = result.models
+    return one
 
 
 def test_every_reading_is_that_of_an_evaluation_with_these_settings(made):
@@ -29,6 +38,10 @@ def test_every_reading_is_that_of_an_evaluation_with_these_settings(made):
             task, metric = name.split(" ", 1)
             alone = evaluate("wordllama", task, similarity=variant.similarity, transform=variant.transform)
             assert reading.value == alone.scores[metric].mean
+            assert (reading.low, reading.high) == (
+                alone.scores[metric].interval.low,
+                alone.scores[metric].interval.high,
+            )
 
 
 def test_the_swing_is_the_spread_of_the_readings_and_the_best_the_largest(made):
@@ -41,11 +54,6 @@ def test_the_swing_is_the_spread_of_the_readings_and_the_best_the_largest(made):
 def test_all_variants_are_stored(made, store):
     assert len(store.list()) == 8
     assert {one.key for variant in made.variants for one in variant.readings.values()} == {r.key for r in store.list()}
-
-
-def test_one_setting_is_too_few(store):
-    with pytest.raises(InputError, match="one setting"):
-        sensitivity("wordllama", ["wines"], ["cosine"], ["none"], store=store)
 
 
 def test_the_figure_is_an_image(made, tmp_path):
@@ -62,3 +70,214 @@ def test_the_command_shows_it_in_every_format(capsys, tmp_path, look):
     assert "wines mrr" in out
     if look == "json":
         assert json.loads(out)["swings"]["wines mrr"]["absolute"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("models", "arguments", "said"),
+    [
+        ("random:8", {"similarities": ["cosine"], "transforms": ["none"]}, "one setting cannot show how far a score"),
+        ("random:8", {"similarities": ["cosine", "cosine"]}, "the similarity cosine is given twice; name each once"),
+        ("random:8", {"transforms": ["none", "none"]}, "the transform none is given twice; name each once"),
+        (["random:8", "random:8"], {}, "the model random:8 is given twice; name each model once"),
+        ("bm25", {}, "bm25 ranks without vectors, so that no similarity or transform has an effect on it"),
+        (
+            ["wordllama", "tfidf"],
+            {"transforms": ["none", "whiten"]},
+            "tfidf with cosine, whiten: .*; or leave this model or this setting out",
+        ),
+        ("random:8", {"bands": 4}, "wines mrr: all gold has one score, so that there are no bands of it"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(store, models, arguments, said):
+    with pytest.raises(InputError, match=said):
+        sensitivity(models, ["wines"], store=store, **arguments)
+
+
+def test_a_setting_that_one_model_cannot_have_is_found_out_before_any_work(store):
+    with pytest.raises(InputError, match="tfidf with cosine, whiten"):
+        sensitivity(["wordllama", "tfidf"], ["wines"], transforms=["none", "whiten"], store=store)
+    with pytest.raises(InputError, match="sentence-pairs has no texts set apart to fit the transform on; give a file"):
+        sensitivity("wordllama", ["wines", "sentence-pairs"], transforms=["none", "center"], store=store)
+    assert store.list() == []
+
+
+def labelled(folder):
+    rows = [f"{'good' if at % 2 else 'bad'} film number {at},{at % 2}" for at in range(40)]
+    (folder / "films.csv").write_text("\n".join(["text,label", *rows]))
+    return f"probe:{folder / 'films.csv'}"
+
+
+def test_a_similarity_has_no_effect_on_a_probe(store, tmp_path):
+    probe = labelled(tmp_path)
+    with pytest.raises(InputError, match="probe:films compares no two vectors, so that a similarity has no effect"):
+        sensitivity("random:8", [probe], ["cosine", "l2"], ["none"], store=store)
+    fitted = {"transforms": ["none", "center"], "settings": Settings(fit_on="evaluated"), "store": store}
+    alone = sensitivity("random:8", [probe], **fitted)
+    assert alone.variants == ["cosine, none", "cosine, center"], "the default similarities are not crossed"
+    both = sensitivity(["random:8", "random:16"], [probe, "wines"], **fitted)
+    assert "probe:films compares no two vectors: the similarity has no effect on it." in both.notes
+    probed = [one for one in both.orders if one.evaluator == "probe:films accuracy"]
+    assert probed
+    assert all(one.first.split(", ")[1] != one.second.split(", ")[1] for one in probed)
+
+
+def test_a_model_without_vectors_is_a_fixed_point_among_others(store):
+    made = sensitivity(["bm25", "random:8"], ["wines"], ["cosine", "l2"], ["none"], store=store)
+    assert "bm25 ranks without vectors: no setting moves it, only its place among the others." in made.notes
+    assert made.models[0].swing("wines mrr") == 0
+
+
+def test_a_text_is_encoded_once_whatever_the_number_of_settings(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
+    seen = []
+
+    class Lengths:
+        identity = "lengths of words, to count calls"
+        spec = "lengths"
+
+        def encode_items(self, texts):
+            seen.extend(texts)
+            return np.array([[len(text), text.count("a"), 1.0] for text in texts], np.float32)
+
+        encode_queries = encode_items
+
+    sensitivity(Lengths(), ["wines", "sentence-pairs"], ["cosine", "l2", "dot"], ["none", "normalize"], store=store)
+    assert len(seen) == len(set(seen))
+
+
+def broken(name, similarity):
+    """A model of random vectors that fails under one similarity, while it ranks."""
+    sound = load_model("random:16")
+
+    def rank(material):
+        if material.settings.similarity == similarity:
+            raise InputError("the server hung up", remedy="try again")
+        return sound.rank(material)
+
+    return Model(name, name, rank, uses_vectors=True, encoder=sound.encoder)
+
+
+def test_a_model_that_fails_is_left_out_and_the_others_are_compared(store):
+    made = sensitivity(["random:8", broken("frail", "l2"), "wordllama"], "wines", transforms=["none"], store=store)
+    assert [one.model for one in made.models] == ["random:8", "wordllama"]
+    (failure,) = made.failures
+    assert (failure.model, failure.variant) == ("frail", "l2, none")
+    assert failure.reason == "the server hung up; try again"
+    assert [one.models for one in made.orders] == [2]
+    again = sensitivity(["random:8", broken("frail", "dot"), "wordllama"], "wines", transforms=["none"], store=store)
+    assert len(again.models) == 3, "what it gave under other settings was stored"
+
+
+def test_one_model_that_fails_is_an_error_and_so_are_all(store):
+    with pytest.raises(InputError, match="the server hung up"):
+        sensitivity(broken("frail", "l2"), "wines", transforms=["none"], store=store)
+    with pytest.raises(InputError, match="the server hung up"):
+        sensitivity([broken("a", "cosine"), broken("b", "cosine")], "wines", transforms=["none"], store=store)
+
+
+def test_one_model_left_has_no_order(store):
+    made = sensitivity(["random:8", broken("frail", "l2")], "wines", transforms=["none"], store=store)
+    assert made.orders == []
+    assert "Only one model is left, so that there is no order to compare." in made.notes
+
+
+def test_what_is_not_stored_is_named_where_nothing_may_be_evaluated(store):
+    with pytest.raises(InputError, match="no result of random:8 on wines with cosine, none is stored"):
+        sensitivity("random:8", "wines", transforms=["none"], store=store, overwrite="never")
+
+
+def test_the_same_model_under_two_names_is_told(store):
+    twin = load_model("random:8")
+    other = Model("twin", twin.identity, twin.rank, uses_vectors=True, encoder=twin.encoder)
+    made = sensitivity([twin, other], "wines", transforms=["none"], store=store)
+    assert "random:8 and twin are the same model." in made.notes
+    (order,) = made.orders
+    assert np.isnan(order.tau)
+    assert order.answer == "cannot tell"
+
+
+@pytest.fixture
+def several(tmp_path, capsys):
+    """Run the command for three models on two tasks; returns what it printed."""
+
+    def run(*more):
+        tasks = ["-t", "wines", "sentence-pairs"]
+        models = ["-m", "wordllama", "tfidf", "random:8"]
+        store = ["--store", str(tmp_path / "store"), "--resamples", "500"]
+        assert main(["sensitivity", *models, *tasks, *ONE_TRANSFORM, *store, *more]) == 0
+        return capsys.readouterr()
+
+    return run
+
+
+def test_the_command_answers_for_several_models(several):
+    out = several().out
+    assert "Does the change reorder the models?" in out
+    assert "cosine → l2 (none)   same order" in out
+    assert "3 models have 3 pairs, so that tau moves in steps of 0.67." in out
+    assert "cannot be told from fewer than 10 models." in " ".join(out.split())
+    for look in ("markdown", "latex"):
+        assert "Does the change reorder the models?" in several("--format", look).out
+
+
+def test_json_of_several_models_holds_all_numbers(several):
+    made = json.loads(several("--format", "json", "--bands", "3").out)
+    assert [one["model"] for one in made["models"]] == ["wordllama", "tfidf", "random:8"]
+    assert (made["resamples"], made["alpha"], made["level"]) == (500, 0.05, 0.95)
+    assert made["resampled"] == {"wines mrr": "queries", "sentence-pairs spearman": "pairs"}
+    wines, pairs = made["orders"]
+    assert (wines["first"], wines["second"], wines["tau"]) == ("cosine, none", "l2, none", 1.0)
+    assert (wines["low"], wines["high"], wines["same_order"], wines["swaps"]) == (1.0, 1.0, 1.0, [])
+    assert pairs["models"] == 3
+    assert {one["evaluator"] for one in made["bands"]} == {"sentence-pairs spearman"}
+    assert "wines mrr: all gold has one score, so that there are no bands of it." in made["notes"]
+
+
+def test_csv_of_several_models_is_one_table_whose_kind_says_what_a_row_is(several):
+    rows = list(csv.DictReader(several("--format", "csv", "--bands", "3").out.splitlines()))
+    kinds = [row["kind"] for row in rows]
+    assert kinds.count("reading") == 2 * 2 * 3
+    assert kinds.count("order") == 2
+    # Two settings and a change, of three quantities, in three bands, for three models.
+    assert kinds.count("band") == 3 * 3 * 3 * 3
+    order = next(row for row in rows if row["kind"] == "order")
+    assert (order["quantity"], order["value"], order["said"]) == ("tau", "1.0", "same order")
+
+
+def test_figures_of_several_models_are_drawn_in_any_theme_and_size(several, tmp_path):
+    pytest.importorskip("matplotlib")
+    figures = ["--plot", str(tmp_path / "tau.png"), "--places", str(tmp_path / "places.svg")]
+    err = several(*figures, "--theme", "dark", "--size", "single").err
+    for name in ("tau.png", "places-1.svg", "places-2.svg"):
+        assert (tmp_path / name).stat().st_size > 1000
+        assert f"drawn: {tmp_path / name}" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-m", "random:8", "--places", "a.png"], "--places draws the order of models, and there is one"),
+        (["-m", "random:8", "--alpha", "0.1"], "--alpha is for swaps of models, and there is one model"),
+        (["-m", "random:8", "random:4", "--theme", "dark"], "--theme has no effect without a figure of several models"),
+        (["-m", "random:8", "--bands", "many"], "--bands is 'many'; give a number of bands such as 4"),
+        (["-m", "random:8", "--bands", "1"], "1 bands of gold scores; give a number from 2 to 20, or edges"),
+        (["-m", "random:8", "--bands", "3,2,1"], "the edges of the bands are 3, 2, 1; give three or more in ascending"),
+        (["-m", "random:8", "--bands", "1,2,3"], "gold scores go from 0 to 5, beyond the edges 1 and 3 of the bands"),
+        (
+            ["-m", "random:8", "--metric", "mrr"],
+            "--metric has no effect on sentence-pairs, which give figures of",
+        ),
+        (["-m", "random:8", "--resamples", "500"], "--resamples has no effect on sentence-pairs"),
+        (["-m", "random:8", "--fit-on", "evaluated"], "no transform of none learns, so that --fit-on has no effect"),
+        (["-m", "random:8", "random:4", "--resamples", "5"], "5 resamples are too few for an interval"),
+    ],
+)
+def test_options_without_an_effect_are_refused(capsys, tmp_path, arguments, said):
+    assert main(["sensitivity", *arguments, "-t", "sentence-pairs", *ONE_TRANSFORM, "--store", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_python_has_it_under_the_name_of_the_command(store):
+    made = gr.sensitivity(["random:8", "random:32"], "wines", transforms=["none"], store=store)
+    assert isinstance(made, gr.Sensitivity)
+    assert gr.sensitivity is sensitivity, "importing the module has not hidden the function"

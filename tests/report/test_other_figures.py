@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from goldrank import Gold, stats
+from goldrank.analysis.headline import Reading
+from goldrank.analysis.sensitivity import ModelSensitivity, Variant
 from goldrank.comparing import compare_hits
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.hits import Run
@@ -16,7 +18,6 @@ from goldrank.report.cost_figures import index_trade_off
 from goldrank.report.drawing import draw
 from goldrank.report.evaluator_figures import meta_heat_map, meta_pivot, sensitivity_maps
 from goldrank.report.heat_map import DIVERGING, HeatMap, between
-from goldrank.sensitivity import Reading, Sensitivity, Variant
 
 NAN = math.nan
 
@@ -57,13 +58,13 @@ def test_colours_span_the_values_and_writing_can_be_read_on_them():
 def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
     values = {("cosine", "none"): 0.5, ("cosine", "center"): 0.6, ("l2", "none"): 0.4}
     variants = [Variant(s, t, {"sts": Reading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
-    (made,) = sensitivity_maps(Sensitivity("glove", variants, frozenset()))
+    (made,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset()))
     assert (made.rows, made.columns) == (("cosine", "l2"), ("none", "center"))
     assert made.values[0] == (0.5, 0.6)
     assert math.isnan(made.values[1][1])
     assert made.details[0][0] == "[0.400, 0.600]"
     assert made.bold == {(0, 1)}
-    (turned,) = sensitivity_maps(Sensitivity("glove", variants, frozenset({"sts"})))
+    (turned,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset({"sts"})))
     assert turned.bold == {(1, 0)}
     assert "Lower is better" in turned.caption
 

@@ -3,37 +3,71 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
+from goldrank.analysis.sensitivity import Sensitivity, plot_sensitivity, sensitivity
 from goldrank.cli import options, printing
-from goldrank.report import results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.errors import InputError
+from goldrank.io.files import image_format
+from goldrank.report.drawing import draw, require_matplotlib
+from goldrank.report.evaluator_figures import model_places, order_heat_map
+from goldrank.report.figure import Figure, LeftOut
+from goldrank.report.sensitivity_results import show
+from goldrank.report.themes import SIZES, THEMES
 from goldrank.running import OVERWRITE, Measures
-from goldrank.sensitivity import Reading, Sensitivity, plot_sensitivity, sensitivity
+from goldrank.scoring import Bootstrap
 from goldrank.store import Store
+from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.settings import Settings
+from goldrank.vectors.transforms import Pipeline
 
 _EXAMPLES = """\
   goldrank sensitivity -m wordllama -t wines questions --similarity cosine,l2,dot --transform none,center,abtt:2
   goldrank sensitivity -m words:glove.txt -t sts-b evalrank-sentence --transform none,center,whiten --plot moves.png
+  goldrank sensitivity -m wordllama tfidf lsa:64 -t wines --transform none --plot orders.png --places places.png
+  goldrank sensitivity -m wordllama -t sts-b --similarity cosine --transform none,whiten --bands 0,1,2,3,4,5
+
+With several models it also tells whether a change of the settings reorders them: Kendall's tau between the orders,
+with an interval, and which models swap.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = options.new_parser("sensitivity", "How far every evaluator moves when only the settings change.", _EXAMPLES)
-    made.add_argument("-m", "--model", required=True, metavar="MODEL", help="what makes the vectors")
+    made = options.new_parser(
+        "sensitivity", "How far every evaluator moves, and whether models change order, by settings alone.", _EXAMPLES
+    )
+    made.add_argument(
+        "-m", "--model", dest="models", nargs="+", action="extend", required=True, metavar="MODEL",
+        help="what makes the vectors; several are also compared by their order",
+    )  # fmt: skip
     made.add_argument("-t", "--task", dest="tasks", nargs="+", action="extend", required=True, metavar="TASK")
-    made.add_argument("--similarity", default="cosine,l2", metavar="S,S", help="similarities (default cosine,l2)")
+    made.add_argument("--similarity", metavar="S,S", help="similarities (default cosine,l2)")
     made.add_argument(
         "--transform", default="none,center,abtt:2", metavar="T,T", help="transforms (default none,center,abtt:2)"
     )
-    made.add_argument("--fit-on", default="corpus", metavar="F", help="corpus (default), evaluated, or a file of texts")
+    made.add_argument("--fit-on", metavar="F", help="corpus (default), evaluated, or a file of texts")
+    made.add_argument(
+        "--bands", metavar="N|EDGES", help="also by gold score: so many bands, or cut at these (0,1,2,3,4,5)"
+    )
     made.add_argument("--metric", dest="metrics", action="append", metavar="METRIC", help="the first is read")
     made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
+    made.add_argument("--alpha", type=float, help="level at which a swap of models is significant (default 0.05)")
+    made.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10000)")
+    made.add_argument("--seed", type=int, help="seed of the bootstrap (default 0)")
     made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
     made.add_argument("--overwrite", choices=tuple(OVERWRITE), default="missing", help="what to do with stored results")
-    made.add_argument("--plot", metavar="FILE", help="draw it as .png, .pdf or .svg")
+    made.add_argument(
+        "--plot", metavar="FILE", help="draw the readings, or of several models tau, as .png, .pdf or .svg"
+    )
+    made.add_argument(
+        "--places", metavar="FILE", help="draw the place of each of several models; a file for each evaluator"
+    )
+    made.add_argument("--theme", choices=tuple(THEMES), help="colours of the figures of several models (default light)")
+    made.add_argument("--size", choices=tuple(SIZES), help="of these figures, in columns of a paper (default double)")
     options.add_output(made)
     return made
 
@@ -41,19 +75,24 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Cross the settings and show what moves."""
     options.refuse_unwritable(args)
+    measures = _measures(args)
+    _check_figures(args)
+    _check_effects(args)
     made = sensitivity(
-        args.model,
+        args.models,
         args.tasks,
-        _listed(args.similarity),
+        None if args.similarity is None else _listed(args.similarity),
         _listed(args.transform),
-        Settings(fit_on=args.fit_on),
+        Settings(fit_on=args.fit_on or "corpus"),
+        bands=None if args.bands is None else _bands(args.bands),
         store=Store.open(args.store),
-        measures=Measures(args.metrics, args.profile),
+        measures=measures,
         overwrite=args.overwrite,
         report=printing.say,
     )
-    if args.plot is not None:
-        plot_sensitivity(made, args.plot)
+    _draw(made, args)
+    for failure in made.failures:
+        printing.say(f"warning: {failure.model} is left out: with {failure.variant}, {failure.reason}")
     options.emit(show(made, args.format), args)
     return 0
 
@@ -62,53 +101,89 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def show(made: Sensitivity, look: str) -> str:
-    """The readings in the format asked for."""
-    if look == "json":
-        return results.to_json(_as_json(made))
-    if look == "csv":
-        return results.to_csv(
-            [
-                ["model", "similarity", "transform", "evaluator", "value", "low", "high", "key"],
-                *(
-                    [made.model, variant.similarity, variant.transform, name, one.value, one.low, one.high, one.key]
-                    for variant in made.variants
-                    for name, one in variant.readings.items()
-                ),
-            ]
+def _bands(text: str) -> int | list[float]:
+    try:
+        return int(text) if "," not in text else [float(part) for part in _listed(text)]
+    except ValueError:
+        raise InputError(
+            f"--bands is {text!r}", remedy="give a number of bands such as 4, or edges such as 0,1,2,3,4,5"
+        ) from None
+
+
+def _measures(args: argparse.Namespace) -> Measures:
+    how = Bootstrap()
+    if len(args.models) == 1 and args.alpha is not None:
+        raise InputError(
+            "--alpha is for swaps of models, and there is one model", remedy="give several, or leave it out"
         )
-    rows = [
-        [
-            Cell(variant.similarity),
-            Cell(variant.transform),
-            *(_cell(variant.readings[name], made.best(name) is variant) for name in made.evaluators),
-        ]
-        for variant in made.variants
-    ]
-    swings = [Cell(f"{made.swing(name):.4f}", f"{made.relative_swing(name):.0%}") for name in made.evaluators]
-    rows.append([Cell("moves by"), Cell("", "of the first"), *swings])
-    note = "The same model and texts: what moves is due to the similarity and the transform alone. The best is in bold."
-    return render([Grid(["similarity", "transform", *made.evaluators], rows, made.model, [note], text_columns=2)], look)
+    if args.resamples is not None:
+        if args.resamples < 100:
+            raise InputError(f"{args.resamples} resamples are too few for an interval", remedy="give 100 or more")
+        how = replace(how, resamples=args.resamples)
+    if args.seed is not None:
+        if args.seed < 0:
+            raise InputError(f"the seed {args.seed} is negative", remedy="give a whole number from 0 up")
+        how = replace(how, seed=args.seed)
+    alpha = 0.05 if args.alpha is None else args.alpha
+    return Measures(args.metrics, args.profile, bootstrap=how, alpha=alpha)
 
 
-def _cell(one: Reading, best: bool) -> Cell:
-    bounds = results.figure_bounds({"low": one.low, "high": one.high})
-    return Cell(f"{one.value:.4f}", bounds, best=best)
+def _check_figures(args: argparse.Namespace) -> None:
+    """Refuse figures that cannot be drawn before any work is done."""
+    several = len(args.models) > 1
+    if args.places is not None and not several:
+        raise InputError("--places draws the order of models, and there is one", remedy="give several with -m")
+    drawn = [file for file in (args.plot, args.places) if file is not None]
+    for name in ("theme", "size"):
+        if getattr(args, name) is not None and not (several and drawn):
+            raise InputError(
+                f"--{name} has no effect without a figure of several models",
+                remedy="give several and --plot or --places",
+            )
+    for file in drawn:
+        image_format(file)
+        require_matplotlib()
 
 
-def _as_json(made: Sensitivity) -> dict[str, Any]:
-    return {
-        "model": made.model,
-        "variants": [
-            {
-                "similarity": variant.similarity,
-                "transform": variant.transform,
-                "readings": {name: vars(one) for name, one in variant.readings.items()},
-            }
-            for variant in made.variants
-        ],
-        "swings": {
-            name: {"absolute": made.swing(name), "relative": results.number(made.relative_swing(name))}
-            for name in made.evaluators
-        },
-    }
+def _check_effects(args: argparse.Namespace) -> None:
+    """Refuse options that none of the tasks and settings would see."""
+    if args.fit_on is not None and not any(Pipeline.parse(one).learns for one in _listed(args.transform)):
+        raise InputError(
+            f"no transform of {args.transform} learns, so that --fit-on has no effect",
+            remedy="leave it out, or add a transform such as center or whiten",
+        )
+    if not all(isinstance(find_task(task), MeasuredTask) for task in args.tasks):
+        return
+    resampled = len(args.models) > 1 or args.bands is not None
+    for name in ("metrics", "profile", *(() if resampled else ("resamples", "seed"))):
+        if getattr(args, name) is not None:
+            option = name.removesuffix("s") if name == "metrics" else name
+            raise InputError(
+                f"--{option} has no effect on {', '.join(args.tasks)}, which give figures of their own",
+                remedy="leave it out, or add a task that ranks",
+            )
+
+
+def _draw(made: Sensitivity, args: argparse.Namespace) -> None:
+    if args.plot is not None and len(args.models) == 1:
+        plot_sensitivity(made.models[0], args.plot)
+    elif args.plot is not None:
+        _draw_one(order_heat_map(made), Path(args.plot), args)
+    if args.places is not None:
+        for figure, path in _places(made, Path(args.places)):
+            _draw_one(figure, path, args)
+
+
+def _places(made: Sensitivity, path: Path) -> Iterator[tuple[Figure | LeftOut, Path]]:
+    """The figure of each evaluator, with its number in the name of the file where there are several."""
+    for number, evaluator in enumerate(made.evaluators, 1):
+        several = len(made.evaluators) > 1
+        yield model_places(made, evaluator), path.with_stem(f"{path.stem}-{number}") if several else path
+
+
+def _draw_one(figure: object, path: Path, args: argparse.Namespace) -> None:
+    if isinstance(figure, LeftOut):
+        printing.say(f"warning: {path} is not drawn: {figure.reason}.")
+        return
+    draw(figure, path, args.theme or "light", args.size or "double")  # type: ignore[arg-type]
+    printing.say(f"drawn: {path}")

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from goldrank.analysis.headline import Reading
+from goldrank.analysis.model_orders import OrderAgreement
+from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
 from goldrank.meta.result import MetaResult, bounds, or_lowest, signed
 from goldrank.report.figure import Axis, Figure, LeftOut, Series
 from goldrank.report.heat_map import HeatMap
-from goldrank.sensitivity import Reading, Sensitivity
 
 _MOST_LINES = 6
 
@@ -86,7 +88,7 @@ def meta_pivot(made: MetaResult, downstream: str) -> Figure | LeftOut:
     )
 
 
-def sensitivity_maps(made: Sensitivity) -> list[HeatMap]:
+def sensitivity_maps(made: ModelSensitivity) -> list[HeatMap]:
     """Similarities by transforms, a map of readings for each evaluator, its favourite in bold."""
     rows = list(dict.fromkeys(variant.similarity for variant in made.variants))
     columns = list(dict.fromkeys(variant.transform for variant in made.variants))
@@ -118,6 +120,90 @@ def sensitivity_maps(made: Sensitivity) -> list[HeatMap]:
             )
         )
     return maps
+
+
+def order_heat_map(made: Sensitivity) -> HeatMap | LeftOut:
+    """Kendall's tau between the orders of the models: changes of one setting by evaluators."""
+    shown = [one for one in made.orders if one.one_change]
+    if not shown:
+        return LeftOut("model-orders", "there is no order of fewer than two models")
+    changes = list(dict.fromkeys((one.first, one.second) for one in shown))
+    found = {(one.first, one.second, one.evaluator): one for one in shown}
+    cells = [[found.get((*change, name)) for name in made.evaluators] for change in changes]
+    how, models = made.measures.bootstrap, shown[0].models
+    details = [["" if one is None else f"{tau_interval(one)}, {one.answer}" for one in row] for row in cells]
+    return HeatMap(
+        "model-orders",
+        "Does a change of the settings reorder the models?",
+        f"Kendall's tau-b between the orders of {models} models before and after each change: 1 is the same order, −1 "
+        f"the opposite. In brackets {how.level:.0%} intervals by percentiles, {how.resamples} resamples of queries or "
+        f"pairs, the same for all models and settings (seed {how.seed}). Bold: some models swap significantly "
+        f"(p ≤ {made.measures.alpha:g} under both settings, after Holm).",
+        "Kendall's tau",
+        tuple(change_name(*change) for change in changes),
+        tuple(made.evaluators),
+        tuple(tuple(math.nan if one is None else one.tau for one in row) for row in cells),
+        tuple(tuple("–" if one is None else signed(one.tau) for one in row) for row in cells),
+        tuple(map(tuple, details)),
+        row_label="change",
+        column_label="evaluator",
+        bold=frozenset(
+            (row, column)
+            for row, line in enumerate(cells)
+            for column, one in enumerate(line)
+            if one is not None and one.answer == "reordered"
+        ),
+        low=-1.0,
+        high=1.0,
+        diverging=True,
+    )
+
+
+def tau_interval(one: OrderAgreement) -> str:
+    """The interval of tau; of two models, whose tau has no values between, the share of resamples that agree."""
+    return f"same in {one.same:.0%} of resamples" if one.models == 2 else bounds(one.interval)
+
+
+def change_name(first: str, second: str) -> str:
+    """What changes from one setting to another, and what stays.
+
+    >>> change_name("cosine, none", "l2, none"), change_name("l2, none", "l2, whiten")
+    ('cosine → l2 (none)', 'none → whiten (l2)')
+    """
+    (similarity, _, transform), (other, _, transformed) = first.partition(", "), second.partition(", ")
+    if transform == transformed:
+        return f"{similarity} → {other} ({transform})"
+    return f"{transform} → {transformed} ({similarity})"
+
+
+def model_places(made: Sensitivity, evaluator: str) -> Figure | LeftOut:
+    """The place of every model under every setting, a line a model: lines that cross are models that swap."""
+    if len(made.models) < 2:
+        return LeftOut("model-places", "there is no order of fewer than two models")
+    places = [made.places(evaluator, at) for at in range(len(made.variants))]
+    ends = made.place_intervals[evaluator]
+    series = [
+        Series(
+            one.model,
+            tuple(row[one.model] for row in places),
+            tuple(range(len(places))),
+            tuple(row[number][0] for row in ends),
+            tuple(row[number][1] for row in ends),
+        )
+        for number, one in enumerate(made.models)
+    ]
+    series.sort(key=lambda one: one.x[0])
+    how = made.measures.bootstrap
+    return Figure(
+        f"model-places-{made.evaluators.index(evaluator) + 1}",
+        f"Does a change of the settings reorder the models by {evaluator}?",
+        f"The place of each of {len(made.models)} models under each similarity and transform, 1 being the best: lines "
+        f"that cross are models that swap. Bars: {how.level:.0%} intervals of the place, {how.resamples} resamples of "
+        f"{made.units[evaluator]}, the same for all (seed {how.seed}).",
+        Axis("place (1 is best)", low=0.5, high=len(made.models) + 0.5),
+        Axis("similarity, transform", categories=tuple(made.variants)),
+        tuple(series),
+    )
 
 
 def _written(readings: Sequence[Sequence[Reading | None]]) -> tuple[tuple[str, ...], ...]:

@@ -139,7 +139,7 @@ class FigureSheet(Sheet):
             return self.axes.step(series.x, series.y, where="post", color=colour, linestyle=style, linewidth=1.2)[0]
         x, y = dodged(self.figure, number)
         joined = series.mark == "line" and len(x) > 1
-        if joined and series.low is not None:
+        if joined and series.low is not None and not self.figure.horizontal:
             self.axes.fill_between(x, series.low, series.high, color=colour, alpha=self._faintness(), linewidth=0)
         elif series.low is not None:
             self._whiskers(series, x, y, colour)

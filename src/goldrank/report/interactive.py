@@ -202,7 +202,7 @@ class _Plot:
             few = len(self.figure.series) == 1
             made["line"] |= {"shape": "hv"}
             return made | {"fill": "tozeroy", "fillcolor": faded(colour, 0.25 if few else 0.06)}
-        if joined and series.low is not None:
+        if joined and series.low is not None and not self.figure.horizontal:
             self._band(number, series, colour)
             return made
         if is_labelled(self.figure, series):

@@ -80,14 +80,19 @@ def transformed_vectors(
     return vectors[[place[text] for text in texts]], remarks
 
 
+def without_fitting_texts(task: str) -> InputError:
+    """Return the error for a transform that has nothing to learn from."""
+    return InputError(
+        f"{task} has no texts set apart to fit the transform on",
+        remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
+    )
+
+
 def _fitting_rows(vectors: Any, encode: Encoding, settings: Settings, training: Sequence[str] | None) -> Any:
     if settings.fit_on not in FIT_ON:
         return encode(read_texts(settings.fit_on).texts, "item", role="fitting")
     if settings.fit_on == "evaluated":
         return vectors
     if not training:
-        raise InputError(
-            "this task has no texts set apart to fit the transform on",
-            remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
-        )
+        raise without_fitting_texts("this task")
     return fit_rows("training", training=encode(list(training), "item", role="fitting"))

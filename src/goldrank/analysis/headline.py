@@ -1,0 +1,189 @@
+"""The headline of one model on one task, with the values of queries or pairs that it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank import stats
+from goldrank.errors import InputError
+from goldrank.hits import Hits
+from goldrank.measuring import Measured, MeasuredMaterial
+from goldrank.metrics import Metric
+from goldrank.metrics import profile as find_profile
+from goldrank.progress import Progress
+from goldrank.running import Measures, Outcome, compare_outcomes
+from goldrank.scoring import Bootstrap, Score, Scores
+from goldrank.stats.resampling import Floats
+from goldrank.store import StoredRun
+from goldrank.store.rescoring import count_under
+from goldrank.tasks.material import Material
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one evaluator says under one setting."""
+
+    value: float
+    low: float | None
+    high: float | None
+    key: str
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPairColumns:
+    """The pairs of a similarity task that a model could compare: their group, gold score and similarity."""
+
+    keys: list[tuple[str, str, str]]
+    """Set, subset and id of each pair."""
+    gold: Floats
+    predicted: Floats
+
+    def groups(self) -> dict[tuple[str, str], NDArray[np.intp]]:
+        """The rows of each set and subset, which are correlated by themselves."""
+        rows: dict[tuple[str, str], list[int]] = {}
+        for row, key in enumerate(self.keys):
+            rows.setdefault(key[:2], []).append(row)
+        return {group: np.array(found, np.intp) for group, found in rows.items()}
+
+    def weights(self) -> dict[tuple[str, str], float]:
+        """The weight of each group in the headline: subsets count by their pairs, sets alike."""
+        sizes = {group: len(rows) for group, rows in self.groups().items()}
+        names = {name for name, _ in sizes}
+        whole = {name: sum(size for group, size in sizes.items() if group[0] == name) for name in names}
+        return {group: size / whole[group[0]] / len(names) for group, size in sizes.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Headline:
+    """The first metric or figure of one model under one setting."""
+
+    evaluator: str
+    reading: Reading
+    lower_is_better: bool
+    source: Score | stats.Sample | ScoredPairColumns
+    """What it is computed from: a ranked task's score, a probe's correct answers, or scored pairs."""
+    scores: Scores | None = None
+    stored: StoredRun | None = None
+
+    @property
+    def units(self) -> str:
+        """What is resampled."""
+        if isinstance(self.source, Score):
+            return "queries"
+        return "pairs" if isinstance(self.source, ScoredPairColumns) else "examples"
+
+    def hits(self) -> Hits:
+        """The hits that a ranked task's score was computed from."""
+        assert self.stored is not None
+        assert self.scores is not None
+        return count_under(self.stored, self.scores.conventions).hits
+
+
+def headline_of(material: Material | MeasuredMaterial, outcome: Outcome | Measured, measures: Measures) -> Headline:
+    """Return the headline of a stored result."""
+    key = outcome.stored.key
+    if isinstance(outcome, Measured):
+        (name, figure), *_ = outcome.figures.items()
+        columns = outcome.stored.predictions()
+        source = _pairs(columns) if "predicted" in columns and "subset" in columns else _answers(columns)
+        reading = Reading(figure.value, figure.low, figure.high, key)
+        return Headline(f"{material.task.name} {name}", reading, False, source)
+    assert isinstance(material, Material)
+    task = material.task
+    profile = measures.profile or task.profile
+    own = profile == task.profile
+    metrics = measures.metrics or (task.default_metrics if own else find_profile(profile).metrics)
+    # Only the first metric is read; the others would be resampled for nothing.
+    first = replace(measures, metrics=[str(next(iter(metrics)))])
+    (scores,) = compare_outcomes(material, [outcome], first).scores.values()
+    (name, score), *_ = scores.items()
+    bounds = score.interval
+    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+    lower = Metric.parse(name).definition.direction == "lower"
+    reading = Reading(score.mean, low, high, key)
+    return Headline(f"{task.name} {name}", reading, lower, score, scores, outcome.stored)
+
+
+def _pairs(columns: Any) -> ScoredPairColumns:
+    keys = [(str(a), str(b), str(c)) for a, b, c in zip(*(columns[n] for n in ("set", "subset", "id")), strict=True)]
+    gold, predicted = (np.asarray(columns[name], np.float64) for name in ("gold", "predicted"))
+    return ScoredPairColumns(keys, gold, predicted)
+
+
+def _answers(columns: Any) -> stats.Sample:
+    return stats.Sample(np.asarray(columns["correct"], np.float64))
+
+
+def resample(headlines: Sequence[Headline], how: Bootstrap) -> Floats:
+    """Return every headline over the same resamples of queries, pairs or examples, as (resamples, headlines).
+
+    Args:
+        headlines: all of one evaluator, over any models and settings.
+        how: the number of resamples and the seed.
+    """
+    pairs = [one.source for one in headlines if isinstance(one.source, ScoredPairColumns)]
+    if pairs:
+        return _resampled_correlations(pairs, how)
+    columns = []
+    for one in headlines:
+        columns.append(one.source.sample if isinstance(one.source, Score) else one.source)
+    _refuse_different_queries(headlines)
+    samples = [column for column in columns if isinstance(column, stats.Sample)]
+    return stats.resampled(samples, resamples=how.resamples, seed=how.seed)
+
+
+def _refuse_different_queries(headlines: Sequence[Headline]) -> None:
+    scores = [one.source for one in headlines if isinstance(one.source, Score)]
+    if any(score.queries != scores[0].queries for score in scores[1:]):
+        raise InputError(
+            f"the models have results for different queries of {headlines[0].evaluator}",
+            remedy="count queries without results as 0 (a profile with missing=zero)",
+        )
+
+
+def _resampled_correlations(columns: Sequence[ScoredPairColumns], how: Bootstrap) -> Floats:
+    """Spearman's correlation of every column, the pairs of each subset being resampled by themselves.
+
+    A pair that a model could not compare is drawn for all and left out for that model.
+    """
+    union = dict.fromkeys(key for one in columns for key in one.keys)
+    everything: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    for key in union:
+        everything.setdefault(key[:2], []).append(key)
+    drawn = np.zeros((how.resamples, len(columns)))
+    weights = [one.weights() for one in columns]
+    places = [{key: row for row, key in enumerate(one.keys)} for one in columns]
+    total = len(union) * len(columns)
+    with Progress("resampling pairs", total=total, unit="similarity") as progress:
+        for group, keys in everything.items():
+            for rows, members in _same_rows(keys, places):
+                x = np.column_stack([_column(columns[at].predicted, places[at], keys) for at in members])
+                y = _column(columns[members[0]].gold, places[members[0]], keys)[:, None]
+                part = stats.bootstrap_correlations(
+                    x, y, "spearman", resamples=how.resamples, seed=how.seed, rows=rows
+                )[:, :, 0]
+                for place, at in enumerate(members):
+                    # As in the headline, an undefined correlation counts as 0.
+                    drawn[:, at] += weights[at].get(group, 0.0) * np.nan_to_num(part[:, place])
+                progress.advance(len(keys) * len(members))
+    return drawn
+
+
+def _same_rows(
+    keys: Sequence[tuple[str, str, str]], places: Sequence[dict[tuple[str, str, str], int]]
+) -> list[tuple[NDArray[np.bool_], list[int]]]:
+    """The columns that have the same of these pairs, with which pairs these are; those without any are left out."""
+    groups: dict[bytes, list[int]] = {}
+    for at, place in enumerate(places):
+        groups.setdefault(np.array([key in place for key in keys]).tobytes(), []).append(at)
+    found = [(np.frombuffer(packed, np.bool_), members) for packed, members in groups.items()]
+    return [(rows, members) for rows, members in found if rows.any()]
+
+
+def _column(values: Floats, place: dict[tuple[str, str, str], int], keys: Sequence[tuple[str, str, str]]) -> Floats:
+    return np.array([values[place[key]] if key in place else 0.0 for key in keys])
