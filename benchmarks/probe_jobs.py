@@ -98,7 +98,7 @@ def _vectors(encoder: Any, data: Any) -> Any:
     from goldrank.tasks.encoding import transformed_vectors
     from goldrank.tasks.settings import Settings
 
-    return transformed_vectors(encoder, [*data.texts, *(data.seconds or ())], Settings())[0]
+    return transformed_vectors(encoder, [*data.texts, *(data.seconds or ())], Settings()).vectors
 
 
 def _features(vectors: Any, count: int) -> Any:

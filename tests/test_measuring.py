@@ -31,13 +31,13 @@ class Data:
 
 def lengths(encoder, data, settings):
     """A figure that anyone can check: the mean length of the vectors."""
-    vectors, remarks = transformed_vectors(encoder, data.texts, settings, training=["other text", "more text"])
-    values = np.linalg.norm(vectors, axis=1)
+    made = transformed_vectors(encoder, data.texts, settings, training=["other text", "more text"])
+    values = np.linalg.norm(made.vectors, axis=1)
     figure = Figure(float(values.mean()), len(data), float(values.min()), float(values.max()), "range")
     return Measurement(
         {"length": figure, "first": Figure(float(values[0]), 1), "first:part": Figure(0.0, 1)},
         {"id": list(data.texts), "predicted": values},
-        remarks,
+        made.remarks,
     )
 
 

@@ -27,6 +27,9 @@ JUDGED_GAP = 0.2
 JUDGED_QUERIES = 10
 """Over fewer queries such a difference may be chance."""
 
+TIED_FIRST = 0.1
+"""Such a share of the gold tied for the first rank, and counted first, is no success of the model."""
+
 _TIED = {
     "docid": "the order is that of the ids",
     "input": "the order is that of the input",
@@ -58,6 +61,17 @@ def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWa
                 f"{_TIED[conventions.ties]}.",
                 name,
                 "Write the scores that the system ranked by, or take the listed order with --scores ignore.",
+            )
+        )
+    first = int((hits.found & (hits.above == 0) & (hits.tied > 0)).sum())
+    if conventions.ties == "optimistic" and first > TIED_FIRST * len(hits):
+        warnings.append(
+            DataWarning(
+                "gold-tied-first",
+                f"{first} of {len(hits)} gold items share the best score with other items, and ties=optimistic counts "
+                "each of them first, as where texts without a known word all have one vector.",
+                name,
+                "Count the mean over the orders with --ties expected, or such texts as misses with --oov miss.",
             )
         )
     missing = missing_queries(hits)

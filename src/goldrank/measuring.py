@@ -36,18 +36,26 @@ class MeasuredMaterial:
                 f"{task.name} gives figures over all its data: a limit or a reranker has no meaning there",
                 remedy="leave --limit and --rerank away, or run it by itself",
             )
-        return cls(task, task.read(settings.split), settings)
+        if settings.oov == "miss":
+            raise InputError(
+                f"{task.name} ranks nothing, so that no pair can be missed",
+                remedy="say what becomes of texts without a known word: --oov keep, skip or mean",
+            )
+        data = task.read(settings.split)
+        return cls(task, data, settings.under_preset(task.name, task.kind, getattr(data, "level", None)))
 
     def inputs(self, model: Model) -> dict[str, Any]:
         """Everything that decides the result."""
         chosen = self.settings.as_dict()
+        unused = ("oov",) if chosen["oov"] in (None, getattr(self.data, "oov", None)) else ()
         return {
             "task": self.task.name,
             "task_version": self.task.version,
             "kind": self.task.kind,
             "data": self.data.checksum,
             "split": self.settings.split or "test",
-            **{name: chosen[name] for name in self.task.uses},
+            # What is the default is not named, so that results stored before there was a choice are found.
+            **{name: chosen[name] for name in self.task.uses if name not in unused},
             "model": model.spec,
             "model_identity": model.identity,
         }

@@ -288,7 +288,7 @@ def _keep_texts(material: Material, store: Store) -> None:
 def compare_outcomes(material: Material, outcomes: list[Outcome], measures: Measures) -> Comparison:
     """Compare all models with each other, the best first by the first metric."""
     task = material.task
-    profile = measures.profile or task.profile
+    profile = measures.profile or material.preset_profile or task.profile
     own = profile == task.profile
     metrics = measures.metrics or (task.default_metrics if own else find_profile(profile).metrics)
     changes = {**(task.conventions if own else {}), **measures.conventions}

@@ -150,11 +150,30 @@ def test_pairs_with_an_unknown_word_are_left_out_and_counted():
 def test_an_unknown_word_can_be_given_the_mean_vector_instead():
     pairs, model = planted(kind=Patchy, level="word", name="w")
     del model.angles[pairs.second[0]]
-    made = measure(model, pairs, Settings(similarity="dot"), vocabulary=[pairs.second[1], pairs.second[2]])
-    angles = [model.angles[text] for text in pairs.second[1:3]]
+    made = measure(model, pairs, Settings(similarity="dot", oov="mean"))
+    known = {*pairs.first, *pairs.second[1:]}
+    angles = [model.angles[text] - model.angles[pairs.first[0]] for text in known]
     assert made.predictions["predicted"][0] == pytest.approx(np.cos(angles).mean(), abs=1e-6)
     assert made.figures["spearman"].count == 40
-    assert made.remarks == ("1 pair of 40 with a word out of vocabulary, given the mean vector",)
+    assert made.remarks == ("1 pair of 40 with a word out of vocabulary, which are given the mean vector",)
+
+
+@pytest.mark.parametrize(
+    ("oov", "count", "remark"),
+    [
+        ("keep", 40, "compared by the vector that the model gives such texts"),
+        ("skip", 32, "left out"),
+        ("mean", 40, "which are given the mean vector"),
+    ],
+)
+def test_sentences_of_unknown_words_become_what_is_asked_for(oov, count, remark):
+    pairs, model = planted(kind=Patchy, level="sentence", name="s")
+    for text in pairs.second[:8]:
+        del model.angles[text]
+    made = measure(model, pairs, Settings(oov=oov))
+    assert made.figures["spearman"].count == count
+    assert made.figures["coverage"].value == 0.8
+    assert made.remarks == (f"8 pairs of 40 with a text of unknown words only, {remark}",)
 
 
 def test_a_model_that_knows_nothing_scores_no_better_than_chance():

@@ -380,7 +380,8 @@ def test_sparse_vectors_that_are_not_finite_are_refused_with_their_row():
 
 @pytest.mark.parametrize("policy", FIT_ON)
 def test_the_policy_names_what_is_fitted_on(policy):
-    assert fit_rows(policy, corpus="corpus", training="training", evaluated="evaluated") == policy
+    given = {name: name for name in ("corpus", "training", "vocabulary", "evaluated")}
+    assert fit_rows(policy, **given) == policy
 
 
 def test_the_evaluated_vectors_are_never_fitted_on_unless_named():

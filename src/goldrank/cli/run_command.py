@@ -15,6 +15,7 @@ from goldrank.metrics import CHOICES
 from goldrank.report import comparison, numbers, results
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
+from goldrank.tasks.presets import PRESETS
 from goldrank.tasks.settings import SCORINGS
 from goldrank.tasks.task import OOV, task_of
 from goldrank.tasks.text_rule import PARTS
@@ -51,6 +52,8 @@ def parser() -> argparse.ArgumentParser:
         "--metric", dest="metrics", action="append", metavar="METRIC", help="measure this instead of the task's own"
     )
     made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
+    presets = "; ".join(f"{preset.name}: {preset.title}" for preset in PRESETS.values())
+    made.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")
     made.add_argument("--split", metavar="S", help="part of the data (default test)")
     made.add_argument("--limit", type=int, metavar="N", help="only N queries, drawn with the seed")
     made.add_argument("--dry-run", action="store_true", help="check everything and estimate time and memory")
@@ -83,7 +86,7 @@ def _add_ranking(made: argparse.ArgumentParser) -> None:
     group.add_argument("--index", metavar="I", help="exact (default) or faiss:FACTORY")
     group.add_argument("--transform", metavar="T", help="of vectors, such as center|whiten:64|normalize")
     group.add_argument(
-        "--fit-on", metavar="F", help="what a transform learns from: corpus (default), evaluated, a file"
+        "--fit-on", metavar="F", help="what a transform learns from: corpus (default), evaluated, vocabulary, a file"
     )
     group.add_argument("--oov", choices=tuple(OOV), help=_choices(OOV) + " (default: the task's)")
     group.add_argument("--scoring", choices=tuple(SCORINGS), help=_choices(SCORINGS) + " (default single)")

@@ -68,7 +68,7 @@ _STATISTICS = {"level": 0.95, "resamples": 10_000, "interval": "bca", "alpha": 0
 
 def known_names() -> list[str]:
     """Every name that a run file may hold."""
-    settings = [entry.name for entry in fields(Settings)]
+    settings = [entry.name for entry in fields(Settings) if entry.name != "given"]
     return [*_LISTS, *settings, "profile", *_STATISTICS, "conventions", "overwrite", "store", *_SHARING]
 
 
@@ -187,6 +187,8 @@ def _checked(given: _Given) -> RunConfig:
         split=given.take("split", str, None),
         limit=given.take("limit", int, None),
         seed=given.take("seed", int, 0),
+        preset=given.take("preset", str, None),
+        given=frozenset(given.values).intersection(known_names()),
     )
     overwrite = given.take("overwrite", str, "missing")
     if overwrite not in OVERWRITE:

@@ -39,7 +39,16 @@ def runs(text: str) -> list[str]:
     return _RUN.findall(text.lower())
 
 
-TOKENIZERS: dict[str, Tokenizer] = {"split": split, "words": words, "runs": runs}
+def characters(text: str) -> list[str]:
+    """Lower case, single characters without white space.
+
+    >>> characters("A hat.")
+    ['a', 'h', 'a', 't', '.']
+    """
+    return [character for character in text.lower() if not character.isspace()]
+
+
+TOKENIZERS: dict[str, Tokenizer] = {"split": split, "words": words, "runs": runs, "characters": characters}
 
 
 def tokenizer(name: str) -> Tokenizer:

@@ -108,6 +108,10 @@ class Words(BatchEncoder):
         row = self._vectors.row
         return np.array([any(word in row for word in self.split(text)) for text in checked_texts(texts)], np.bool_)
 
+    def vocabulary_vectors(self) -> NDArray[Any]:
+        """Return the vector of every word of the file, as a text of that word alone has it."""
+        return self._weighted(np.arange(len(self._vectors.matrix)))
+
     def _known(self, texts: list[str]) -> list[list[int]]:
         row, seen = self._vectors.row, self.coverage
         known = []
@@ -176,7 +180,13 @@ class SifWords(Words):
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """Weighted means, less the common component if one was found."""
-        means = super().encode_batch(texts, side)
+        return self._without_common(super().encode_batch(texts, side))
+
+    def vocabulary_vectors(self) -> NDArray[Any]:
+        """Return the vector of every word of the file, as a text of that word alone has it."""
+        return self._without_common(super().vocabulary_vectors())
+
+    def _without_common(self, means: NDArray[Any]) -> NDArray[Any]:
         if self._common is None:
             return means
         along = (means * self._common).sum(axis=1, keepdims=True)

@@ -66,6 +66,11 @@ class ScoredPairs:
     columns: str = ""
     """What each column of the file was taken for, in words."""
 
+    @property
+    def oov(self) -> str:
+        """What becomes of texts without a known word unless something else is asked for."""
+        return "skip" if self.level == "word" else "keep"
+
     @cached_property
     def checksum(self) -> str:
         """A digest of everything that can change a result."""
@@ -88,6 +93,16 @@ class PairSets:
 
     name: str
     sets: tuple[ScoredPairs, ...]
+
+    @property
+    def level(self) -> Level:
+        """Of what the pairs are; all sets are alike in that."""
+        return self.sets[0].level
+
+    @property
+    def oov(self) -> str:
+        """What becomes of texts without a known word unless something else is asked for."""
+        return self.sets[0].oov
 
     @cached_property
     def checksum(self) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.encoders.truncation import Truncation, count_truncated, warnings_of
 from goldrank.errors import DataWarning, InputError
@@ -58,10 +61,45 @@ class Encoding:
         return self.cache is not None
 
 
+@dataclass(frozen=True, eq=False)
+class Transformed:
+    """Vectors of texts, with what their transform learnt from."""
+
+    vectors: Any
+    remarks: tuple[str, ...]
+    pipeline: Pipeline
+    learnt_from: Any = None
+    """Vectors before the transform; None where it learnt nothing."""
+
+    def mean(self, known: Sequence[int]) -> NDArray[np.float64]:
+        """Return the mean, after the transform, of what that learnt from, or else of the *known* rows."""
+        rows = self.vectors[known] if self.learnt_from is None else self.pipeline.apply(self.learnt_from)
+        return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+
+
+def vocabulary_vectors(encoder: Encoder) -> Any:
+    """Return a vector for every word that a model of word vectors knows.
+
+    Raises:
+        InputError: the model has no such words.
+    """
+    refuse_no_vocabulary(encoder)
+    return encoder.vocabulary_vectors()  # type: ignore[attr-defined]
+
+
+def refuse_no_vocabulary(encoder: Encoder) -> None:
+    """Raise InputError for a model that is no file of word vectors."""
+    if not hasattr(encoder, "vocabulary_vectors"):
+        raise InputError(
+            f"{getattr(encoder, 'spec', None) or encoder.identity} has no vocabulary to fit a transform on",
+            remedy="take a model of word vectors (words:FILE), or --fit-on corpus, evaluated or a file of texts",
+        )
+
+
 def transformed_vectors(
     encoder: Encoder, texts: Sequence[str], settings: Settings, *, training: Sequence[str] | None = None
-) -> tuple[Any, tuple[str, ...]]:
-    """The vectors of texts that are alike (no queries and items), transformed as the settings say, and remarks.
+) -> Transformed:
+    """Encode texts that are alike (no queries and items), and transform the vectors as the settings say.
 
     A transform that learns is fitted on the *training* texts of the task, or on what ``fit_on`` names; on the texts
     themselves only if it names ``evaluated``. A model that learns from a corpus learns from the training texts too.
@@ -72,12 +110,14 @@ def transformed_vectors(
     vectors = encode(distinct, "item")
     pipeline = Pipeline.parse(settings.transform)
     remarks: tuple[str, ...] = ()
+    learnt_from = None
     if pipeline.steps:
         if pipeline.learns:
-            pipeline.fit(_fitting_rows(vectors, encode, settings, training))
+            learnt_from = _fitting_rows(vectors, encode, settings, training)
+            pipeline.fit(learnt_from)
         vectors, remarks = pipeline.apply(vectors), tuple(pipeline.notes)
     remarks += tuple(warning.message.rstrip(".") for warning in encode.warnings("texts"))
-    return vectors[[place[text] for text in texts]], remarks
+    return Transformed(vectors[[place[text] for text in texts]], remarks, pipeline, learnt_from)
 
 
 def without_fitting_texts(task: str) -> InputError:
@@ -91,6 +131,8 @@ def without_fitting_texts(task: str) -> InputError:
 def _fitting_rows(vectors: Any, encode: Encoding, settings: Settings, training: Sequence[str] | None) -> Any:
     if settings.fit_on not in FIT_ON:
         return encode(read_texts(settings.fit_on).texts, "item", role="fitting")
+    if settings.fit_on == "vocabulary":
+        return vocabulary_vectors(encode.encoder)
     if settings.fit_on == "evaluated":
         return vectors
     if not training:

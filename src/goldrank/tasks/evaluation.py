@@ -16,7 +16,7 @@ from goldrank.scoring import Bootstrap, Metrics, Scores, add_confidence, agree, 
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
-from goldrank.tasks.models import Model, load_model, with_reranking
+from goldrank.tasks.models import Model, load_model, preset_model, with_reranking
 from goldrank.tasks.ranked import Removable
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
@@ -91,7 +91,7 @@ class Evaluation:
         **conventions: Any,
     ) -> Scores:
         """Score the rankings; another profile than the task's brings all its own conventions and metrics."""
-        chosen = profile or self.task.profile
+        chosen = profile or self.material.preset_profile or self.task.profile
         own = chosen == self.task.profile
         asked = metrics if metrics is not None else self.task.default_metrics if own else None
         changes = {**(self.task.conventions if own else {}), **conventions}
@@ -159,10 +159,11 @@ def measure(model: Any, task: str | MeasuredTask, *, settings: Settings | None =
     chosen, found = _settings(settings or Settings(), options), find_task(task)
     if not isinstance(found, MeasuredTask):
         raise InputError(f"{found.name} gives rankings, not figures", remedy=f"write evaluate(model, {found.name!r})")
-    encoder = load_model(model).encoder
+    encoder = prepared_model(model, chosen).encoder
     if encoder is None:
         raise InputError(f"{model} ranks without vectors of its own", remedy="measure a model of vectors")
-    return found.measure(encoder, found.read(chosen.split), chosen)
+    data = found.read(chosen.split)
+    return found.measure(encoder, data, chosen.under_preset(found.name, found.kind, getattr(data, "level", None)))
 
 
 def evaluate_on(material: Material, model: Model) -> Evaluation:
@@ -176,8 +177,8 @@ def evaluate_on(material: Material, model: Model) -> Evaluation:
 
 
 def prepared_model(model: Any, settings: Settings) -> Model:
-    """The model, followed by the reranker that the settings name."""
-    loaded = load_model(model)
+    """The model, as the preset has it, followed by the reranker that the settings name."""
+    loaded = load_model(preset_model(model, settings.preset))
     return loaded if settings.rerank is None else with_reranking(loaded, settings.rerank, settings.rerank_depth)
 
 
@@ -195,11 +196,11 @@ def inputs_of(material: Material, model: Model) -> dict[str, Any]:
 
 
 def _settings(settings: Settings, options: dict[str, Any]) -> Settings:
-    known = [entry.name for entry in fields(Settings)]
+    known = [entry.name for entry in fields(Settings) if entry.name != "given"]
     for name in options:
         if name not in known:
             raise unknown_name("setting", name, known, f"the settings are {', '.join(known)}")
     try:
-        return replace(settings, **options)
+        return replace(settings, **options, given=settings.given | options.keys())
     except TypeError as error:
         raise InputError(f"a setting has a value of the wrong type ({error})") from None

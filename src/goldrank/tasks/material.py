@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.collections import Collection, Document
+from goldrank.tasks.presets import find_preset
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
@@ -69,7 +70,18 @@ class Material:
             names = [gold.queries[number] for number in drawn]
             rows = gold.to_dict()
             gold = Gold({name: rows[name] for name in names})
-        return cls(task, collection, gold, settings)
+        made = cls(task, collection, gold, settings)
+        return made if settings.preset is None else replace(made, settings=made._under_preset())
+
+    def _under_preset(self) -> Settings:
+        words = self.task.kind == "evalrank" and not any(" " in document.text.strip() for document in self.asked)
+        return self.settings.under_preset(self.task.name, self.task.kind, "word" if words else "sentence")
+
+    @property
+    def preset_profile(self) -> str | None:
+        """The profile of the preset, where there is one and it has one for such tasks."""
+        preset = self.settings.preset
+        return None if preset is None else find_preset(preset).profiles.get(self.task.kind)
 
     @property
     def item_ids(self) -> list[str]:

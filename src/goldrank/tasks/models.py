@@ -25,6 +25,7 @@ from goldrank.io.checkpoints import Checkpoint
 from goldrank.redaction import redact
 from goldrank.tasks.material import Material
 from goldrank.tasks.preflight import check_encoder
+from goldrank.tasks.presets import find_preset
 from goldrank.tasks.ranked import Ranked
 from goldrank.tasks.vector_ranking import best_of, rank_by_vectors
 
@@ -78,6 +79,19 @@ def load_model(model: Any) -> Model:
         return rank_by_vectors(loaded, material)
 
     return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded, check=partial(check_encoder, loaded))
+
+
+def preset_model(model: Any, name: str | None) -> Any:
+    """Return the model with the options of a preset, where its kind has such and no other preset is given.
+
+    >>> preset_model("words:glove.txt", "evalrank"), preset_model("wordllama", "evalrank")
+    ('words:glove.txt(preset=evalrank)', 'wordllama')
+    """
+    if name is None or not isinstance(model, str) or is_fusion(model):
+        return model
+    spec = Spec.parse(model)
+    wants = spec.kind in find_preset(name).models and "preset" not in spec.options
+    return str(spec.updated({"preset": name})) if wants else model
 
 
 def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:

@@ -8,6 +8,7 @@ from typing import Any
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.errors import InputError
 from goldrank.index.base import checked_similarity
+from goldrank.tasks.encoding import refuse_no_vocabulary
 from goldrank.tasks.material import Material
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.transforms import FIT_ON, Pipeline
@@ -22,6 +23,8 @@ def check_encoder(encoder: Encoder, material: Material) -> None:
     if settings.scoring != "single":
         _check_pieces(settings, sparse=sparse, transformed=bool(pipeline.steps))
         return
+    if pipeline.learns and settings.fit_on == "vocabulary":
+        refuse_no_vocabulary(encoder)
     width = _dimension(encoder)
     if sparse:
         pipeline.refuse_sparse()
@@ -43,6 +46,8 @@ def check_encoder(encoder: Encoder, material: Material) -> None:
 def check_measured(encoder: Encoder, data: Any, settings: Settings) -> None:
     """Raise InputError where a transform asks for more than the vectors have, or a model for more than the data."""
     pipeline = Pipeline.parse(settings.transform)
+    if pipeline.learns and settings.fit_on == "vocabulary":
+        refuse_no_vocabulary(encoder)
     if getattr(encoder, "sparse", False):
         pipeline.refuse_sparse()
     else:
@@ -80,9 +85,9 @@ def _check_pieces(settings: Settings, *, sparse: bool, transformed: bool) -> Non
 
 
 def _fitted_on(material: Material) -> int | None:
-    """How many vectors a transform learns from; None where a file says so."""
+    """How many vectors a transform learns from; None where a file or the model's vocabulary says so."""
     policy, related = material.settings.fit_on, material.collection.related
-    if policy not in FIT_ON:
+    if policy not in FIT_ON or policy == "vocabulary":
         return None
     items = len(material.item_ids)
     if policy == "evaluated":

@@ -89,7 +89,8 @@ def _encoded(
     training = None
     if train is not None:
         training = [column[row] for column in (data.texts, data.seconds) if column for row in train.tolist()]
-    vectors, remarks = transformed_vectors(encoder, texts, settings, training=training)
+    made = transformed_vectors(encoder, texts, settings, training=training)
+    vectors, remarks = made.vectors, made.remarks
     if training is None and isinstance(encoder, Fitted):
         remarks = (*remarks, "the model learned from all texts, without their labels, as none are set apart")
     first, second = vectors[: len(data)], vectors[len(data) :] if data.seconds else None

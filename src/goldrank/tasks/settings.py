@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from goldrank.index.exact import RANKABLE
 from goldrank.index.multivector import SCORERS
 from goldrank.io.fingerprints import file_digest
 from goldrank.redaction import redact
+from goldrank.tasks.presets import Level, find_preset
 from goldrank.tasks.task import OOV
 from goldrank.tasks.text_rule import TextRule
 from goldrank.vectors.transforms import FIT_ON, Pipeline
@@ -40,7 +41,7 @@ class Settings:
     scoring: str = "single"
     transform: str = "none"
     fit_on: str = "corpus"
-    """What a transform learns from: ``corpus``, ``evaluated``, or a file of texts."""
+    """What a transform learns from: ``corpus``, ``evaluated``, the model's ``vocabulary``, or a file of texts."""
     oov: str | None = None
     """What becomes of texts of which the model knows no word, one of ``OOV``; None for the task's own."""
     depth: int | str | None = None
@@ -55,6 +56,10 @@ class Settings:
     limit: int | None = None
     """Evaluate only so many queries, drawn with the seed."""
     seed: int = 0
+    preset: str | None = None
+    """A reference system whose settings count wherever nothing else is given, one of ``PRESETS``."""
+    given: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """The settings that a preset leaves alone; what differs from its default is added."""
 
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
@@ -71,7 +76,8 @@ class Settings:
         Pipeline.parse(self.transform)
         if self.fit_on not in FIT_ON and not Path(self.fit_on).is_file():
             raise InputError(
-                f"there is no file {self.fit_on!r} to fit on", remedy="give corpus, evaluated, or a file of texts"
+                f"there is no file {self.fit_on!r} to fit on",
+                remedy="give corpus, evaluated, vocabulary, or a file of texts",
             )
         if isinstance(self.depth, str) and self.depth != "all":
             raise InputError(f"the depth {self.depth!r} is no number", remedy="give a number of items, or all")
@@ -81,6 +87,24 @@ class Settings:
                 raise InputError(f"{name} is {value}", remedy="give a whole number from 1 up")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="give a whole number from 0 up")
+        if self.preset is not None:
+            find_preset(self.preset)
+        changed = {one.name for one in fields(self) if one.name != "given" and getattr(self, one.name) != one.default}
+        object.__setattr__(self, "given", self.given | changed)
+
+    def under_preset(self, task: str, kind: str, level: Level | None) -> Settings:
+        """Return the settings of the preset for a task, with those that are given in place of its own.
+
+        >>> chosen = Settings(preset="evalrank", oov="skip").under_preset("ws353", "similarity", "word")
+        >>> chosen.similarity, chosen.transform, chosen.fit_on, chosen.oov
+        ('dot', 'center|normalize', 'vocabulary', 'skip')
+        """
+        if self.preset is None:
+            return self
+        recipe = find_preset(self.preset).recipe(task, kind, level, self.similarity)
+        # The similarity that is given has chosen the recipe.
+        changes: dict[str, Any] = {name: recipe[name] for name in recipe if name not in self.given - {"similarity"}}
+        return replace(self, **changes)
 
     def _check_index(self) -> None:
         if self.index != "exact" and self.index.partition(":")[0] not in ("cuda", "faiss", *DATABASES):
@@ -103,7 +127,9 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """What is recorded with a result, rules and limits included."""
-        shown: dict[str, Any] = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        # A preset is a short form of other settings, and these are shown.
+        names = [entry.name for entry in fields(self) if entry.name not in ("preset", "given")]
+        shown: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name in ("text", "query_text"):
             shown[name] = None if shown[name] is None else shown[name].as_dict()
         if self.fit_on not in FIT_ON:
@@ -114,7 +140,7 @@ class Settings:
 
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("similarity", "index", "scoring", "transform", "fit_on"), (str,)),
-    **dict.fromkeys(("rerank", "split", "oov"), (str, type(None))),
+    **dict.fromkeys(("rerank", "split", "oov", "preset"), (str, type(None))),
     **dict.fromkeys(("rerank_depth", "seed"), (int,)),
     **dict.fromkeys(("text", "query_text"), (TextRule, type(None))),
     "depth": (int, str, type(None)),

@@ -36,6 +36,11 @@ KINDS = ("spearman", "pearson", "kendall")
 _RESAMPLES = 1000
 # No difference is certain, even where a float cannot hold how uncertain it is.
 _SMALLEST_P = 1e-300
+_BECOME = {
+    "keep": "compared by the vector that the model gives such texts",
+    "mean": "which are given the mean vector",
+    "skip": "left out",
+}
 # What the settings call l2 is a distance; people's scores are higher for what is more alike.
 _MEASURES = {"l2": "euclidean_similarity"}
 
@@ -53,7 +58,6 @@ def measure(
     data: ScoredPairs | PairSets,
     settings: Settings,
     *,
-    vocabulary: Sequence[str] | None = None,
     interval: str = "fisher",
 ) -> Measurement:
     """Correlate the similarities of a model with people's.
@@ -64,29 +68,26 @@ def measure(
     its parts as if these were independent samples [1]_. A correlation that is undefined, because no two
     similarities differ, counts as 0.
 
-    A pair with a word out of vocabulary is left out and counted in ``coverage``.
+    ``coverage`` is the share of pairs of which both texts have a known word. Unless ``oov`` says otherwise, pairs of
+    words are left out where one is unknown, and sentences have the vector that the model gives them.
 
     Args:
         encoder: the model.
         data: the pairs.
-        settings: similarity, transform and what that is fitted on.
-        vocabulary: words whose mean vector, after the transform, stands for a word out of vocabulary instead; a
-            transform is then fitted on them.
+        settings: similarity, transform, what that is fitted on, and what becomes of texts without a known word.
         interval: ``fisher``, or ``bootstrap``, which takes far longer for Kendall.
 
     References:
         .. [1] G. Y. Zou, "Toward using confidence intervals to compare correlations", Psychological Methods 12 (2007).
     """
     if isinstance(data, PairSets):
-        return _over_sets([measure_set(encoder, one, settings, vocabulary, interval) for one in data.sets], data)
-    return measure_set(encoder, data, settings, vocabulary, interval)
+        return _over_sets([measure_set(encoder, one, settings, interval) for one in data.sets], data)
+    return measure_set(encoder, data, settings, interval)
 
 
-def measure_set(
-    encoder: Encoder, data: ScoredPairs, settings: Settings, vocabulary: Sequence[str] | None, interval: str
-) -> Measurement:
+def measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interval: str) -> Measurement:
     """The measurement of one set."""
-    scored = _scored(encoder, data, settings, vocabulary)
+    scored = _scored(encoder, data, settings)
     remarks, gold, predicted = list(scored.remarks), data.scores[scored.rows], scored.predicted
     subsets = [data.subset[row] for row in scored.rows] if data.subset else []
     parts = {name: np.array([subset == name for subset in subsets]) for name in dict.fromkeys(subsets)}
@@ -129,26 +130,24 @@ class _Scored:
     remarks: tuple[str, ...]
 
 
-def _scored(encoder: Encoder, data: ScoredPairs, settings: Settings, vocabulary: Sequence[str] | None) -> _Scored:
+def _scored(encoder: Encoder, data: ScoredPairs, settings: Settings) -> _Scored:
     texts, pairs = [*data.first, *data.second], len(data)
     if data.level == "word":
         texts = [text.lower() for text in texts]
-    words = list(vocabulary or ())
-    training = words or data.training or None
-    vectors, remarks = transformed_vectors(encoder, [*texts, *words], settings, training=training)
+    made = transformed_vectors(encoder, texts, settings, training=data.training or None)
+    vectors, remarks, policy = made.vectors, made.remarks, settings.oov or data.oov
     told = isinstance(encoder, Covering)
     known = encoder.covers(texts) if isinstance(encoder, Covering) else np.ones(len(texts), np.bool_)
     covered = known[:pairs] & known[pairs:]
     rows = np.arange(pairs)
-    if words:
-        vectors[np.flatnonzero(~known)] = vectors[len(texts) :].mean(axis=0, dtype=np.float64)
-        told_of = "given the mean vector"
-    elif data.level == "word":
+    if policy == "mean" and not known.all():
+        # Each text once, however many pairs it is in.
+        place = {text: row for row, text in enumerate(texts) if known[row]}
+        vectors[np.flatnonzero(~known)] = made.mean(list(place.values()))
+    elif policy == "skip":
         rows = rows[covered]
-        told_of = "left out"
-    else:
-        told_of = "compared by a vector of zeros"
     if not covered.all():
+        told_of = _BECOME[policy]
         what = "a word out of vocabulary" if data.level == "word" else "a text of unknown words only"
         remarks = (*remarks, f"{counts(int((~covered).sum()), 'pair')} of {pairs} with {what}, {told_of}")
     predicted = _similarities(vectors[rows], vectors[rows + pairs], settings.similarity)
@@ -275,7 +274,7 @@ def _task(
     summary: str,
     about: About,
 ) -> MeasuredTask:
-    uses = ("similarity", "transform", "fit_on")
+    uses = ("similarity", "transform", "fit_on", "oov")
     return MeasuredTask(name, "similarity", read, measure, compare, read_at, summary, about=about, uses=uses)
 
 

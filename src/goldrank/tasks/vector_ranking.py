@@ -18,7 +18,7 @@ from goldrank.index.exact_vectors import default_threads, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import agree, find_hits
-from goldrank.tasks.encoding import Encoding
+from goldrank.tasks.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.material import Material
 from goldrank.tasks.own_entries import hits_beside_own, rows_by_name
 from goldrank.tasks.ranked import Ranked
@@ -155,6 +155,8 @@ def _transformed(
 def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
     """What a transform learns from; never the queries unless that is asked for by name."""
     policy = material.settings.fit_on
+    if policy == "vocabulary":
+        return vocabulary_vectors(encode.encoder)
     if policy not in FIT_ON:
         from goldrank.io.texts import read_texts
 

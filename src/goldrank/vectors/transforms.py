@@ -21,6 +21,7 @@ from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, Matrix, Parame
 FIT_ON = {
     "corpus": "the items that are searched, without the queries",
     "training": "texts set apart for it, such as a training split",
+    "vocabulary": "every word that the model's file has a vector for",
     "evaluated": "the very texts that are evaluated (transductive: the score no longer says how new texts would fare)",
 }
 """What a pipeline may be fitted on; the evaluated texts only if asked for by this name."""
@@ -280,13 +281,20 @@ class Pipeline:
         return int(block.shape[1])
 
 
-def fit_rows(policy: str = "corpus", *, corpus: Any = None, training: Any = None, evaluated: Any = None) -> Any:
+def fit_rows(
+    policy: str = "corpus",
+    *,
+    corpus: Any = None,
+    training: Any = None,
+    vocabulary: Any = None,
+    evaluated: Any = None,
+) -> Any:
     """The vectors to fit on, by the name of the policy (`FIT_ON`); the caller passes what there is.
 
     >>> fit_rows("training", corpus="the corpus", training="the training texts")
     'the training texts'
     """
-    given = {"corpus": corpus, "training": training, "evaluated": evaluated}
+    given = {"corpus": corpus, "training": training, "vocabulary": vocabulary, "evaluated": evaluated}
     if policy not in FIT_ON:
         raise unknown_name("set to fit on", policy, FIT_ON, f"there are: {', '.join(FIT_ON)}")
     if given[policy] is None:
