@@ -153,6 +153,11 @@ def test_a_dataset_dict_of_corpus_queries_and_qrels_is_a_retrieval_task():
     expected = gr.evaluate("bm25", (CORPUS, QUERIES, QRELS)).inputs
     assert gr.evaluate("bm25", flat).inputs == expected
     assert gr.evaluate("bm25", by_split).inputs == expected
+    # A corpus of millions is not held in memory.
+    assert collection_from(flat).items.streamed
+    doubled = datasets.DatasetDict({**flat, "corpus": datasets.concatenate_datasets([flat["corpus"]] * 2)})
+    with pytest.raises(InputError, match=r"the DatasetDict\['corpus'\]: the id 'd1' is given twice; make ids unique"):
+        gr.evaluate("bm25", doubled)
 
 
 def test_ids_may_be_integers():

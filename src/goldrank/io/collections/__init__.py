@@ -52,7 +52,10 @@ READERS: dict[str, Reader] = {
         "smart", "SMART files (.I .T .A .W) as Cranfield, CISI and TIME have them, and the files of NPL and LISA"
     ),
     "articles": _reader("articles", "articles with labels: JSONL, Parquet or a Hugging Face data set, one per split"),
-    "wiki": _reader("wiki", "Wikipedia articles: a CSV of Title,Sections with gold as JSON or pickle beside it"),
+    "wiki": _reader(
+        "wiki",
+        "Wikipedia articles: a CSV of Title,Sections with gold beside it, as JSON or a pickle (SDR's raw_data and gt)",
+    ),
     "trec": _reader("trec_topics", "TREC documents and topics with qrels"),
     "evalrank": _reader("evalrank", "EvalRank: a folder with pairs.tsv or pos_pair.txt, and background texts or words"),
     "pairs": _reader("pairs", "CSV or TSV of query and item texts, with a grade"),

@@ -118,6 +118,9 @@ def _documents(part: Any, key: str, split: str, place: str) -> Documents:
     where = f"{place}[{key!r}]"
     if _is_splits(part):
         part = part[split] if split in part else next(iter(part.values()))
+    if key == "corpus" and type(part).__module__.partition(".")[0] == "datasets":
+        # It does not change and is mapped from its file: it is gone through without being held in memory.
+        return Documents(lambda: (document(record, row) for row, record in _placed(part, where)), where)
     rows: Sequence[Record] | None
     if isinstance(part, Mapping):
         rows = [
@@ -171,7 +174,7 @@ def _rows_or_none(data: Any) -> Sequence[Record] | None:
     return rows if all(isinstance(row, Mapping) for row in rows) else None
 
 
-def _placed(rows: Sequence[Record], place: str) -> Iterator[Placed]:
+def _placed(rows: Iterable[Record], place: str) -> Iterator[Placed]:
     for number, record in enumerate(rows):
         yield f"{place}: row {number} (counted from 0)", record
 
