@@ -9,8 +9,10 @@ itself first:
 """
 
 import collections
+import csv
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +121,20 @@ def test_a_pickle_that_is_no_gold_is_refused(tmp_path):
     (tmp_path / "gt").write_bytes(pickle.dumps({"A": print}))
     with pytest.raises(gr.InputError, match=r"gt: the pickle asks for 'builtins\.print'"):
         gr.Gold.read(tmp_path / "gt")
+
+
+def test_the_page_for_users_of_sdr_assigns_every_published_row_to_a_profile(shared_data):
+    with (shared_data / "published" / "wikipedia_similarities.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    early = ("2365eec", "caa3f88", "6e389ea")
+    counted = {
+        "SDR, README and paper": sum("microsoft/SDR" in row["source"] for row in rows),
+        "both evaluation rounds": sum(row["convention"].startswith("SDR-style") for row in rows),
+        "first three commits": sum(row["commit_or_ref"] in early for row in rows),
+        "MAP of the final table": sum(row["table"] == "Final retrieval" for row in rows),
+        "Long-Document-Similarity, README": sum("Long-Document-Similarity" in row["source"] for row in rows),
+    }
+    assert sum(counted.values()) == len(rows) == 134
+    page = (Path(__file__).parents[2] / "docs" / "coming-from" / "wikipedia-similarities.md").read_text()
+    for table, number in counted.items():
+        assert f"{table} ({number} rows)" in page
