@@ -129,6 +129,36 @@ def test_of_grades_each_band_is_the_metric_with_only_its_items_relevant(store, t
     assert values(made, metric, "l2, none")["grade 2"].change is not None
 
 
+def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(store, tmp_path):
+    folder = tmp_path / "weather"
+    folder.mkdir()
+    pairs = ["The sun is out.\tIt is a sunny day.", "It pours.\tHeavy rain is falling.", "Snow fell.\tIt was warm."]
+    (folder / "pairs.tsv").write_text("\n".join(pairs) + "\n")
+    (folder / "background.txt").write_text("Rain stopped the match.\nSnow covers the road.\n")
+    scored = write(
+        tmp_path / "scored.tsv",
+        [("It is a sunny day.", "The sun is out.", 4.5), ("It pours.", "Heavy rain is falling.", 4.9), ("a", "b", 1)],
+    )
+    how = {"bands": [4, 4.7, 5], "store": store, "measures": QUICK}
+    made = sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores=scored, **how)
+    (note,) = [one for one in made.notes if "have a score" in one]
+    assert note.startswith("2 of 3 pairs of weather have a score in ")
+    (evaluator,) = made.evaluators
+    found = values(made, evaluator.split(" ", 1)[1], "cosine, none")
+    ranks = {"[4, 4.7)": ("s1", "s2"), "[4.7, 5]": ("s3", "s4")}
+    hits = gr.evaluate("wordllama", str(folder)).hits
+    place = {(q, i): at for at, (q, i) in enumerate(zip(hits.query, hits.items, strict=True))}
+    for band, pair in ranks.items():
+        assert found[band].value == pytest.approx(1 / (1 + hits.above[place[pair]]))
+        assert found[band].count == 1
+    with pytest.raises(InputError, match="no pair of weather has a score in sentence-pairs; name the similarity task"):
+        sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)
+    with pytest.raises(InputError, match="wines has no scored pairs; name a task of similarity, such as sts-b"):
+        sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="wines", **how)
+    with pytest.raises(InputError, match="scores for bands have no effect without bands of an EvalRank task"):
+        sensitivity("wordllama", "wines", ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)
+
+
 def test_sets_of_different_scales_have_bands_of_their_own_and_no_edges(store, monkeypatch, tmp_path):
     from dataclasses import replace
 

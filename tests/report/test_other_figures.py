@@ -2,13 +2,15 @@
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from goldrank import Gold, stats
 from goldrank.analysis.headline import Reading
-from goldrank.analysis.sensitivity import ModelSensitivity, Variant
+from goldrank.analysis.model_orders import Difference, OrderAgreement, Swap
+from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity, Variant
 from goldrank.comparing import compare_hits
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.hits import Run
@@ -16,8 +18,10 @@ from goldrank.meta import Table, evaluate_meta
 from goldrank.report.corpus_figures import corpus_map
 from goldrank.report.cost_figures import index_trade_off
 from goldrank.report.drawing import draw
-from goldrank.report.evaluator_figures import meta_heat_map, meta_pivot, sensitivity_maps
+from goldrank.report.evaluator_figures import meta_heat_map, meta_pivot, model_places, order_heat_map, sensitivity_maps
 from goldrank.report.heat_map import DIVERGING, HeatMap, between
+from goldrank.report.interactive import to_plotly
+from goldrank.running import Measures
 
 NAN = math.nan
 
@@ -67,6 +71,60 @@ def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
     (turned,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset({"sts"})))
     assert turned.bold == {(1, 0)}
     assert "Lower is better" in turned.caption
+
+
+def orders_of(models, tau, interval, answer="cannot tell"):
+    """A comparison of settings in which some models change order, as far as figures read it."""
+    values = {
+        "cosine": dict(zip(models, (0.5, 0.4, 0.3), strict=False)),
+        "l2": dict(zip(models, (0.4, 0.5, 0.3), strict=False)),
+    }
+    rows = [
+        ModelSensitivity(
+            name,
+            [Variant(s, "none", {"sts": Reading(v[name], None, None, "key")}) for s, v in values.items()],
+            frozenset(),
+        )
+        for name in models
+    ]
+    around = stats.Interval(*interval, 0.95, "percentile")
+    differences = [
+        Difference(0.1, 0.05, 0.15, 0.001),
+        Difference(-0.1, -0.15, -0.05, 0.001),
+        Difference(-0.2, -0.25, -0.15, 0.001),
+    ]
+    swap = Swap("a", "b", *differences, 0.001, 0.003 if answer == "reordered" else 0.5, 0.05)
+    order = OrderAgreement("sts", "cosine, none", "l2, none", True, len(models), tau, around, 0.2, (swap,))
+    assert order.answer == answer
+    places = {"sts": [[(1.0, 2.0)] * len(models)] * 2}
+    return Sensitivity(rows, [order], [], [], [], Measures(), {"sts": "pairs"}, places)
+
+
+def test_a_map_of_orders_says_tau_its_interval_and_what_cannot_be_told():
+    made = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)))
+    assert (made.rows, made.columns) == (("cosine → l2 (none)",), ("sts",))
+    assert (made.texts, made.details, made.bold) == ((("0.33 ?",),), (("[−0.33, 1.00]",),), frozenset())
+    assert "Kendall's tau-b between the orders of 3 models before and after each change" in made.caption
+    sure = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (1 / 3, 1 / 3), "reordered"))
+    assert (sure.texts, sure.bold) == ((("0.33",),), {(0, 0)})
+    two = order_heat_map(orders_of(["a", "b"], -1.0, (-1.0, 1.0)))
+    assert two.details == (("same in 20%",),), "the interval of two models holds both values there are"
+
+
+def test_places_are_lines_that_cross_where_models_swap_with_their_intervals():
+    made = model_places(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)), "sts")
+    assert {one.name: one.x for one in made.series} == {"a": (1, 2), "b": (2, 1), "c": (3, 3)}
+    assert made.y.categories == ("cosine, none", "l2, none")
+    data = to_plotly(made)["data"]
+    assert len(data) == 3, "intervals of lines from the top down are bars, not an area"
+    assert data[0]["error_x"]["array"] == [1, 0]
+
+
+def test_one_model_has_no_order_to_draw():
+    one = orders_of(["a", "b"], -1.0, (-1.0, 1.0))
+    alone = replace(one, models=one.models[:1], orders=[])
+    assert order_heat_map(alone).reason == "there is no order of fewer than two models"
+    assert model_places(alone, "sts").reason == "there is no order of fewer than two models"
 
 
 @pytest.fixture(scope="module")

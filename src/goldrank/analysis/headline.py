@@ -69,6 +69,7 @@ class Headline:
     """What it is computed from: a ranked task's score, a probe's correct answers, or scored pairs."""
     scores: Scores | None = None
     stored: StoredRun | None = None
+    material: Material | None = None
 
     @property
     def units(self) -> str:
@@ -106,7 +107,7 @@ def headline_of(material: Material | MeasuredMaterial, outcome: Outcome | Measur
     low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
     lower = Metric.parse(name).definition.direction == "lower"
     reading = Reading(score.mean, low, high, key)
-    return Headline(f"{task.name} {name}", reading, lower, score, scores, outcome.stored)
+    return Headline(f"{task.name} {name}", reading, lower, score, scores, outcome.stored, material)
 
 
 def _pairs(columns: Any) -> ScoredPairColumns:

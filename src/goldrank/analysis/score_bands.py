@@ -14,7 +14,7 @@ Of scored pairs three quantities are given for each band:
   the setting helps.
 
 Of retrieval tasks the bands are grades, and the quantity is the metric itself with only the items of that grade
-relevant.
+relevant. EvalRank's pairs have no grades; their scores are looked up in the similarity data that they were taken from.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ from goldrank.hits import Hits
 from goldrank.running import Measures
 from goldrank.scoring import Bootstrap, Score
 from goldrank.stats.resampling import Floats
+from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.material import Material
+from goldrank.tasks.measurement import MeasuredTask
 
 _MOST_GRADES = 10
 """More different grades than this are cut into bands as scores are."""
@@ -125,17 +128,83 @@ class Bands:
         return {name: rows for name, rows in found.items() if rows.any()}
 
 
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """Scores of pairs of texts, in whatever direction."""
+
+    name: str
+    scores: dict[tuple[str, str], float]
+
+    @classmethod
+    def of(cls, task: str) -> PairScores:
+        """Read all splits of a similarity task."""
+        found = find_task(task)
+        if not isinstance(found, MeasuredTask) or found.kind != "similarity":
+            raise InputError(f"{found.name} has no scored pairs", remedy="name a task of similarity, such as sts-b")
+        scores: dict[tuple[str, str], float] = {}
+        for split in (None, "dev", "train"):
+            try:
+                data = found.read(split)
+            except InputError:
+                if split is None:
+                    raise
+                continue  # a task without such a split
+            for one in getattr(data, "sets", (data,)):
+                for first, second, score in zip(one.first, one.second, one.scores.tolist(), strict=True):
+                    scores.setdefault((first.strip(), second.strip()), score)
+        return cls(found.name, scores)
+
+    def of_hits(self, hits: Hits, material: Material) -> Floats:
+        """Return the score of every judged item with its query; NaN where there is none."""
+        documents = material.collection.items, material.collection.queries
+        texts = {document.id: document.text.strip() for part in documents for document in part}
+        pairs = [
+            (texts.get(query, ""), texts.get(item, "")) for query, item in zip(hits.query, hits.items, strict=True)
+        ]
+        found = [self.scores.get(pair, self.scores.get(pair[::-1], math.nan)) for pair in pairs]
+        if np.isnan(found).all():
+            raise InputError(
+                f"no pair of {material.task.name} has a score in {self.name}",
+                remedy="name the similarity task that its pairs were taken from",
+            )
+        return np.array(found)
+
+    def note(self, headline: Headline) -> str:
+        """Say how many pairs of an EvalRank task have a score."""
+        assert headline.material is not None
+        found = self.of_hits(headline.hits(), headline.material)
+        task = headline.material.task.name
+        return (
+            f"{int((~np.isnan(found)).sum())} of {len(found)} pairs of {task} have a score in {self.name}; the others "
+            "are in no band."
+        )
+
+
 def band_readings(
-    model: str, variants: Sequence[str], headlines: Sequence[Sequence[Headline]], bands: Bands, measures: Measures
+    model: str,
+    variants: Sequence[str],
+    headlines: Sequence[Sequence[Headline]],
+    bands: Bands,
+    measures: Measures,
+    scores: PairScores | None = None,
 ) -> list[BandReading]:
-    """Break down the headlines of one model, by setting and task; tasks whose gold has one score give nothing."""
+    """Break down the headlines of one model, by setting and task; tasks whose gold has one score give nothing.
+
+    Args:
+        model: its name.
+        variants: the names of the settings.
+        headlines: by setting and task.
+        bands: how gold is cut.
+        measures: bootstrap and level.
+        scores: what the pairs of EvalRank tasks are cut by.
+    """
     made: list[BandReading] = []
     for at in range(len(headlines[0])):
         column = [row[at] for row in headlines]
         if isinstance(column[0].source, ScoredPairColumns):
             made += _of_pairs(model, variants, column, bands, measures.bootstrap)
         elif isinstance(column[0].source, Score):
-            made += _of_grades(model, variants, column, bands, measures)
+            made += _of_grades(model, variants, column, bands, measures, scores)
     return made
 
 
@@ -242,18 +311,25 @@ def _within(
 
 
 def _of_grades(
-    model: str, variants: Sequence[str], headlines: Sequence[Headline], bands: Bands, measures: Measures
+    model: str,
+    variants: Sequence[str],
+    headlines: Sequence[Headline],
+    bands: Bands,
+    measures: Measures,
+    pair_scores: PairScores | None,
 ) -> list[BandReading]:
     hits = [one.hits() for one in headlines]
-    scores = headlines[0].scores
+    scores, material = headlines[0].scores, headlines[0].material
     assert scores is not None
+    assert material is not None
     metric = str(scores.metrics[0])
-    grades = hits[0].grade
-    relevant = grades > 0
+    looked_up = pair_scores is not None and material.task.kind == "evalrank"
+    grades = pair_scores.of_hits(hits[0], material) if pair_scores is not None and looked_up else hits[0].grade
+    relevant = ~np.isnan(grades) & (hits[0].grade > 0)
     distinct = np.unique(grades[relevant])
     if len(distinct) < 2:
         return []
-    if len(distinct) > _MOST_GRADES:
+    if looked_up or len(distinct) > _MOST_GRADES:
         places = {name: np.flatnonzero(relevant)[rows] for name, rows in bands.cut(grades[relevant]).items()}
     else:
         places = {f"grade {grade:g}": np.flatnonzero(grades == grade) for grade in distinct}

@@ -12,7 +12,7 @@ import numpy as np
 
 from goldrank.analysis.headline import Headline, Reading, headline_of, resample
 from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order_notes, place_intervals
-from goldrank.analysis.score_bands import BandReading, Bands, band_readings
+from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.measuring import MeasuredMaterial, find_or_measure
 from goldrank.progress import Progress
@@ -165,6 +165,7 @@ def sensitivity(
     settings: Settings = Settings(),  # noqa: B008 - frozen
     *,
     bands: int | Sequence[float] | None = None,
+    band_scores: str | None = None,
     store: Store | str | None = None,
     measures: Measures = Measures(),  # noqa: B008 - frozen
     overwrite: str = "missing",
@@ -182,6 +183,7 @@ def sensitivity(
         settings: everything else, such as ``Settings(fit_on="evaluated")``.
         bands: also break the readings down by gold score: into so many bands of equally many pairs, or at these
             edges; retrieval tasks are broken down by grade.
+        band_scores: the similarity task, such as ``sts-b``, that has the scores of an EvalRank task's pairs.
         store: where results are found and kept; the default store unless given.
         measures: metrics (the first is read), conventions, bootstrap and level of significance.
         overwrite: ``missing``, ``always`` or ``never``.
@@ -202,6 +204,12 @@ def sensitivity(
     found = [replace(task, read=cache(task.read)) for task in found]
     loaded = [load_model(model) for model in given]
     edges = None if bands is None else Bands.of(bands)
+    if band_scores is not None and (bands is None or not any(task.kind == "evalrank" for task in found)):
+        raise InputError(
+            "scores for bands have no effect without bands of an EvalRank task",
+            remedy="give --bands and such a task, or leave --band-scores out",
+        )
+    scores = None if band_scores is None else PairScores.of(band_scores)
     variants = _variants(found, similarities, transforms, settings)
     notes = _check_effects(loaded, found, variants)
     materials = [_prepare(loaded, found, variant) for variant in variants]
@@ -222,7 +230,10 @@ def sensitivity(
     if edges is not None:
         names = [_name(variant) for variant in variants]
         for model in kept:
-            broken_down += band_readings(model.spec, names, headlines[model.spec], edges, measures)
+            broken_down += band_readings(model.spec, names, headlines[model.spec], edges, measures, scores)
+        if scores is not None:
+            first = headlines[kept[0].spec][0]
+            notes += [scores.note(one) for one in first if one.material and one.material.task.kind == "evalrank"]
         notes += _band_notes(broken_down, made[0].evaluators)
     units = {one.evaluator: one.units for one in headlines[kept[0].spec][0]}
     return Sensitivity(made, orders, broken_down, failures, notes, measures, units, intervals)

@@ -50,8 +50,12 @@ def parser() -> argparse.ArgumentParser:
         "--transform", default="none,center,abtt:2", metavar="T,T", help="transforms (default none,center,abtt:2)"
     )
     made.add_argument("--fit-on", metavar="F", help="corpus (default), evaluated, or a file of texts")
+    made.add_argument("--limit", type=int, metavar="N", help="only so many queries of tasks that rank, drawn at random")
     made.add_argument(
         "--bands", metavar="N|EDGES", help="also by gold score: so many bands, or cut at these (0,1,2,3,4,5)"
+    )
+    made.add_argument(
+        "--band-scores", metavar="TASK", help="where the pairs of an EvalRank task have their scores, such as sts-b"
     )
     made.add_argument("--metric", dest="metrics", action="append", metavar="METRIC", help="the first is read")
     made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
@@ -83,8 +87,9 @@ def run(args: argparse.Namespace) -> int:
         args.tasks,
         None if args.similarity is None else _listed(args.similarity),
         _listed(args.transform),
-        Settings(fit_on=args.fit_on or "corpus"),
+        Settings(fit_on=args.fit_on or "corpus", limit=args.limit),
         bands=None if args.bands is None else _bands(args.bands),
+        band_scores=args.band_scores,
         store=Store.open(args.store),
         measures=measures,
         overwrite=args.overwrite,

@@ -131,19 +131,19 @@ def order_heat_map(made: Sensitivity) -> HeatMap | LeftOut:
     found = {(one.first, one.second, one.evaluator): one for one in shown}
     cells = [[found.get((*change, name)) for name in made.evaluators] for change in changes]
     how, models = made.measures.bootstrap, shown[0].models
-    details = [["" if one is None else f"{tau_interval(one)}, {one.answer}" for one in row] for row in cells]
+    details = [["" if one is None else tau_interval(one) for one in row] for row in cells]
     return HeatMap(
         "model-orders",
         "Does a change of the settings reorder the models?",
         f"Kendall's tau-b between the orders of {models} models before and after each change: 1 is the same order, −1 "
         f"the opposite. In brackets {how.level:.0%} intervals by percentiles, {how.resamples} resamples of queries or "
         f"pairs, the same for all models and settings (seed {how.seed}). Bold: some models swap significantly "
-        f"(p ≤ {made.measures.alpha:g} under both settings, after Holm).",
+        f"(p ≤ {made.measures.alpha:g} under both settings, after Holm); with a question mark: cannot tell.",
         "Kendall's tau",
         tuple(change_name(*change) for change in changes),
         tuple(made.evaluators),
         tuple(tuple(math.nan if one is None else one.tau for one in row) for row in cells),
-        tuple(tuple("–" if one is None else signed(one.tau) for one in row) for row in cells),
+        tuple(tuple("–" if one is None else _marked(one) for one in row) for row in cells),
         tuple(map(tuple, details)),
         row_label="change",
         column_label="evaluator",
@@ -161,7 +161,11 @@ def order_heat_map(made: Sensitivity) -> HeatMap | LeftOut:
 
 def tau_interval(one: OrderAgreement) -> str:
     """The interval of tau; of two models, whose tau has no values between, the share of resamples that agree."""
-    return f"same in {one.same:.0%} of resamples" if one.models == 2 else bounds(one.interval)
+    return f"same in {one.same:.0%}" if one.models == 2 else bounds(one.interval)
+
+
+def _marked(one: OrderAgreement) -> str:
+    return signed(one.tau) + (" ?" if one.answer == "cannot tell" else "")
 
 
 def change_name(first: str, second: str) -> str:

@@ -154,7 +154,8 @@ def _orders(made: Sensitivity) -> Iterator[Grid]:
         f"{how.level:.0%} intervals by percentiles of {how.resamples} resamples of {units}, the same for all models "
         f"and settings (seed {how.seed}). Kept: the share of resamples with one order. Reordered: some swap is "
         f"significant, p ≤ {made.measures.alpha:g} under both settings after Holm over the pairs of models. Same "
-        f"order: kept in {(1 + how.level) / 2:.1%} or more."
+        f"order: kept in {(1 + how.level) / 2:.1%} or more. Where models are close, chance alone pulls tau below 1: an "
+        "interval without 1 is no proof of a swap."
     ]
     if len(shown) < len(made.orders):
         notes.append("Settings that differ in both similarity and transform are compared in JSON and CSV.")
