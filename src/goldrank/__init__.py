@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from goldrank.errors import DataWarning, GoldrankError, InputError, MissingExtraError
     from goldrank.hits import Gold, Hits, Run
     from goldrank.index.exact import exact_hits
+    from goldrank.index.folder import open_index
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
     from goldrank.rank_overlap import RankOverlap, rbo
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
@@ -26,6 +27,7 @@ _HOMES = {
     "goldrank.errors": ("DataWarning", "GoldrankError", "InputError", "MissingExtraError"),
     "goldrank.hits": ("Gold", "Hits", "Run"),
     "goldrank.index.exact": ("exact_hits",),
+    "goldrank.index.folder": ("open_index",),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
     "goldrank.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
@@ -59,6 +61,7 @@ __all__ = [
     "compare_hits",
     "evaluate",
     "exact_hits",
+    "open_index",
     "rbo",
     "score",
     "score_hits",

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -125,6 +126,38 @@ def test_info_says_what_made_the_index(built, capsys):
     content = json.loads(run(capsys, "info", built, "--format", "json", "--verify")[1])
     assert (content["count"], content["dimension"], content["index"]) == (10, 256, "faiss:Flat")
     assert "field,value" in run(capsys, "info", built, "--format", "csv")[1]
+
+
+def test_a_bare_faiss_file_is_described_and_searched_with_a_model_that_the_user_names(persons, capsys):
+    import faiss
+
+    from goldrank import encoders
+
+    vectors = encoders.load("wordllama").encode_items(list(PERSONS.values()))
+    faiss.normalize_L2(vectors)
+    index = faiss.index_factory(256, "Flat", faiss.METRIC_INNER_PRODUCT)
+    index.add(vectors)
+    faiss.write_index(index, "./index.bin")
+    (persons / "ids.txt").write_text("\n".join(PERSONS))
+    _, out = run(capsys, "search", "index.bin", *QUESTIONS, "-m", "wordllama", "--ids", "ids.txt", "--format", "json")
+    assert [answer["results"][0]["id"] for answer in json.loads(out)["queries"]] == list(QUESTIONS.values())
+    _, out = run(capsys, "search", "index.bin", *QUESTIONS, "-m", "wordllama", "-k", "1", "--format", "csv")
+    assert [row["id"] for row in csv.DictReader(io.StringIO(out))] == ["4", "8", "2"]
+    lines = {line.split()[0]: line.split()[1:] for line in run(capsys, "info", "index.bin")[1].splitlines() if line}
+    assert (lines["index"], lines["similarity"], lines["count"]) == (["faiss:Flat"], ["dot"], ["10"])
+    assert (lines["trained"], lines["ids"]) == (["True"], ["counted", "from", "0"])
+    assert lines["checked"] == ["nothing:", "a", "faiss", "file", "has", "no", "checksums"]
+    shown = json.loads(run(capsys, "info", "index.bin", "--ids", "ids.txt", "--format", "json")[1])
+    assert (shown["ids"], shown["dimension"]) == ("ids.txt", 256)
+    for arguments, message in (
+        (["search", "index.bin", "x"], "a faiss file does not say which model made its vectors; name it with -m"),
+        (["search", "index.bin", "x", "-m", "wordllama(dim=64)"], "have 64 dimensions, the index has 256; encode both"),
+        (["search", "index.bin", "x", "-m", "lsa:8"], "fitted on the texts of the corpus, and there are none"),
+        (["info", "index.bin", "--verify"], "a faiss file has no checksums to verify; leave verify out"),
+        (["info", "persons.jsonl"], "persons.jsonl: this is neither an index folder nor a file of faiss; give what"),
+    ):
+        with pytest.raises(InputError, match=re.escape(message)):
+            run(capsys, *arguments)
 
 
 def test_empty_texts_are_counted(persons, capsys):

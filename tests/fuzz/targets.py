@@ -125,6 +125,28 @@ def index_folders() -> list[Seed]:
     return [Seed(files, commands) for files in made]
 
 
+def faiss_files() -> list[Seed]:
+    import faiss
+
+    rows = np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32)
+    seeds = []
+    # No graphs: a damaged one can keep faiss searching for ever.
+    for factory in ("Flat", "IDMap,Flat", "IVF2,Flat", "SQ8", "PCA4,Flat"):
+        index = faiss.index_factory(8, factory, faiss.METRIC_L2)
+        index.train(rows)
+        index.add_with_ids(rows, np.arange(20)) if "IDMap" in factory else index.add(rows)
+        content = {"index.bin": faiss.serialize_index(index).tobytes()}
+        commands = [
+            ["index", "search", "index.bin", "wine", "-m", "random:8", "-k", "2"],
+            ["index", "info", "index.bin"],
+        ]
+        if "IDMap" not in factory:
+            content["ids.txt"] = "\n".join(f"d{n}" for n in range(20)).encode()
+            commands = [[*command, "--ids", "ids.txt"] for command in commands]
+        seeds.append(Seed(content, commands))
+    return seeds
+
+
 def stores() -> list[Seed]:
     data = beir()[0].files
     files = made_by(
@@ -422,6 +444,7 @@ TARGETS = [
         vectors,
         word_vectors,
         index_folders,
+        faiss_files,
         stores,
         run_files,
         similarity_sets,

@@ -81,7 +81,7 @@ def test_ids_texts_transform_and_provenance_come_back(written, vectors):
 def test_a_large_flat_index_is_mapped_and_searches_alike(tmp_path, vectors, monkeypatch):
     write_index(tmp_path / "ix", "faiss:Flat", vectors, IDS)
     plain = open_index(tmp_path / "ix").search(vectors[:9], 3)
-    monkeypatch.setattr(folder, "_MAP_FROM", 0)
+    monkeypatch.setattr(folder, "MAP_FROM", 0)
     assert open_index(tmp_path / "ix").search(vectors[:9], 3) == plain
 
 

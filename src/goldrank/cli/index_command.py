@@ -19,6 +19,7 @@ _EXAMPLES = """\
   goldrank index search persons.index "who discovered radium?" -k 3
   goldrank index search scifact.index --queries queries.jsonl -k 100 --run scifact.run
   goldrank index info scifact.index --verify
+  goldrank index search index.bin "who discovered radium?" -m st:BAAI/bge-base-en-v1.5 --ids ids.txt
   goldrank index drop "pgvector:postgresql://me@localhost/db?table=scifact"
 """
 _FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--no-texts", action="store_true", help="do not keep the texts")
     build.add_argument("--overwrite", action="store_true", help="replace an index that is there")
     search = actions.add_parser("search", help="the best items for queries")
-    search.add_argument("index", metavar="DIR")
+    search.add_argument("index", metavar="INDEX", help="an index folder, or a file of faiss.write_index")
     search.add_argument("query", metavar="QUERY", nargs="*")
     search.add_argument("--queries", metavar="FILE", help="queries with ids, in the same formats; - is stdin, by lines")
     search.add_argument("-k", type=int, default=3, help="results of each query (default 3)")
@@ -51,8 +52,11 @@ def parser() -> argparse.ArgumentParser:
     )
     search.add_argument("--run", metavar="FILE", help="write a run there (TREC, or what the suffix says)")
     info = actions.add_parser("info", help="what an index holds and what made it")
-    info.add_argument("index", metavar="DIR")
+    info.add_argument("index", metavar="INDEX", help="an index folder, or a file of faiss.write_index")
     for action in (search, info):
+        action.add_argument(
+            "--ids", metavar="FILE", help="ids of a faiss file, one per line (default: its own, or 0, 1, …)"
+        )
         action.add_argument("--verify", action="store_true", help="check the SHA-256 of every file first")
         action.add_argument("--format", choices=_FORMATS, default="table", help="output format (default table)")
     drop = actions.add_parser("drop", help="remove what goldrank loaded into a database, and nothing else")
@@ -107,7 +111,7 @@ def _search(args: argparse.Namespace) -> int:
     from goldrank.index.folder import open_index
 
     queries = _queries(args)
-    opened = open_index(args.index, verify=args.verify)
+    opened = open_index(args.index, verify=args.verify, ids=args.ids)
     model = opened.model(args.model)
     texts = opened.texts
     encoder = load_encoder(model, list(texts.values()) if texts else [])
@@ -180,21 +184,23 @@ def _short(text: str) -> str:
 def _info(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
+    from goldrank.index.faiss_file import FaissFile
     from goldrank.index.folder import open_index
 
-    manifest = asdict(open_index(args.index, verify=args.verify).manifest)
+    opened = open_index(args.index, verify=args.verify, ids=args.ids)
+    held = opened.describe() if isinstance(opened, FaissFile) else asdict(opened.manifest)
     if args.format == "json":
-        printing.show(results.to_json(manifest))
+        printing.show(results.to_json(held))
         return 0
-    files = manifest.pop("files")
-    rows = [[name, _plain(value)] for name, value in manifest.items()]
+    if isinstance(opened, FaissFile):
+        held["size"] = readable(opened.size)
+        checked = "nothing: a faiss file has no checksums"
+    else:
+        checked = "CRC-32 of all files, of 1 GiB each at most (all with --verify)"
+    files = held.pop("files", {})
+    rows = [[name, _plain(value)] for name, value in held.items()]
     rows += [[name, readable(entry["size"])] for name, entry in files.items()]
-    rows.append(
-        [
-            "checked",
-            "SHA-256 of all files" if args.verify else "CRC-32 of all files, of 1 GiB each at most (all with --verify)",
-        ]
-    )
+    rows.append(["checked", "SHA-256 of all files" if args.verify else checked])
     if args.format == "csv":
         printing.show(results.to_csv([["field", "value"], *rows]))
     else:

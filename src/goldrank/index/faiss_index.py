@@ -59,8 +59,17 @@ class FaissIndex:
     descending id; which of several items tied at the cut is taken is faiss's choice.
     """
 
-    def __init__(self, index: Any, ids: list[str], similarity: Similarity, factory: Factory) -> None:
-        self.faiss_index, self.ids, self.factory = index, ids, factory
+    def __init__(
+        self,
+        index: Any,
+        ids: list[str],
+        similarity: Similarity,
+        factory: Factory,
+        *,
+        labels: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Wrap an index of faiss; its *labels*, in ascending order, are given where they are not 0, 1, …."""
+        self.faiss_index, self.ids, self.factory, self._labels = index, ids, factory, labels
         self.similarity: Similarity = similarity
         with _clear_errors(str(factory)):
             _set_parameters(index, factory)
@@ -221,6 +230,8 @@ class FaissIndex:
     def _search(self, block: Dense, k: int) -> tuple[Dense, NDArray[np.int64]]:
         with _tuned_for_small_batches(), _clear_errors(str(self.factory)):
             scores, found = self.faiss_index.search(self._prepared(block), k)
+        if self._labels is not None:
+            found = np.where(found >= 0, np.searchsorted(self._labels, found), -1)
         if self.similarity == "l2":
             scores = -np.sqrt(np.maximum(scores, 0))
         elif self.similarity == "cosine":
@@ -327,7 +338,7 @@ def _clear_errors(factory: str, count: int | None = None) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        said = _sentence(error)
+        said = sentence_of(error)
         if few := re.search(
             r"training points \((\d+)\) should be at least as large as number of clusters \((\d+)\)", said
         ):
@@ -357,7 +368,7 @@ def _empty_index(faiss: Any, factory: str, dimension: int, metric: int) -> Any:
     try:
         return faiss.index_factory(dimension, factory, metric)
     except RuntimeError as error:
-        raise _unknown(factory, dimension, _sentence(error)) from None
+        raise _unknown(factory, dimension, sentence_of(error)) from None
     except TypeError:
         # The string holds half a surrogate pair or a NUL.
         raise _unknown(factory, dimension, "it is no text that faiss can read") from None
@@ -374,10 +385,10 @@ def _unknown(factory: str, dimension: int | None = None, said: str = "") -> Inpu
     )
 
 
-def _sentence(error: Exception) -> str:
-    """The part of a faiss message that a person can read.
+def sentence_of(error: Exception) -> str:
+    """Return the part of a faiss message that a person can read.
 
-    >>> _sentence(RuntimeError("Error in void faiss::f(int) at /project/faiss/f.cpp:64: Error: 'a == b' failed: no"))
+    >>> sentence_of(RuntimeError("Error in void faiss::f(int) at /project/faiss/f.cpp:64: Error: 'a == b' failed: no"))
     'no'
     """
     said = re.sub(r"^Error in .*? at \S+?:\d+: ", "", str(error).strip(), flags=re.DOTALL)

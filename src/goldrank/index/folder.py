@@ -27,6 +27,7 @@ from goldrank.encoders.consent import described, effects_of
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.index.base import Index, build, checked_similarity, checked_vectors
+from goldrank.index.faiss_file import MAP_FROM, FaissFile, open_faiss_file
 from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss
 from goldrank.index.folder_checks import (
     FAISS,
@@ -45,7 +46,6 @@ from goldrank.vectors.transforms import Pipeline
 
 FORMAT = 2
 MANIFEST = "manifest.json"
-_MAP_FROM = 1 << 26
 _CHUNK = 1 << 22
 # A file under the folder of an index that is this old and belongs to no index is what a killed build left.
 _ABANDONED_SECONDS = 3600.0
@@ -89,13 +89,9 @@ class Manifest:
             checksum, version = content.pop("checksum"), content["format"]
         except FileNotFoundError:
             raise InputError(
-                "there is no index here" if folder.is_dir() else "there is no such folder",
+                "there is no index here" if folder.is_dir() else "there is no such folder or file",
                 where=str(folder),
                 remedy="build one with: goldrank index build",
-            ) from None
-        except NotADirectoryError:
-            raise InputError(
-                "this is a file, not an index folder", where=str(folder), remedy="check the path"
             ) from None
         except OSError as error:
             raise InputError(f"the manifest cannot be read ({error.strerror})", where=where) from None
@@ -293,12 +289,29 @@ def _write_faiss(index: FaissIndex, out: BinaryIO) -> None:
     faiss.write_index(index.faiss_index, faiss.PyCallbackIOWriter(out.write, _CHUNK))
 
 
-def open_index(path: PathLike, *, verify: bool = False) -> IndexFolder:
-    """Open an index folder; large vectors are mapped, not read.
+def open_index(
+    path: PathLike, *, verify: bool = False, ids: Sequence[object] | PathLike | None = None
+) -> IndexFolder | FaissFile:
+    """Open an index folder, or a bare file of faiss.write_index; large vectors are mapped, not read.
 
-    The size of every file and the CRC-32 of its blocks are compared with the manifest: of all blocks up to 1 GiB, of
-    as many spread over the file where it is larger. *verify* compares the SHA-256 of every file.
+    Of a folder the size of every file and the CRC-32 of its blocks are compared with the manifest: of all blocks up to
+    1 GiB, of as many spread over the file where it is larger.
+
+    Args:
+        path: the folder that goldrank wrote, or a file that faiss wrote.
+        verify: compare the SHA-256 of every file of a folder.
+        ids: of a bare file, one id for each vector, or a file with one per line; by default the ids that the index
+            holds itself, else "0", "1", ….
+
+    Raises:
+        InputError: if there is no index, or it is damaged or replaced, or an argument does not apply to it.
     """
+    if Path(path).is_file():
+        if verify:
+            raise InputError("a faiss file has no checksums to verify", where=str(path), remedy="leave verify out")
+        return open_faiss_file(path, ids)
+    if ids is not None:
+        raise InputError("an index folder holds its ids", where=str(path), remedy="leave the given ids out")
     folder = Path(path)
     manifest = Manifest.load(folder)
     try:
@@ -352,7 +365,7 @@ def _read_index(folder: Path, manifest: Manifest, ids: list[str]) -> Index:
     faiss = load_faiss()
     factory = Factory.parse(manifest.index)
     # Flat indexes can be used where they lie; others are read, because not all of their parts can be mapped.
-    mapped = factory.name == "Flat" and manifest.files[FAISS]["size"] >= _MAP_FROM
+    mapped = factory.name == "Flat" and manifest.files[FAISS]["size"] >= MAP_FROM
     try:
         read = faiss.read_index(str(folder / FAISS), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
         return FaissIndex(read, ids, similarity, factory)

@@ -1,0 +1,255 @@
+"""Bare files of faiss.write_index: their ids are given, held by the file or counted, their metric is the file's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.encoders.base import Encoder
+from goldrank.errors import InputError
+from goldrank.hits import Run
+from goldrank.index.base import Similarity, checked_ids
+from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss, sentence_of
+from goldrank.io.checks import id_strings
+from goldrank.io.files import PathLike, display_name, read_bytes
+
+MAP_FROM = 1 << 26
+"""Bytes from which the vectors of a flat index are mapped and not read."""
+_FLAT = (b"IxFI", b"IxF2", b"IxFl")
+_limits = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class FaissFile:
+    """An open file of faiss.write_index: searched with vectors, or with texts and a model that the user names."""
+
+    path: Path
+    index: FaissIndex
+    ids_from: str
+    """Where the ids come from."""
+    spec: str
+    """The index as a factory string, or its class where faiss knows no string for it."""
+    size: int
+    texts: dict[str, str] | None = None
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of each item."""
+        return self.index.ids
+
+    def describe(self) -> dict[str, Any]:
+        """What the file holds."""
+        return {
+            "index": self.spec,
+            "similarity": self.index.similarity,
+            "dimension": self.index.dimension,
+            "count": self.index.count,
+            "trained": bool(self.index.faiss_index.is_trained),
+            "ids": self.ids_from,
+            "size": self.size,
+        }
+
+    def model(self, given: str | None = None) -> str:
+        """Return the model that the user named; the file names none."""
+        if given is None:
+            raise InputError(
+                "a faiss file does not say which model made its vectors", where=str(self.path), remedy="name it with -m"
+            )
+        return given
+
+    def refuse_other(self, encoder: Encoder) -> None:
+        """Accept any encoder: the file does not say which one made its vectors."""
+
+    def search(
+        self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
+    ) -> Run:
+        """The k best items for query vectors, fewer where the index finds fewer.
+
+        Scores are inner products, or for ``l2`` *minus* the distance, so that a higher one is better.
+        """
+        if not self.index.count:
+            raise InputError("the index holds no vectors", where=str(self.path), remedy="add some, and write it again")
+        try:
+            run = self.index.top_k(queries, k, query_ids=query_ids, exclude_self=exclude_self)
+        except IndexError:
+            raise self._damaged("answers with labels that none of its vectors has") from None
+        if not np.isfinite(run.columns.values).all():
+            raise self._damaged("holds vectors that are not finite")
+        return run
+
+    def _damaged(self, what: str) -> InputError:
+        return InputError(f"the index {what}", where=str(self.path), remedy="write it again")
+
+
+def open_faiss_file(path: PathLike, ids: Sequence[object] | PathLike | None = None) -> FaissFile:
+    """Open a file of faiss.write_index.
+
+    Args:
+        path: the file.
+        ids: one id for each vector in the order of their labels, or a file with one per line. By default the ids that
+            an IndexIDMap or an IVF index holds, else "0", "1", ….
+
+    Raises:
+        InputError: if the file is none of faiss, damaged, binary, or of another metric than inner product and L2.
+    """
+    file = Path(path)
+    faiss = load_faiss()
+    with _faults(file):
+        size = file.stat().st_size
+        with file.open("rb") as stream:
+            head = stream.read(4)
+        _refuse_foreign(head, file)
+        with _limited(faiss, size):
+            # Where the lists of an IVF index lie in another file, that one is opened for reading only.
+            flags = faiss.IO_FLAG_READ_ONLY | (faiss.IO_FLAG_MMAP_IFC if head in _FLAT and size >= MAP_FROM else 0)
+            whole = faiss.read_index(os.fspath(file), flags)
+        inner, labels = _without_id_map(faiss, whole)
+        held = _labels(faiss, inner) if labels is None else labels
+        count = int(inner.ntotal)
+        # An index that holds no labels takes a byte or more for each vector.
+        if not 0 <= count <= size if held is None else count != len(held):
+            raise ValueError(f"it is said to hold {count} vectors, which does not fit the rest of it")
+    similarity = _similarity(faiss, inner.metric_type, file)
+    names, ids_from, own = _names(ids, held, count, file, by_place=labels is not None)
+    index = FaissIndex(inner, names, similarity, Factory(_factory(inner)), labels=own)
+    return FaissFile(file, index, ids_from, f"faiss:{_factory(whole)}", size)
+
+
+def _refuse_foreign(head: bytes, file: Path) -> None:
+    if len(head) < 4 or not head.isalnum() or not head.startswith(b"I"):
+        raise InputError(
+            "this is neither an index folder nor a file of faiss",
+            where=str(file),
+            remedy="give what goldrank index build or faiss.write_index wrote",
+        )
+    if head.startswith(b"IB"):
+        raise InputError(
+            "the file holds a binary index, which compares bits",
+            where=str(file),
+            remedy="give an index of float vectors (faiss.write_index, not write_index_binary)",
+        )
+
+
+@contextmanager
+def _limited(faiss: Any, size: int) -> Iterator[None]:
+    """Let faiss reserve no more for a vector than the file has bytes; a damaged length would else take all memory."""
+    if not hasattr(faiss, "set_deserialization_vector_byte_limit"):
+        yield
+        return
+    with _limits:
+        before = faiss.get_deserialization_vector_byte_limit()
+        faiss.set_deserialization_vector_byte_limit(max(size, 1))
+        try:
+            yield
+        finally:
+            faiss.set_deserialization_vector_byte_limit(before)
+
+
+@contextmanager
+def _faults(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})", where=str(file), remedy="check it") from None
+    except (RuntimeError, MemoryError, AttributeError, TypeError, ValueError) as error:
+        said = sentence_of(error)
+        # Some conditions of faiss are C++ that tells a user nothing.
+        reason = f" ({said[:120]})" if said and "::" not in said else ""
+        raise InputError(
+            f"faiss cannot read the file{reason}",
+            where=str(file),
+            remedy="copy it again, or write it again with this version of faiss",
+        ) from None
+
+
+def _without_id_map(faiss: Any, index: Any) -> tuple[Any, NDArray[np.int64] | None]:
+    """The index inside an IndexIDMap with the ids of its vectors in their order; other indexes as they are."""
+    if not isinstance(index, faiss.IndexIDMap):
+        return index, None
+    inner = faiss.downcast_index(index.index)
+    inner.referenced_objects = [index]
+    return inner, faiss.vector_to_array(index.id_map)
+
+
+def _labels(faiss: Any, index: Any) -> NDArray[np.int64] | None:
+    """The labels that an index holds itself, in ascending order; None where it counts its vectors from 0."""
+    if isinstance(index, faiss.IndexPreTransform):
+        return _labels(faiss, faiss.downcast_index(index.index))
+    if isinstance(index, faiss.IndexIDMap):
+        labels = faiss.vector_to_array(index.id_map)
+    elif isinstance(index, faiss.IndexIVF):
+        lists = index.invlists
+        parts = [np.zeros(0, np.int64)]
+        for number in range(lists.nlist):
+            if length := lists.list_size(number):
+                parts.append(faiss.rev_swig_ptr(lists.get_ids(number), length).copy())
+        labels = np.concatenate(parts)
+    else:
+        return None
+    return np.sort(labels)
+
+
+def _similarity(faiss: Any, metric: int, file: Path) -> Similarity:
+    known: dict[int, Similarity] = {faiss.METRIC_INNER_PRODUCT: "dot", faiss.METRIC_L2: "l2"}
+    if metric not in known:
+        names = (name for name in dir(faiss) if name.startswith("METRIC_") and getattr(faiss, name) == metric)
+        raise InputError(
+            f"the metric of the index is {next(names, metric)}",
+            where=str(file),
+            remedy="goldrank searches indexes of METRIC_INNER_PRODUCT and METRIC_L2",
+        )
+    return known[metric]
+
+
+def _names(
+    ids: Sequence[object] | PathLike | None,
+    labels: NDArray[np.int64] | None,
+    count: int,
+    file: Path,
+    *,
+    by_place: bool,
+) -> tuple[list[str], str, NDArray[np.int64] | None]:
+    """The ids of the items, where they come from, and the labels to look them up by, where those are not places."""
+    if labels is None or (not by_place and np.array_equal(labels, np.arange(count))):
+        names, ids_from = _given(ids, count) if ids is not None else (None, "counted from 0")
+        return checked_ids(names, count, "item"), ids_from, None
+    if ids is not None:
+        raise InputError(
+            f"the index holds ids of its own, such as {labels[0]}", where=str(file), remedy="leave the given ids out"
+        )
+    return (
+        checked_ids([str(n) for n in labels.tolist()], count, "item"),
+        "held by the index",
+        None if by_place else labels,
+    )
+
+
+def _given(ids: Sequence[object] | PathLike, count: int) -> tuple[list[str], str]:
+    if not isinstance(ids, (str, os.PathLike)):
+        cells = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        return id_strings(cells, role="item", integers=True, place=lambda row: f"id {row}"), "given"
+    name = display_name(ids)
+    lines = read_bytes(ids).decode().removesuffix("\n").split("\n")
+    if len(lines) != count:
+        raise InputError(
+            f"the file holds {len(lines)} ids for {count} vectors", where=name, remedy="write one id per line"
+        )
+    listed = [line.removesuffix("\r") for line in lines]
+    return id_strings(listed, role="item", integers=False, place=lambda row: f"{name}:{row + 1}"), name
+
+
+def _factory(index: Any) -> str:
+    try:
+        from faiss.contrib.factory_tools import reverse_index_factory
+
+        return str(reverse_index_factory(index))
+    except (ImportError, NotImplementedError, AttributeError, AssertionError, RuntimeError, TypeError, ValueError):
+        return type(index).__name__
