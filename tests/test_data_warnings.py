@@ -464,3 +464,15 @@ def test_runs_that_were_not_judged_alike_are_said_if_the_gold_has_items_that_are
     assert "different-judged-shares" not in codes(gold, unjudged="drop")
     assert "different-judged-shares" not in codes({query: {"a": 1} for query in queries})
     assert "different-judged-shares" not in codes({query: gold[query] for query in queries[:9]})
+
+
+def test_an_item_with_the_number_of_a_position_is_no_self_match_unless_it_comes_first():
+    gold, run = [[11], [4], [26]], [[11, 0], [16, 4, 1], [24, 26, 2]]
+    assert gr.score(gold, run, "mrr").warnings == ()
+    (warning,) = gr.score(gold, [[0, 11], [1, 4], [2, 26]], "mrr").warnings
+    assert warning.code == "self-matches"
+    (warning,) = gr.score(gold, run, "mrr", self_matches="drop").warnings
+    assert str(warning) == (
+        "run: 3 results were dropped because their id is the position of their query. Give dicts with query ids, or "
+        "self_matches='keep', unless query n is item n."
+    )

@@ -172,6 +172,25 @@ def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> list[DataWar
     ]
 
 
+def self_matches_by_position(
+    listed: Mapping[str, Sequence[str]], dropped: int, name: str, *, kept: bool
+) -> list[DataWarning]:
+    """The same for queries that are only counted: an item with the number of a query need not be that query."""
+    if kept:
+        # Where items are searched for by themselves, most come back first.
+        return self_matches({query: items[:1] for query, items in listed.items()}, name)
+    if not dropped:
+        return []
+    return [
+        DataWarning(
+            "dropped-by-position",
+            f"{dropped} results were dropped because their id is the position of their query.",
+            name,
+            "Give dicts with query ids, or self_matches='keep', unless query n is item n.",
+        )
+    ]
+
+
 def _unfound_items(hits: Hits, listed: Mapping[str, Sequence[str]]) -> tuple[list[str], list[str]]:
     """The judged items that were not found among the listed queries, and what was listed there without being judged."""
     index = {query: place for place, query in enumerate(hits.queries)}

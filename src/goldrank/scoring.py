@@ -21,6 +21,7 @@ from goldrank.data_warnings import (
     missing_queries,
     run_warnings,
     self_matches,
+    self_matches_by_position,
 )
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
@@ -167,7 +168,10 @@ class Scores(Mapping[str, Score]):
         if self.source is None:
             return self.found_warnings
         kept = self.conventions.self_matches == "keep"
-        own = self_matches(self.source.items, self.name) if kept else []
+        if self.source.gold.is_by_position:
+            own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, kept=kept)
+        else:
+            own = self_matches(self.source.items, self.name) if kept else []
         return (*self.found_warnings, *self.source.warnings, *own)
 
     @cached_property
