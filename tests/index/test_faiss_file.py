@@ -94,6 +94,20 @@ def test_given_ids_name_the_vectors_in_their_order(tmp_path, vectors, given):
     assert [list(run[q]) for q in run] == [[str(names[int(n)]) for n in counted[q]] for q in counted]
 
 
+def test_lists_that_lie_in_another_file_are_opened_for_reading_only(tmp_path, vectors):
+    index = faiss.index_factory(16, "IVF4,Flat", faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    lists = faiss.OnDiskInvertedLists(index.nlist, index.code_size, str(tmp_path / "lists.ivfdata"))
+    index.replace_invlists(lists)
+    index.add(vectors)
+    faiss.write_index(index, str(tmp_path / "x"))
+    before = (tmp_path / "lists.ivfdata").read_bytes()
+    opened = gr.open_index(tmp_path / "x")
+    assert opened.search(vectors[:5], 3) == gr.Run(index.search(vectors[:5], 3))
+    assert faiss.downcast_InvertedLists(opened.index.faiss_index.invlists).read_only
+    assert (tmp_path / "lists.ivfdata").read_bytes() == before
+
+
 def test_a_large_flat_file_is_mapped_and_searches_alike(tmp_path, vectors, monkeypatch):
     write(tmp_path / "x", "Flat", vectors)
     plain = gr.open_index(tmp_path / "x").search(vectors[:9], 3)
