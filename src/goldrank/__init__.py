@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from goldrank.rank_overlap import RankOverlap, rbo
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
-    from goldrank.tasks import Evaluation, Task, evaluate
+    from goldrank.tasks import Evaluation, Task, evaluate, measure
     from goldrank.vectors.similarity import similarity
 
 __version__ = "0.1.0"
@@ -32,7 +32,7 @@ _HOMES = {
     "goldrank.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
-    "goldrank.tasks": ("Evaluation", "Task", "evaluate"),
+    "goldrank.tasks": ("Evaluation", "Task", "evaluate", "measure"),
     "goldrank.vectors.similarity": ("similarity",),
 }
 
@@ -61,6 +61,7 @@ __all__ = [
     "compare_hits",
     "evaluate",
     "exact_hits",
+    "measure",
     "open_index",
     "rbo",
     "score",

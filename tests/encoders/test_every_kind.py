@@ -212,6 +212,32 @@ def test_a_function_may_ask_for_the_side():
     assert encoder.encode_items(["a"])[0, 0] == 0.0
 
 
+class OwnModel:
+    """Can be called and encodes, as a SentenceTransformer does."""
+
+    def __call__(self, features):
+        raise AssertionError("called for a tensor of features")
+
+    def encode(self, texts, batch_size=32):
+        return np.full((len(texts), 2), 1.0)
+
+
+class OwnModelOfTwoSides(OwnModel):
+    def encode_query(self, texts):
+        return np.full((len(texts), 2), 2.0)
+
+    def encode_document(self, texts):
+        return np.full((len(texts), 2), 3.0)
+
+
+@pytest.mark.parametrize(("model", "query", "item"), [(OwnModel(), 1.0, 1.0), (OwnModelOfTwoSides(), 2.0, 3.0)])
+def test_an_object_that_encodes_is_asked_by_its_methods_and_its_vectors_are_never_kept_for_another(model, query, item):
+    encoder = load(model)
+    assert encoder.encode_queries(["a"]).tolist() == [[query, query]]
+    assert encoder.encode_items(["a"]).tolist() == [[item, item]]
+    assert encoder.identity != load(model).identity
+
+
 def test_a_second_argument_with_a_default_is_not_taken_for_the_side():
     assert load(lambda texts, size=2: np.ones((len(texts), size))).encode_items(["a"]).shape == (1, 2)
 

@@ -1,6 +1,7 @@
 """Names, names with paths and bare paths become tasks, and what is wrong with them is said."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,16 @@ def test_a_folder_of_ones_own_is_a_task_named_after_it(tmp_path):
     task = find_task(str(beir_folder(tmp_path / "my-folder")))
     assert (task.name, task.kind) == ("my-folder", "retrieval")
     assert evaluate("bm25", task).scores["mrr@10"].mean == 1.0
+
+
+def test_a_path_that_reads_like_a_name_is_the_path(tmp_path, monkeypatch):
+    beir_folder(tmp_path / "wines")
+    monkeypatch.chdir(tmp_path)
+    assert find_task(Path("wines")).kind == "retrieval"
+    assert find_task("wines") is TASKS["wines"]
+    with pytest.raises(InputError) as caught:
+        find_task(Path("games"))
+    assert str(caught.value) == "./games: there is no such file or folder; check the path of the task"
 
 
 def test_a_named_task_takes_its_data_from_a_path_or_from_the_data_folder(tmp_path, monkeypatch):

@@ -89,7 +89,10 @@ KINDS: dict[str, Kind] = {
 
 
 def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | Searcher:
-    """The model that *spec* names, or that a function is; *options* come on top of those in the spec.
+    """The model that *spec* names, or that a function or an object is; *options* come on top of those in the spec.
+
+    An object that encodes, such as a SentenceTransformer, is asked by ``encode_query`` and ``encode_document`` where it
+    has these, else by ``encode``, even if it can be called.
 
     >>> encoder = load("random:4", seed=7)
     >>> encoder.encode_items(["a", "b"]).shape
@@ -115,11 +118,15 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
             raise unknown_name("kind of model", parsed.kind, KINDS, "goldrank list models")
         made: Encoder | Searcher = getattr(import_module(kind.module), kind.maker)(parsed)
         return made
-    if not callable(spec):
-        raise InputError(f"a {type(spec).__name__} is no model", remedy="give a spec string or a function of texts")
-    from goldrank.encoders.function import CallableEncoder, named
+    from goldrank.encoders.function import CallableEncoder, encoding_of, named
 
-    return CallableEncoder(named(spec).updated(options), spec)
+    function = encoding_of(spec) if callable(getattr(spec, "encode", None)) else spec
+    if not callable(function):
+        raise InputError(
+            f"a {type(spec).__name__} is no model",
+            remedy="give a spec string, a function of texts, or an object with a method encode",
+        )
+    return CallableEncoder(named(spec).updated(options), function)
 
 
 def searcher(function: Callable[..., Any]) -> Searcher:

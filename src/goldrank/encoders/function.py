@@ -43,6 +43,17 @@ class CallableEncoder(BatchEncoder):
         return made
 
 
+def encoding_of(model: Any) -> Callable[[list[str], Side], Any]:
+    """How an object with ``encode`` is asked: queries and items apart where it tells them apart."""
+    query, item = getattr(model, "encode_query", model.encode), getattr(model, "encode_document", model.encode)
+
+    def encode(texts: list[str], side: Side) -> Any:
+        vectors = (query if side == "query" else item)(texts)
+        return vectors.detach().cpu().numpy() if hasattr(vectors, "detach") else vectors
+
+    return encode
+
+
 def named(function: Callable[..., Any], kind: str = "python") -> Spec:
     """The spec that stands for a function given as such."""
     module = getattr(function, "__module__", None) or type(function).__module__

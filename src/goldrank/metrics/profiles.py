@@ -141,7 +141,7 @@ _ALL = (
     Profile(
         "beir",
         "BEIR through pytrec_eval: float32 scores, results with the query's id dropped.",
-        Conventions(missing="skip", precision="float32", self_matches="drop_results"),
+        Conventions(missing="skip", precision="float32", self_matches="drop_results", scores="similarity"),
         {},
         ("ndcg@10", "map@100", "recall@100", "precision@10"),
         "The query's id is dropped from the results but not from the gold, so a perfect run can score below 1. "
@@ -151,7 +151,7 @@ _ALL = (
     Profile(
         "mteb",
         "mteb 2 through pytrec_eval: float32 scores, results with the query's id kept.",
-        Conventions(missing="skip", precision="float32"),
+        Conventions(missing="skip", precision="float32", scores="similarity"),
         {},
         ("ndcg@10", "map@10", "recall@10", "precision@10", "mrr@10", "hit_rate@10"),
         "Tasks that set ignore_identical_ids, such as ArguAna, Quora and FEVER, drop the query's id from the results: "

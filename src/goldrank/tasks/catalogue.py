@@ -194,7 +194,8 @@ def find_task(asked: object) -> Task | MeasuredTask:
         return asked
     if not isinstance(asked, (str, PathLike)):
         return _in_memory(asked)
-    text = str(asked)
+    # A Path is never the name of a task, even if it reads like one.
+    text = f"./{asked}" if isinstance(asked, PathLike) and str(asked) in TASKS else str(asked)
     refuse_content(text)
     if text in TASKS:
         return TASKS[text]
