@@ -123,7 +123,7 @@ def test_the_commands_of_the_pages_run_as_they_stand_and_print_what_is_shown(tmp
 COMING_FROM = [
     f"coming-from/{path.name}" for path in sorted((ROOT / "docs" / "coming-from").glob("*.md")) if path.stem != "index"
 ]
-# What a page imports beside goldrank; the heavy ones are installed by `make test-all` only, or compile for half a minute.
+# What a page imports beside goldrank. Heavy ones are installed by `make test-all` only, or compile for half a minute.
 PEERS = {"pytrec_eval", "ir_measures"}
 HEAVY_PEERS = {"ranx", "beir", "mteb", "sentence_transformers", "torch", "FlagEmbedding"}
 
