@@ -37,6 +37,7 @@ from goldrank.tasks.score_effects import score_effects
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
+from goldrank.unused_settings import refuse_unused
 
 OVERWRITE = {
     "missing": "evaluate what is not stored yet",
@@ -159,7 +160,7 @@ def run_all(
     if overwrite not in OVERWRITE:
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
     refuse_other_similarity(measures.metrics or (), settings.similarity)
-    loaded, materials = prepare(models, tasks, settings, sharding)
+    loaded, materials = prepare(models, tasks, settings, sharding, measures)
     for material in materials:
         if isinstance(material, MeasuredMaterial):
             if sharding is not None:
@@ -186,8 +187,9 @@ def prepare(
     tasks: Sequence[object],
     settings: Settings,
     sharding: Sharding | None = None,
+    measures: Measures = Measures(),  # noqa: B008 - frozen
 ) -> tuple[list[Model], list[Material | MeasuredMaterial]]:
-    """Load all models and read all tasks."""
+    """Load all models and read all tasks; raise InputError for a setting that bears on none of them."""
     if not models or not tasks:
         raise InputError(
             f"there is no {'task' if models else 'model'} to evaluate",
@@ -198,7 +200,39 @@ def prepare(
     if len(set(specs)) != len(specs):
         twice = next(spec for spec in specs if specs.count(spec) > 1)
         raise InputError(f"the model {twice} is given twice", remedy="name each model once")
-    return loaded, [_material(find_task(task), loaded, settings, sharding) for task in tasks]
+    materials = [_material(find_task(task), loaded, settings, sharding) for task in tasks]
+    refuse_unused(settings, loaded, materials)
+    _refuse_unused_measures(measures, loaded, materials)
+    if sharding is not None and not any(isinstance(material, Material) for material in materials):
+        raise InputError(
+            "--engine has no effect on tasks that give figures, which are measured on this machine",
+            remedy="leave it out",
+        )
+    return loaded, materials
+
+
+def _refuse_unused_measures(
+    measures: Measures, models: list[Model], materials: Sequence[Material | MeasuredMaterial]
+) -> None:
+    how, usual = measures.bootstrap, Bootstrap()
+    if measures.alpha != Measures().alpha and len(models) < 2:
+        raise InputError("--alpha has no effect on one model, which is compared with nothing", remedy="leave it out")
+    if any(isinstance(material, Material) for material in materials):
+        return
+    given = {
+        "--metric": measures.metrics is not None,
+        "--profile": measures.profile is not None,
+        **{f"--{name.replace('_', '-')}": True for name in measures.conventions},
+        "--level": how.level != usual.level,
+        "--interval": how.method != usual.method,
+        "--resamples": how.resamples != usual.resamples,
+    }
+    for option in (name for name, is_given in given.items() if is_given):
+        names = ", ".join(material.task.name for material in materials)
+        raise InputError(
+            f"{option} has no effect on {names}: figures are measured there, and nothing is ranked",
+            remedy="leave it out",
+        )
 
 
 def _material(

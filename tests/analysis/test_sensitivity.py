@@ -268,7 +268,7 @@ def test_figures_of_several_models_are_drawn_in_any_theme_and_size(several, tmp_
             "--metric has no effect on sentence-pairs, which give figures of",
         ),
         (["-m", "random:8", "--resamples", "500"], "--resamples has no effect on sentence-pairs"),
-        (["-m", "random:8", "--fit-on", "evaluated"], "no transform of none learns, so that --fit-on has no effect"),
+        (["-m", "random:8", "--fit-on", "evaluated"], "--fit-on has no effect without a transform that learns"),
         (["-m", "random:8", "random:4", "--resamples", "5"], "5 resamples are too few for an interval"),
     ],
 )

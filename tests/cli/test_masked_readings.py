@@ -152,8 +152,8 @@ def test_a_page_of_several_examples_has_groups_of_its_own(here, capsys):
          "name the page as well, with --page"),
         (("--page", "1", "--example", "3"), "there is no example '3'"),
         (("--groups", "--page", "1"),
-         "--groups is for all examples and pages; leave it out beside --page or --example"),
-        (("--groups", "--format", "csv", "--original"), "a CSV of groups has no room for --by and --original"),
+         "--groups has no effect beside --page or --example, which choose the groups"),
+        (("--groups", "--format", "csv", "--original"), "--original has no effect on --format csv"),
     ],
 )  # fmt: skip
 def test_options_that_contradict_each_other_or_name_nothing_are_errors(here, capsys, options, message):

@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     """Show or clear, and print what there is or was."""
     if args.older_than is not None and not (math.isfinite(args.older_than) and args.older_than >= 0):
         raise InputError(f"{args.older_than:g} is not a number of days", remedy="give one from 0 up")
+    if args.action == "info":
+        options.refuse_unused(args, ["yes"], "on cache info, which removes nothing")
     if args.kind != "vectors":
         return _other_kind(args)
     cache = EmbeddingCache(args.folder)

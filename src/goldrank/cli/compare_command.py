@@ -10,6 +10,7 @@ from goldrank.cli import options, stored
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
 from goldrank.metrics import parse_all
+from goldrank.metrics import profile as find_profile
 from goldrank.report.comparison import CORRECTIONS, TESTS, show
 
 _EXAMPLES = """\
@@ -68,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
     stored.refuse_no_runs(args)
+    options.refuse_unused(args, ["store"], "on files")
+    options.refuse_unused_level(args, find_profile(args.profile or "standard"))
     names = options.run_names(args.runs)
     metrics = None if args.metric is None else parse_all(args.metric)
     gold = options.read_gold(args)
@@ -88,6 +91,7 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     if len(runs) < 2:
         raise InputError("a comparison needs two runs or more", remedy="name at least two")
     profile = stored_scores.own_profile(runs, args.profile)
+    options.refuse_unused_level(args, profile)
     metrics = stored_scores.own_metrics(runs, args.metric, profile, profile_was_asked=args.profile is not None)
     hits, notes = stored_scores.count(runs, profile, options.conventions(args), metrics)
     stored_scores.refuse_different_gold(runs, hits)

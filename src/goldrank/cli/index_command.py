@@ -110,6 +110,8 @@ def _search(args: argparse.Namespace) -> int:
     from goldrank.index.dataset import encoded, load_encoder
     from goldrank.index.folder import open_index
 
+    if args.run is not None:
+        options.refuse_unused(args, ["format"], "beside --run, whose format the suffix of its file says")
     queries = _queries(args)
     opened = open_index(args.index, verify=args.verify, ids=args.ids)
     model = opened.model(args.model)

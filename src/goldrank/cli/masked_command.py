@@ -271,8 +271,8 @@ def _score(args: argparse.Namespace) -> int:
     how = options.bootstrap(args)
     if not 0 < args.alpha < 1:
         raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
-    _refuse_idle(args)
     options.refuse_unwritable(args)
+    _refuse_unused(args)
     with sharing(args.engine, args.work_folder) as sharding:
         runs, groups = _scored_runs(args, sharding)
     if args.format == "csv" and _asks_for_groups(args):
@@ -287,14 +287,23 @@ def _asks_for_groups(args: argparse.Namespace) -> bool:
     return bool(args.groups) or args.page is not None or args.example is not None
 
 
-def _refuse_idle(args: argparse.Namespace) -> None:
-    """Raise where one option leaves another without effect."""
-    if args.groups and (args.page is not None or args.example is not None):
-        raise InputError("--groups is for all examples and pages", remedy="leave it out beside --page or --example")
-    if args.format == "csv" and _asks_for_groups(args) and (args.by is not None or args.original):
-        raise InputError(
-            "a CSV of groups has no room for --by and --original", remedy="leave them out, or use --format json"
-        )
+def _refuse_unused(args: argparse.Namespace) -> None:
+    """Raise for options of `score` that would change nothing."""
+    if args.page is not None or args.example is not None:
+        options.refuse_unused(args, ["groups"], "beside --page or --example, which choose the groups")
+    files = [one for one in args.runs if Path(one).is_file()]
+    if not files:
+        options.refuse_unused(args, ["data", "pad"], "on stored runs", "leave it out, or give a file of predictions")
+    if len(files) == len(args.runs):
+        options.refuse_unused(args, ["store"], "on files")
+    if args.by is None:
+        options.refuse_unused(args, ["bins"], "without --by", "name the column with --by, or leave it out")
+    if args.format == "csv":
+        options.refuse_unused(args, ["by", "original", "alpha"], "on --format csv", "take --format json for all of it")
+    if len(args.runs) == 1:
+        options.refuse_unused(args, ["alpha"], "on one run, which is compared with nothing")
+    if args.engine in (None, "local"):
+        options.refuse_unused(args, ["work_folder"], "without a cluster", "add --engine ray, or leave it out")
 
 
 def _scored_runs(

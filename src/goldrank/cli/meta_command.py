@@ -102,6 +102,7 @@ def _table(args: argparse.Namespace) -> Table:
             remedy="give one of them",
         )
     if not args.from_store:
+        options.refuse_unused(args, ["store"], "on a table", "leave it out, or take the stored runs with --from-store")
         return read_table(args.table, _where(args.where))
     from goldrank.store import Store
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from goldrank.cli import printing
 from goldrank.errors import DataWarning, InputError, shorten
 from goldrank.hits import Gold, Run
-from goldrank.metrics import CHOICES
+from goldrank.metrics import CHOICES, Profile, parse_all
+from goldrank.metrics.abstention import apply_inner
 from goldrank.scoring import Bootstrap
 
 if TYPE_CHECKING:
     from goldrank.io.collections import Collection
 
+STATISTICS = ("level", "interval", "resamples", "seed")
+CONVENTIONS = (*CHOICES, "depth", "relevance_level")
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 
 
@@ -24,6 +27,19 @@ class Parser(argparse.ArgumentParser):
 
     intermixed = False
     """Whether options may stand between the files; argparse by itself ends an optional list at the first one."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and note in ``given`` which options stand on the command line, with how each is written."""
+        self._given: dict[str, str] = {}
+        parsed, rest = super().parse_known_args(args, namespace)
+        parsed.given = {**getattr(parsed, "given", {}), **self._given}
+        return parsed, rest
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # Called for every option that is there, and for no other.
+        if action.option_strings:
+            self._given[action.dest] = action.option_strings[-1]
+        return super()._get_values(action, arg_strings)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments of the command."""
@@ -81,6 +97,36 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     add_relevance_level(group)
 
 
+def refuse_unused(args: argparse.Namespace, names: Iterable[str], why: str, remedy: str = "leave it out") -> None:
+    """Raise InputError if one of these options stands on the command line, where it would have no effect.
+
+    Args:
+        args: the arguments of the command.
+        names: the options as attributes of *args*.
+        why: where they have none, which ends the sentence "--threads has no effect …".
+        remedy: what to do instead.
+    """
+    for name in names:
+        if name in args.given:
+            raise InputError(f"{args.given[name]} has no effect {why}", remedy=remedy)
+
+
+def refuse_unused_level(args: argparse.Namespace, chosen: Profile) -> None:
+    """Raise InputError for a relevance level that no metric asked for reads; every profile has one that does."""
+    level = args.relevance_level
+    if level is None or not args.metric:
+        return
+    metrics = parse_all(args.metric)
+    if all(
+        apply_inner(chosen.apply(metric, level), chosen, level) == apply_inner(chosen.apply(metric), chosen, None)
+        for metric in metrics
+    ):
+        raise InputError(
+            f"--relevance-level has no effect on {', '.join(map(str, metrics))}: no binary relevance is read there",
+            remedy="leave it out, or measure precision, recall or mrr, say",
+        )
+
+
 def _grade(text: str) -> float:
     value = float(text)
     return int(value) if value.is_integer() else value
@@ -115,8 +161,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def conventions(args: argparse.Namespace) -> dict[str, Any]:
     """The single conventions that were given."""
-    names = [*CHOICES, "depth", "relevance_level"]
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return {name: getattr(args, name) for name in CONVENTIONS if getattr(args, name) is not None}
 
 
 def bootstrap(args: argparse.Namespace) -> Bootstrap:

@@ -26,6 +26,7 @@ _EXAMPLES = """\
   goldrank plan --calibrate -m wordllama st:BAAI/bge-small-en-v1.5
 """
 _SIZES = ("items", "dim", "queries")
+_PLANNED = ("gold", "depth", "words", "encode_rate", "nodes", "cores", "memory", "disk", "network")
 _SHOWN = ((100_000, 384, 1_000), (1_000_000, 768, 10_000))
 
 
@@ -111,6 +112,7 @@ def _encoding(args: argparse.Namespace, constants: Constants) -> EncodingCost | 
 def _calibrate(args: argparse.Namespace) -> int:
     if given := [name for name in _SIZES if getattr(args, name) is not None]:
         raise InputError(f"--calibrate plans nothing, but --{given[0]} is given", remedy="measure first, then plan")
+    options.refuse_unused(args, _PLANNED, "beside --calibrate, which plans nothing", "measure first, then plan")
     from goldrank.planning.calibrating import calibrate
 
     path = Path(args.constants) if args.constants is not None else constants_file()

@@ -42,6 +42,7 @@ with the columns model, parameters (such as 110M) and perhaps family.
 BY_COLUMN = "accuracy-by-column"
 _SEPARATE = ("rank-curve", "rank-histogram")
 """Figures that show runs side by side, be they of one task or not."""
+_OF_MASKS = ("level", "sizes", "k", "pool", "matcher", "tier", "aliases")
 _SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?) ?([kmbt]?)", re.IGNORECASE)
 
@@ -88,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     sizes = {} if args.sizes is None else read_sizes(args.sizes)
     require_matplotlib()
     runs = _find(args)
+    _refuse_unused(args, runs)
     folder = _folder(args, list(runs))
     drawn: list[Path] = []
     left_out = []
@@ -107,6 +109,24 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
     stored.print_notes([f"left out {one.name}: {one.reason}" for one in left_out])
     return 0
+
+
+def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun]) -> None:
+    from goldrank.masked_runs import is_masked
+
+    masked = any(is_masked(one) for one in runs.values())
+    ranked = any(not is_masked(one) and not one.figures for one in runs.values())
+    asked = set(args.figure or ())
+    if not masked:
+        options.refuse_unused(args, ["by", *_OF_MASKS], "on these runs, none of which holds guesses at masks")
+    elif asked and asked <= set(RANKS) and not args.by:
+        options.refuse_unused(args, _OF_MASKS, "on figures of rankings")
+    elif asked and not asked & {"accuracy-by-size", "accuracy-by-family"}:
+        options.refuse_unused(args, ["sizes"], "unless accuracy-by-size or accuracy-by-family is drawn")
+    if not ranked:
+        options.refuse_unused(args, ["profile", "metric"], "on these runs, none of which holds rankings")
+    elif asked and not asked & set(RANKS):
+        options.refuse_unused(args, ["profile", "metric"], "on figures of masked runs")
 
 
 def _refuse_unknown(names: Sequence[str]) -> None:

@@ -57,11 +57,25 @@ def run(args: argparse.Namespace) -> int:
     options.refuse_unwritable(args)
     store = Store.open(args.store)
     runs = [store.get(key) for key in args.keys]
+    _refuse_unused(args, runs, look)
     data = _rendered(_report(args, store, runs, look), look, args.theme)
     write_atomically(path, lambda out: out.write(data))
     printing.show(str(path))
     printing.say(f"note: {len(data) / 1e6:.1f} MB, {_opens(look)}.")
     return 0
+
+
+def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun], look: str) -> None:
+    from goldrank.report.content import kind_of
+
+    if look != "html":
+        options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write html")
+    kinds = {kind_of(run) for run in runs}
+    if "ranked" not in kinds:
+        names = ("metric", "profile", "worst", *options.CONVENTIONS)
+        options.refuse_unused(args, names, "on these runs, none of which holds rankings")
+    if kinds == {"measured"}:
+        options.refuse_unused(args, options.STATISTICS, "on measurements, which were stored with their intervals")
 
 
 def _destination(args: argparse.Namespace) -> tuple[str, Path]:

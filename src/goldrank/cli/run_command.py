@@ -15,11 +15,13 @@ from goldrank.metrics import CHOICES
 from goldrank.report import comparison, numbers, results
 from goldrank.report.grids import Cell, Grid, render
 from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
+from goldrank.tasks.catalogue import gives_figures
 from goldrank.tasks.presets import PRESETS
 from goldrank.tasks.settings import SCORINGS
 from goldrank.tasks.task import OOV, task_of
 from goldrank.tasks.text_rule import PARTS
 from goldrank.tasks.worst import Miss, worst_queries
+from goldrank.vectors.transforms import Pipeline
 
 _EXAMPLES = """\
   goldrank run -m wordllama -t ./my-folder
@@ -113,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
     config = configured(args)
     if args.worst < 0:
         raise InputError(f"{args.worst} worst queries cannot be shown", remedy="give a number from 0 up")
+    _refuse_unused(args, config)
     options.refuse_unwritable(args)
     if (collection := options.collection_from_pairs(args)) is not None:
         if config.settings.split is not None and not config.tasks:
@@ -156,6 +159,26 @@ def run(args: argparse.Namespace) -> int:
         options.emit(shown, args)
     printing.say(f"stored in {store.where}")
     return 0
+
+
+def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
+    """Raise for options that would change nothing, as far as it can be told before anything is read."""
+    if args.from_pairs is None:
+        remedy = "name the file with --from-pairs, or leave it out"
+        options.refuse_unused(args, ["top", "reverse"], "without --from-pairs", remedy)
+        if config.tasks and all(gives_figures(task) for task in config.tasks):
+            options.refuse_unused(args, ["worst"], "on tasks that give figures, which have no queries")
+    if args.format == "csv":
+        options.refuse_unused(args, ["worst"], "on --format csv", "take --format table or json for it")
+    if args.config is None:
+        options.refuse_unused(args, ["allow_code", "allow_connections"], "without --config")
+    settings = config.settings
+    if "fit_on" in settings.given and settings.preset is None and not Pipeline.parse(settings.transform).learns:
+        remedy = "add one, such as --transform center, or leave it out"
+        options.refuse_unused(args, ["fit_on"], "without a transform that learns", remedy)
+    if config.engine == "local":
+        remedy = "add --engine ray, or leave it out"
+        options.refuse_unused(args, ["work_folder", "shard_items"], "without a cluster", remedy)
 
 
 def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "table") -> str:
@@ -365,7 +388,7 @@ def _dry_run(config: RunConfig, look: str) -> str:
     from goldrank.tasks.estimates import estimate
     from goldrank.tasks.evaluation import inputs_of
 
-    loaded, materials = prepare(config.models, config.tasks, config.settings)
+    loaded, materials = prepare(config.models, config.tasks, config.settings, measures=config.measures)
     store, rows = Store.open(config.store), []
     for material in materials:
         for spec, model in zip(config.models, loaded, strict=True):

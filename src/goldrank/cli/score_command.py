@@ -42,7 +42,9 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Score and show."""
-    if stored.are_keys(args):
+    keys = stored.are_keys(args)
+    _refuse_unused(args, keys)
+    if keys:
         by_run, explain = _score_stored(args)
     else:
         stored.refuse_no_runs(args)
@@ -55,6 +57,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_unused(args: argparse.Namespace, keys: bool) -> None:
+    if keys:
+        options.refuse_unused(args, ["threads"], "on stored runs")
+    else:
+        options.refuse_unused(args, ["store"], "on files")
+    if args.profiles:
+        options.refuse_unused(args, ["profile"], "beside --profiles", "name it in --profiles")
+        if args.format not in ("json", "csv"):
+            remedy = "add --format json or csv, or give one --profile"
+            options.refuse_unused(args, ["per_query"], "on a table of several profiles", remedy)
+    if args.no_interval:
+        options.refuse_unused(args, options.STATISTICS, "beside --no-interval", "leave one of the two out")
+
+
 Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
 """What makes a metric of a run differ under two profiles; None where that cannot be told."""
 
@@ -64,6 +80,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
     metrics = None if args.metric is None else parse_all(args.metric)
     chosen = [profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
     how, changes = options.bootstrap(args), options.conventions(args)
+    options.refuse_unused_level(args, chosen[0])
     gold, corpus = options.read_gold(args), options.read_corpus(args)
 
     def score_one(name: str, path: str) -> list[Scores]:
@@ -102,6 +119,7 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     runs, changes, how = stored.find(args), options.conventions(args), options.bootstrap(args)
     asked = args.profiles.split(",") if args.profiles else [args.profile]
     chosen = [stored_scores.own_profile(runs, name and name.strip()) for name in asked]
+    options.refuse_unused_level(args, chosen[0])
     metrics = stored_scores.own_metrics(runs, args.metric, chosen[0], profile_was_asked=args.profile is not None)
     by_run: dict[str, list[Scores]] = {key: [] for key in runs}
     for entry in chosen:

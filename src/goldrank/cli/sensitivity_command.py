@@ -152,11 +152,8 @@ def _check_figures(args: argparse.Namespace) -> None:
 
 def _check_effects(args: argparse.Namespace) -> None:
     """Refuse options that none of the tasks and settings would see."""
-    if args.fit_on is not None and not any(Pipeline.parse(one).learns for one in _listed(args.transform)):
-        raise InputError(
-            f"no transform of {args.transform} learns, so that --fit-on has no effect",
-            remedy="leave it out, or add a transform such as center or whiten",
-        )
+    if not any(Pipeline.parse(transform).learns for transform in _listed(args.transform)):
+        options.refuse_unused(args, ["fit_on"], "without a transform that learns", "add center, say, or leave it out")
     if not all(isinstance(find_task(task), MeasuredTask) for task in args.tasks):
         return
     resampled = len(args.models) > 1 or args.bands is not None

@@ -179,6 +179,16 @@ _EVERY: tuple[Task | MeasuredTask, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_T
 TASKS: dict[str, Task | MeasuredTask] = {task.name: task for task in _EVERY}
 
 
+def gives_figures(asked: str | Task) -> bool:
+    """Whether a task gives figures and no rankings, told by its name alone.
+
+    >>> gives_figures("sts-b:./STSBenchmark"), gives_figures("probe:reviews.csv"), gives_figures("wines")
+    (True, True, False)
+    """
+    name = asked.name if isinstance(asked, Task) else str(asked).partition(":")[0]
+    return name == "probe" or isinstance(TASKS.get(name), MeasuredTask)
+
+
 def find_task(asked: object) -> Task | MeasuredTask:
     """The task that a text names: ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME`` or a path.
 

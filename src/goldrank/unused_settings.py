@@ -1,0 +1,97 @@
+"""Refuse settings that bear on no model and no task of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from goldrank.errors import InputError
+from goldrank.measuring import MeasuredMaterial
+from goldrank.tasks.material import Material
+from goldrank.tasks.models import Model
+from goldrank.tasks.settings import Settings
+
+Uses = Callable[[Model, "Material | MeasuredMaterial"], bool]
+
+
+def _ranks(model: Model, material: Material | MeasuredMaterial) -> bool:
+    return isinstance(material, Material)
+
+
+def _measures(name: str) -> Uses:
+    """Whether a task that gives figures reads the setting; one that ranks does if the model has vectors."""
+
+    def uses(model: Model, material: Material | MeasuredMaterial) -> bool:
+        if isinstance(material, MeasuredMaterial):
+            return name in material.task.uses
+        return model.uses_vectors
+
+    return uses
+
+
+def _ranks_by_vectors(model: Model, material: Material | MeasuredMaterial) -> bool:
+    return model.uses_vectors and isinstance(material, Material)
+
+
+def _knows_its_words(model: Model, material: Material | MeasuredMaterial) -> bool:
+    if not _measures("oov")(model, material) or material.settings.scoring != "single":
+        return False
+    # What a fusion or a reranked model is made of is not known here.
+    return model.encoder is None or hasattr(model.encoder, "covers")
+
+
+def _reads_texts(model: Model, material: Material | MeasuredMaterial) -> bool:
+    if material.settings.rerank is not None:
+        return True
+    by_id = getattr(model.encoder, "by", None) == "id" or model.spec.startswith("run:")
+    return isinstance(material, Material) and not by_id
+
+
+def _draws(model: Model, material: Material | MeasuredMaterial) -> bool:
+    return isinstance(material, Material) or "seed" in material.task.uses
+
+
+_USES: dict[str, tuple[Uses, str]] = {
+    "similarity": (_measures("similarity"), "vectors are compared by it in rankings and correlations only"),
+    "index": (_ranks_by_vectors, "it searches vectors, for tasks that rank"),
+    "scoring": (_ranks_by_vectors, "it compares vectors, for tasks that rank"),
+    "transform": (_measures("transform"), "it changes vectors, and no model here has any"),
+    "oov": (
+        _knows_its_words,
+        "it is for models of word vectors (words:FILE), one vector for each text, in rankings and correlations",
+    ),
+    "depth": (_ranks, "it is for tasks that rank"),
+    "rerank": (_ranks, "it is for tasks that rank"),
+    "text": (_reads_texts, "no text is made of parts here"),
+    "query_text": (_reads_texts, "no text is made of parts here"),
+    "seed": (_draws, "nothing is drawn here"),
+}
+
+
+def refuse_unused(
+    settings: Settings, models: Sequence[Model], materials: Sequence[Material | MeasuredMaterial]
+) -> None:
+    """Raise InputError for a setting that is given and changes no result of any model on any task.
+
+    Args:
+        settings: as they were given, before a preset.
+        models: all models of the run.
+        materials: all its tasks, with the settings that count for each.
+    """
+    if "rerank_depth" in settings.given and settings.rerank is None:
+        raise InputError(
+            "--rerank-depth has no effect without --rerank", remedy="name a scorer of pairs, or leave it out"
+        )
+    for name, (uses, reason) in _USES.items():
+        if name in settings.given and not any(uses(model, one) for model in models for one in materials):
+            tasks = ", ".join(dict.fromkeys(one.task.name for one in materials))
+            named = ", ".join(model.spec for model in models)
+            raise InputError(
+                f"--{name.replace('_', '-')} has no effect on {named} with {tasks}: {reason}", remedy="leave it out"
+            )
+    if (split := settings.split) is not None:
+        for one in materials:
+            if isinstance(one, Material) and one.collection.split != split:
+                raise InputError(
+                    f"there is no split {split!r} of {one.task.name}, which has {one.collection.split}",
+                    remedy="leave --split away",
+                )
