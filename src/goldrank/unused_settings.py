@@ -67,6 +67,10 @@ _USES: dict[str, tuple[Uses, str]] = {
 }
 
 
+# Four options make the one setting.
+_OPTIONS = {"text": "--text, with --separator, --sections and --words,"}
+
+
 def refuse_unused(
     settings: Settings, models: Sequence[Model], materials: Sequence[Material | MeasuredMaterial]
 ) -> None:
@@ -79,15 +83,14 @@ def refuse_unused(
     """
     if "rerank_depth" in settings.given and settings.rerank is None:
         raise InputError(
-            "--rerank-depth has no effect without --rerank", remedy="name a scorer of pairs, or leave it out"
+            "--rerank-depth has no effect without --rerank", remedy="name a scorer with --rerank, or leave it out"
         )
     for name, (uses, reason) in _USES.items():
         if name in settings.given and not any(uses(model, one) for model in models for one in materials):
             tasks = ", ".join(dict.fromkeys(one.task.name for one in materials))
             named = ", ".join(model.spec for model in models)
-            raise InputError(
-                f"--{name.replace('_', '-')} has no effect on {named} with {tasks}: {reason}", remedy="leave it out"
-            )
+            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            raise InputError(f"{option} has no effect on {named} with {tasks}: {reason}", remedy="leave it out")
     if (split := settings.split) is not None:
         for one in materials:
             if isinstance(one, Material) and one.collection.split != split:

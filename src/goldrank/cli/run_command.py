@@ -276,14 +276,17 @@ def _shortened(text: str, length: int = 80) -> str:
 def figures_grid(board: FigureBoard) -> Grid:
     """Models by figures, with superscripts for the models whose headline each significantly beats."""
     marks = dict(zip((one.model for one in board.outcomes), numbers.letters(len(board.outcomes)), strict=True))
-    # What is over a part of the data would make the table too wide; `runs show` has it.
-    names = [name for name in board.best.figures if ":" not in name]
+    # What is over a part of the data would make the table too wide; `runs show` has it. Some models lack a coverage.
+    everything = dict.fromkeys(name for outcome in board.outcomes for name in outcome.figures)
+    names = [name for name in everything if ":" not in name]
     rows = []
     for outcome in board.outcomes:
         beaten = "".join(sorted(marks[worse] for worse in board.beaten_by(outcome.model)))
         figures = outcome.stored.figures
         cells = [
             Cell(f"{figures[name]['value']:.4f}", results.figure_bounds(figures[name]), superscript)
+            if name in figures
+            else Cell("–")
             for name, superscript in zip(
                 names, [beaten.translate(numbers.SUPERSCRIPTS)] + [""] * len(names), strict=False
             )
