@@ -157,6 +157,19 @@ def test_equal_scores_throughout_are_said_with_the_order_that_remains(ties, said
     assert said in warning.message
 
 
+def test_gold_that_is_first_only_because_ties_count_in_its_favour_is_said():
+    run = {query: {"a": 2.0, "b": 2.0, "c": 1.0} for query in QUERIES[:1]} | {
+        query: {"a": 2.0, "b": 1.0, "c": 1.0} for query in QUERIES[1:]
+    }
+    (warning,) = gr.score(GOLD, run, "mrr", ties="optimistic", name="mine").warnings
+    assert str(warning) == (
+        "mine: 1 of 4 gold items share the best score with other items, and ties=optimistic counts each of them first, "
+        "as where texts without a known word all have one vector. Count the mean over the orders with --ties expected, "
+        "or such texts as misses with --oov miss."
+    )
+    assert codes(gr.score(GOLD, run, "mrr", ties="expected")) == []
+
+
 def test_some_ties_are_nothing_to_say():
     run = {query: dict.fromkeys(ITEMS, 1.0) | {"a": 2.0} for query in QUERIES}
     assert codes(gr.score(GOLD, run, "mrr")) == []

@@ -64,7 +64,7 @@ def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWa
             )
         )
     first = int((hits.found & (hits.above == 0) & (hits.tied > 0)).sum())
-    if conventions.ties == "optimistic" and first > TIED_FIRST * len(hits):
+    if tied is None and conventions.ties == "optimistic" and first > TIED_FIRST * len(hits):
         warnings.append(
             DataWarning(
                 "gold-tied-first",

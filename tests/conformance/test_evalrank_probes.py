@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import copy
 import csv
+import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from goldrank.cli.main import main
 from goldrank.encoders import load
 from goldrank.tasks.probe import PROBE_TASKS
 from goldrank.tasks.settings import Settings
@@ -62,6 +67,21 @@ def measured(encoder, shared_data, monkeypatch):
         return task.measure(encoder, task.read(None), Settings())
 
     return measure
+
+
+@pytest.mark.heavy
+def test_the_command_of_the_docs_prints_the_accuracies_of_the_docs(shared_data, monkeypatch, tmp_path):
+    """All ten probes, which take a minute and a half of one core."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "coming-from" / "evalrank.md").read_text()
+    [command] = re.findall(r"^\$ goldrank (run .* -t probe-mr .*)$", page, re.MULTILINE)
+    [shown] = re.findall(r"^\| goldrank \| (.*) \|$", page, re.MULTILINE)
+    (tmp_path / "data").symlink_to(shared_data / "evalrank")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GOLDRANK_DATA", "data")
+    assert main([*shlex.split(command), "--format", "json", "-o", "out.json"]) == 0
+    boards = json.loads((tmp_path / "out.json").read_text())["tasks"]
+    found = [next(iter(board["figures"].values()))["accuracy"]["value"] for board in boards]
+    assert [100 * value for value in found] == pytest.approx(list(map(float, shown.split(" | "))), abs=0.15)
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLISHED_NAMES if name not in FURTHER_OFF])

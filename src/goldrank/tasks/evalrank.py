@@ -20,8 +20,7 @@ from goldrank.tasks.task import About, Task
 _PAPER = "Wang, Kuo & Li, Just Rank: Rethinking Evaluation with Word and Sentence Similarities, ACL 2022"
 _NOTES = (
     "The query is no rival, and the positive's score comes from the same product as its rivals'. Ties count as the "
-    "mean over their orders. What a model has no vector for is a miss. As the authors coded it: profile evalrank "
-    "with oov=mean (words) or oov=keep (sentences)."
+    "mean over their orders. What a model has no vector for is a miss. As the authors coded it: --preset evalrank."
 )
 
 SelfPairs = Literal["keep", "drop"]
