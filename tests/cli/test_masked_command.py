@@ -193,6 +193,107 @@ def test_runs_of_other_tasks_have_no_guesses_to_score(here, capsys):
     assert "holds no guesses at masks" in err
 
 
+@pytest.fixture
+def results(here):
+    """Result files as the source system writes them: JSON lines with one row a page, one file a model and config."""
+    folder = here / "results" / "1000_basic"
+    folder.mkdir(parents=True)
+    said = {
+        "bloomz-7b1_original_1000": ["Lise Meitner", "Ada Byron", "Siyaka"],
+        "bloomz-1b7_original_1000": ["Otto Hahn", "Ada Byron", "a king"],
+        "mt0-13b_original_1000": ["Otto Hahn", "Alan Turing", "Siyaka"],
+    }
+    for name, first in said.items():
+        rows = [
+            {"prediction_0": guess, "prediction_1": "Nobody", "page_id": page, "input_length": 1000}
+            for page, guess in enumerate(first, start=1)
+        ]
+        (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pages = [
+        {"id": page["id"], "sequence_number": 0, "title": page["title"], "texts": "<mask> lived.", "masks": ["x"]}
+        for page in PAGES
+    ]
+    (here / "one.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["results/1000_basic", "1000_basic"])
+def test_a_folder_of_result_files_is_scored_file_by_file(results, capsys, name):
+    code, out, err = run(capsys, "masked", "score", name, "--data", "one.jsonl", "--format", "json")
+    assert code == 0, err
+    accuracy = {entry["name"]: entry["levels"]["page"]["scores"]["hits@1"]["mean"] for entry in json.loads(out)["runs"]}
+    assert accuracy == {
+        "bloomz-1b7_original_1000": pytest.approx(1 / 3),
+        "bloomz-7b1_original_1000": 1.0,
+        "mt0-13b_original_1000": pytest.approx(1 / 3),
+    }
+
+
+def test_what_a_folder_of_results_holds_besides_is_named(results, capsys):
+    (results / "README.md").write_text("notes")
+    (results / "plots").mkdir()
+    code, _, err = run(capsys, "masked", "score", "results/1000_basic", "--data", "one.jsonl", "--format", "csv")
+    assert code == 0
+    assert (
+        "note: results/1000_basic: skipped 'README.md', 'plots/'; only files that end in .json, .jsonl, .ndjson, .csv, "
+        ".tsv, .parquet are read.\n" in err
+    )
+    (results / "broken-1b_original_1000.json").write_text('{"page_id": 1, "prediction_0": \n')
+    code, _, err = run(capsys, "masked", "score", "results/1000_basic", "--data", "one.jsonl")
+    assert code == 2
+    assert "results/1000_basic/broken-1b_original_1000.json:1: " in err
+
+
+def test_a_folder_without_results_is_an_error_that_says_what_belongs_there(here, capsys):
+    (here / "empty").mkdir()
+    code, _, err = run(capsys, "masked", "score", "empty", "--data", "people.jsonl")
+    assert code == 2
+    assert "empty: the folder has no predictions: it is empty" in err
+    assert "one file for each model and configuration" in err
+
+
+@pytest.mark.parametrize("command", [("masked", "score"), ("plot",)])
+def test_a_name_that_is_a_folder_and_a_stored_run_is_an_error_with_both_remedies(results, capsys, command):
+    [key] = predict(capsys, "names:majority")
+    results.rename(results.parent / key)
+    (results.parent / key).rename(key)
+    code, _, err = run(capsys, *command, key)
+    assert code == 2
+    assert f"'{key}' is both a folder and the key of the stored run {key}" in err
+    assert f"write ./{key} for the folder; for the stored run, run the command where no folder has that name" in err
+    assert run(capsys, "masked", "score", f"./{key}", "--data", "one.jsonl")[0] == 0
+
+
+def test_options_of_files_are_refused_for_stored_runs(here, capsys):
+    [key] = predict(capsys, "names:majority")
+    code, _, err = run(capsys, "masked", "score", key, "--data", "people.jsonl")
+    assert (code, "--data has no effect on stored runs" in err) == (2, True)
+    code, _, err = run(capsys, "plot", key, "--data", "people.jsonl")
+    assert (code, "--data has no effect on stored runs" in err) == (2, True)
+
+
+def test_figures_are_drawn_from_a_folder_of_result_files(results, capsys):
+    pytest.importorskip("matplotlib")
+    figures = ["accuracy-by-size", "accuracy-by-family"]
+    code, out, err = run(
+        capsys, "plot", "1000_basic", "--data", "one.jsonl", "-o", "out", "--format", "svg", "--figure", *figures
+    )
+    assert code == 0, err
+    assert out.split() == ["out/accuracy-by-size.svg", "out/accuracy-by-family.svg"]
+
+
+@pytest.mark.parametrize("module", ["top_k_evaluation", "plotting.precomputed_plotting"])
+def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module):
+    done = subprocess.run(
+        [sys.executable, "-m", f"goldrank.evaluation.{module}", "1000_basic", "--data", "one.jsonl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
 @pytest.mark.parametrize("module", ["top_k_evaluation", "plotting.precomputed_plotting"])
 def test_the_runnables_are_thin_names_for_the_commands(here, capsys, module):
     [key] = predict(capsys, "names:majority")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, printing, stored
+from goldrank.cli import options, printing, result_folders, stored
 from goldrank.cli.sharing import add_engine, sharing
 from goldrank.errors import InputError
 from goldrank.io.text import counts
@@ -34,6 +34,7 @@ _EXAMPLES = """\
   goldrank masked score KEY --page 12 --example 0
   goldrank masked score KEY KEY --matcher original
   goldrank masked score predictions.parquet --data examples.jsonl.xz
+  goldrank masked score results/1000_basic --data examples.jsonl.xz
   goldrank masked score predictions.parquet --engine ray
   goldrank masked match "John F. Kennedy" Kennedy "Robert Kennedy" "J. F. K."
 
@@ -92,7 +93,7 @@ def _add_predict(actions: Any) -> argparse.ArgumentParser:
 
 def _add_score(actions: Any) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = actions.add_parser("score", help="per mask, example and page, with intervals")
-    made.add_argument("runs", metavar="KEY|FILE", nargs="+", help="stored runs, or files of predictions")
+    made.add_argument("runs", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or predictions")
     made.add_argument("--data", metavar="DATA", help="the examples that files of predictions are about")
     made.add_argument("--pad", action="store_true", help="accept lists of unequal length, and say so")
     add_rules(made)
@@ -272,6 +273,7 @@ def _score(args: argparse.Namespace) -> int:
     if not 0 < args.alpha < 1:
         raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
     options.refuse_unwritable(args)
+    args.runs = result_folders.expand(args.runs, args.store)
     _refuse_unused(args)
     with sharing(args.engine, args.work_folder) as sharding:
         runs, groups = _scored_runs(args, sharding)
@@ -327,7 +329,9 @@ def _scored_runs(
     groups: dict[str, list[GroupTable]] = {}
     for one in args.runs:
         name = names[one] if one in names else labels[kept[one].key]
-        predictions, notes = _predictions(one, args) if one in names else (table_of(kept[one]), list)
+        predictions, notes = (
+            predictions_of(one, args.data, pad=args.pad) if one in names else (table_of(kept[one]), list)
+        )
         runs[name] = score_predictions(shown.watch(predictions), rules, aliases=aliases, sharding=sharding)
         groups[name] = shown.tables(rules, aliases)
         stored.print_notes([f"{one}: {note}".rstrip(".") for note in notes()])
@@ -344,7 +348,7 @@ def _labels(runs: list[StoredRun]) -> dict[str, str]:
     return {run.key: run.key for run in runs}
 
 
-def _predictions(path: str, args: argparse.Namespace) -> tuple[Any, Callable[[], list[str]]]:
+def predictions_of(path: str, data: str | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
     """The predictions of a file, and what there is to say of them once they were read."""
     from goldrank.tasks.masked.built_in import examples_at
     from goldrank.tasks.masked.joining import join, masks_by_page
@@ -352,10 +356,10 @@ def _predictions(path: str, args: argparse.Namespace) -> tuple[Any, Callable[[],
     from goldrank.tasks.masked.predictions import prediction_batches, read_predictions
 
     remarks = Remarks()
-    if args.data is None:
-        return prediction_batches(path, pad=args.pad, remarks=remarks), remarks.sentences
-    chunks = list(examples_at(args.data))
-    guesses = read_predictions(path, pad=args.pad, remarks=remarks, pages=masks_by_page(chunks))
+    if data is None:
+        return prediction_batches(path, pad=pad, remarks=remarks), remarks.sentences
+    chunks = list(examples_at(data))
+    guesses = read_predictions(path, pad=pad, remarks=remarks, pages=masks_by_page(chunks))
     table, joined = join(chunks, guesses)
     return table, lambda: [*remarks.sentences(), *joined.sentences()]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldrank.cli import options, printing, stored
-from goldrank.cli.masked_command import add_rules, aliases_of, rules_of
+from goldrank.cli import options, printing, result_folders, stored
+from goldrank.cli.masked_command import add_rules, aliases_of, predictions_of, rules_of
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.report import stored_scores
 from goldrank.report.comparison_figures import NAMES as RANKS
@@ -51,7 +51,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("plot", "Figures from stored results, without a model.", _EXAMPLES)
     made.intermixed = True
-    made.add_argument("keys", metavar="KEY", nargs="+", help="stored runs: keys, or enough of their start")
+    made.add_argument("keys", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or guesses at masks")
+    made.add_argument("--data", metavar="DATA", help="the examples that files of guesses at masks are about")
     made.add_argument("--figure", nargs="+", action="extend", metavar="NAME", help="only these (default: all)")
     made.add_argument(
         "--level", choices=("mask", "example", "page"), default="mask", help="what accuracy counts (default mask)"
@@ -88,12 +89,14 @@ def run(args: argparse.Namespace) -> int:
     _refuse_unknown(args.figure or ())
     sizes = {} if args.sizes is None else read_sizes(args.sizes)
     require_matplotlib()
-    runs = _find(args)
-    _refuse_unused(args, runs)
-    folder = _folder(args, list(runs))
+    given = result_folders.expand(args.keys, args.store)
+    files = options.run_names([one for one in given if Path(one).is_file()])
+    runs = _find([one for one in given if one not in files.values()], args.store)
+    _refuse_unused(args, runs, files)
+    folder = _folder(args, [*runs, *files])
     drawn: list[Path] = []
     left_out = []
-    for made in _figures(runs, sizes, args):
+    for made in _figures(runs, files, sizes, args):
         if isinstance(made, LeftOut):
             left_out.append(made)
             continue
@@ -111,10 +114,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun]) -> None:
+def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], files: Mapping[str, str]) -> None:
     from goldrank.masked_runs import is_masked
 
-    masked = any(is_masked(one) for one in runs.values())
+    if not files:
+        options.refuse_unused(args, ["data"], "on stored runs", "leave it out, or give a file of guesses at masks")
+    masked = bool(files) or any(is_masked(one) for one in runs.values())
     ranked = any(not is_masked(one) and not one.figures for one in runs.values())
     asked = set(args.figure or ())
     if not masked:
@@ -138,13 +143,12 @@ def _refuse_unknown(names: Sequence[str]) -> None:
             raise unknown_name("figure", name, known, "goldrank plot --help")
 
 
-def _find(args: argparse.Namespace) -> dict[str, StoredRun]:
+def _find(keys: Sequence[str], where: str | None) -> dict[str, StoredRun]:
     from goldrank.store import Store
 
-    store = Store.open(args.store)
     found: dict[str, StoredRun] = {}
-    for key in args.keys:
-        one = store.get(key)
+    for key in keys:
+        one = Store.open(where).get(key)
         if one.key in found:
             raise InputError(f"the run {one.key} is given twice", remedy="name each run once")
         found[one.key] = one
@@ -160,16 +164,16 @@ def _folder(args: argparse.Namespace, keys: Sequence[str]) -> Path:
 
 
 def _figures(
-    runs: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace
+    runs: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[Figure | LeftOut]:
     from goldrank.masked_runs import is_masked
 
     masked = {key: one for key, one in runs.items() if is_masked(one)}
-    _refuse_idle(masked, len(runs), args)
+    _refuse_idle(args, any_masked=bool(masked or files), all_masked=len(masked) == len(runs))
     ranked = {key: one for key, one in runs.items() if key not in masked and not one.figures}
     asked = args.figure
-    if masked:
-        yield from _masked_figures(masked, sizes, args)
+    if masked or files:
+        yield from _masked_figures(masked, files, sizes, args)
     elif asked:
         yield from (LeftOut(name, "no run holds guesses at masks") for name in asked if name not in RANKS)
     if ranked:
@@ -181,14 +185,14 @@ def _figures(
             yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.figures)}), which has no ranks")
 
 
-def _refuse_idle(masked: Mapping[str, StoredRun], runs: int, args: argparse.Namespace) -> None:
+def _refuse_idle(args: argparse.Namespace, *, any_masked: bool, all_masked: bool) -> None:
     """Raise where options are for runs that are not there."""
     for_masks = [name for name in ("k", "pool", "matcher", "tier", "aliases") if getattr(args, name) is not None]
     if args.profile in READINGS:
         for_masks.append("profile")
-    if for_masks and not masked:
+    if for_masks and not any_masked:
         raise InputError(f"--{for_masks[0]} is for guesses at masks", remedy="leave it out, or name a masked run")
-    if args.profile is not None and args.profile not in READINGS and len(masked) == runs:
+    if args.profile is not None and args.profile not in READINGS and all_masked:
         raise unknown_name("profile of masked runs", args.profile, READINGS, ", ".join(READINGS))
 
 
@@ -230,14 +234,14 @@ def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -
 
 
 def _masked_figures(
-    masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace
+    masked: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[Figure | LeftOut]:
     from goldrank.report.masked_figures import FIGURES, accuracy_by_column
 
     wanted = args.figure
     if wanted is not None and set(wanted) <= set(RANKS) and not args.by:
         return
-    runs = _scored(masked, sizes, args)
+    runs = [*_scored(masked, sizes, args), *_scored_files(files, sizes, args)]
     columns = list(dict.fromkeys(name for one in runs for name in one.scores.examples))
     for column in args.by or ():
         if column not in columns:
@@ -273,6 +277,30 @@ def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: a
             )
         )
     return made
+
+
+def _scored_files(
+    files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
+) -> Iterator[MaskedRun]:
+    """The scores of files by their names, with the size that a table or the name says."""
+    from goldrank.report.masked_figures import MaskedRun
+    from goldrank.tasks.masked.levels import score_predictions
+
+    rules, aliases = rules_of(args, args.profile if args.profile in READINGS else None), aliases_of(args)
+    for name, path in files.items():
+        predictions, notes = predictions_of(path, args.data)
+        scores = score_predictions(predictions, rules, aliases=aliases)
+        stored.print_notes([f"{path}: {note}".rstrip(".") for note in notes()])
+        family, parameters = result_folders.named_size(name)
+        known = sizes.get(name, Known(None, ""))
+        yield MaskedRun(
+            name,
+            scores,
+            known.family or family,
+            parameters if known.parameters is None else known.parameters,
+            int(scores.levels["mask"].hits.depth.max()),
+            "masked",
+        )
 
 
 @dataclass(frozen=True)
