@@ -74,9 +74,11 @@ def test_the_strict_reading_stands_beside_it(here, capsys):
     right = {guess["guess"]: guess["right"] for group in source for guess in group["guesses"]}
     assert right["Margareth Kennedy"] == {"source": True, "strict": False}
     assert right["John Fitzgerald Kennedy"] == {"source": True, "strict": True}
-    assert {guess["guess"] for group in strict if group["right"] for guess in group["guesses"]}.isdisjoint(
-        ["Margareth Kennedy"]
-    )
+    sums = [(group["group"], round(group["sum"], 10), group["right"], group["named"]) for group in strict]
+    assert sums[:4] == [
+        ("John Fitzgerald Kennedy", 1.34, True, True), ("Margareth Kennedy", 0.48, False, True),
+        ("Trumann", 0.21, False, True), ("He", 0.80, False, False),
+    ]  # fmt: skip
     assert result["levels"]["mask"]["scores"]["hits@1"]["mean"] == pytest.approx(2 / 3)
     assert result["beside"]["levels"]["mask"]["scores"]["hits@1"]["mean"] == pytest.approx(1 / 3)
 
@@ -88,10 +90,9 @@ def test_the_table_has_the_readings_in_neighbouring_columns_and_the_groups_below
     assert ["level", "n", "measure", "source", "strict"] in lines
     assert ["mask", "3", "accuracy↑", "0.6667", "0.3333"] in lines
     assert "John F. Kennedy (page 1, example 0): groups of the reading source" in out
-    assert (
-        "mask 0: John Fitzgerald Kennedy 0.45, Kennedy 0.12, John F. Kennedy 0.11; mask 1: Kennedy 0.22; "
-        "mask 2: Margareth Kennedy 0.48, Kennedy 0.44   1.8200   56.3%    right   5 of 6 right"
-    ) in out
+    first = "John F. Kennedy 0: John Fitzgerald Kennedy 0.45, Kennedy 0.12, John F. Kennedy 0.11 1.8200 56.3% right"
+    assert [*first.split(), "5", "of", "6", "right"] in lines
+    assert ["2:", "Margareth", "Kennedy", "0.48,", "Kennedy", "0.44"] in lines
     for look in ("markdown", "latex"):
         assert "1.8200" in run(capsys, "masked", "score", "kennedy.jsonl", "--format", look)[1]
 

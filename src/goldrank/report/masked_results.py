@@ -157,29 +157,32 @@ def group_grids(table: GroupTable) -> list[Grid]:
     grids = []
     for profile, groups in table.readings.items():
         others = [other for other in table.readings if other != profile]
-        rows = [
-            [
-                Cell(short_name(group.name, _LONGEST_NAME), best=group.right),
-                Cell(_guesses_text(group, of_page)),
-                Cell(_plain(group.total)),
-                Cell(f"{group.share:.1%}"),
-                Cell("right" if group.right else "wrong" if group.named else "no name"),
-                *(Cell(_agreement(group, other)) for other in others),
+        rows = []
+        for group in groups:
+            verdict = "right" if group.right else "wrong" if group.named else "no name"
+            cells = [
+                _plain(group.total),
+                f"{group.share:.1%}",
+                verdict,
+                *(_agreement(group, other) for other in others),
             ]
-            for group in groups
-        ]
+            name = short_name(group.name, _LONGEST_NAME)
+            for said in _guesses_by_mask(group, of_page):
+                rows.append([Cell(name, best=group.right), Cell(said), *map(Cell, cells)])
+                name, cells = "", [""] * len(cells)
         title = f"{short_name(table.title, _LONGEST_NAME)} ({place}): groups of the reading {profile}"
         headings = ["group", "guesses by mask", "sum", "share", profile, *others]
         grids.append(Grid(headings, rows, title=title, text_columns=2))
     return grids
 
 
-def _guesses_text(group: SummedGroup, of_page: bool) -> str:
+def _guesses_by_mask(group: SummedGroup, of_page: bool) -> list[str]:
+    """The guesses of a group, those at one mask in a line."""
     masks: dict[str, list[str]] = {}
     for guess in group.guesses:
         mask = f"{guess.sequence}:{guess.mask}" if of_page else str(guess.mask)
         masks.setdefault(mask, []).append(f"{short_name(guess.name, _LONGEST_NAME)} {guess.score:.4g}")
-    return "; ".join(f"mask {mask}: {', '.join(said)}" for mask, said in masks.items())
+    return [f"{mask}: {', '.join(said)}" for mask, said in masks.items()]
 
 
 def _agreement(group: SummedGroup, reading: str) -> str:
@@ -265,8 +268,8 @@ def _notes(scores: MaskedScores, how: Bootstrap) -> list[str]:
         notes.append(f"{counts(of.unanswered, 'mask')} without a guess: wrong.")
     if of.led_by_no_name:
         notes.append(
-            f"Pooled by alias, {counts(of.led_by_no_name, 'example')} {'has' if of.led_by_no_name == 1 else 'have'} the "
-            "largest sum for a word that names nobody (he, the, president): the largest sum of a name answers."
+            f"Pooled by alias, a word that names nobody (he, the, president) has the largest sum in "
+            f"{counts(of.led_by_no_name, 'example')}: the largest sum of a name answers."
         )
     if of.absent:
         notes.append(f"{counts(of.absent, 'mask')} of the examples not among the predictions: not counted.")

@@ -79,7 +79,11 @@ class Answers:
         """Where the best right group stands among those that may be the answer."""
         if False not in self.named:
             return place(self.names, self.totals, self.right)
-        return place(*(list(compress(column, self.named)) for column in (self.names, self.totals, self.right)))
+        return place(
+            list(compress(self.names, self.named)),
+            list(compress(self.totals, self.named)),
+            list(compress(self.right, self.named)),
+        )
 
     @property
     def led_by_no_name(self) -> bool:
