@@ -13,16 +13,14 @@ from goldrank.tasks.masked.reading import read_chunks
 
 pytestmark = pytest.mark.conformance
 
-# Accuracy per mask and per page, as the guide says it.
+# Accuracy per mask and per page in the readings source and strict, as the guide says it.
 MEASURED = {
-    ("names:random", "masked"): (0.002, 0.002),
-    ("names:majority", "masked"): (0.034, 0.037),
-    ("retrieve:wordllama", "masked"): (0.182, 0.160),
-    ("retrieve:tfidf(tokens=words)", "masked"): (0.223, 0.207),
-    ("names:random", "revealed"): (0.002, 0.002),
-    ("names:majority", "revealed"): (0.034, 0.037),
-    ("retrieve:wordllama", "revealed"): (0.517, 0.345),
-    ("retrieve:tfidf(tokens=words)", "revealed"): (0.667, 0.485),
+    ("names:random", "masked"): ((0.0067, 0.0100), (0.0023, 0.0022)),
+    ("names:majority", "masked"): ((0.0344, 0.0374), (0.0344, 0.0374)),
+    ("retrieve:wordllama", "masked"): ((0.1948, 0.1872), (0.1819, 0.1604)),
+    ("retrieve:tfidf(tokens=words)", "masked"): ((0.2271, 0.2206), (0.2228, 0.2072)),
+    ("retrieve:wordllama", "revealed"): ((0.5330, 0.3797), (0.5172, 0.3449)),
+    ("retrieve:tfidf(tokens=words)", "revealed"): ((0.6741, 0.5013), (0.6669, 0.4853)),
 }
 
 
@@ -50,14 +48,19 @@ def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec,
     assert fresh
     scores = scores_of(stored)
     assert (scores.counts.masks, scores.counts.examples, scores.counts.pages) == (698, 374, 374)
-    made = scored_levels(scores, spec, Bootstrap(resamples=1000))
-    for level, expected in zip(("mask", "page"), MEASURED[spec, context], strict=True):
-        accuracy = made[level].scores["hits@1"]
-        assert accuracy.mean == pytest.approx(expected, abs=0.002)
-        assert accuracy.interval.low <= accuracy.mean <= accuracy.interval.high
+    for reading, measured in zip(scores.readings, MEASURED[spec, context], strict=True):
+        made = scored_levels(reading, spec, Bootstrap(resamples=1000))
+        for level, expected in zip(("mask", "page"), measured, strict=True):
+            accuracy = made[level].scores["hits@1"]
+            # Vectors differ in their last bits between processors, which may reorder a few guesses.
+            assert accuracy.mean == pytest.approx(expected, abs=0.002)
+            assert accuracy.interval.low <= accuracy.mean <= accuracy.interval.high
 
 
 def test_pooling_by_the_gold_never_scores_below_pooling_alike(chunks, store):
     stored, _ = predict_run(Order("sample", chunks, "names:majority", load_predictor("names:majority"), k=20), store)
-    alike, gold = (scores_of(stored, Rules(pool=pool)).levels["example"].right.mean() for pool in ("alias", "gold"))
+    alike, gold = (
+        scores_of(stored, Rules(matcher="names", pool=pool)).levels["example"].right.mean()
+        for pool in ("alias", "gold")
+    )
     assert alike <= gold
