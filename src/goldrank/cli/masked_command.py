@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
   goldrank masked predict persons -m names:majority retrieve:wordllama
   goldrank masked make pages.jsonl -o examples.jsonl.xz --size 512
+  goldrank masked make pages.jsonl -o examples.jsonl --profile source
   goldrank masked check examples.jsonl.xz
   goldrank masked predict examples.jsonl.xz -m names:majority retrieve:wordllama -k 5
   goldrank masked predict examples.jsonl.xz -m fill-mask:roberta-base --context revealed
@@ -57,6 +58,12 @@ def _add_make(actions: Any) -> argparse.ArgumentParser:
     made.add_argument("-o", "--output", metavar="FILE", required=True, help="JSONL to write, .gz/.xz/.zst too")
     made.add_argument("--size", type=int, default=512, metavar="N", help="characters of an example (default 512)")
     made.add_argument("--merge", action="store_true", help="make one mask of several with only blanks between")
+    made.add_argument(
+        "--profile",
+        choices=("strict", "source"),
+        default="strict",
+        help="mask mentions of the person (strict, default), or every part of the name as it stands (source)",
+    )
     made.add_argument("--ner", action="store_true", help="take mentions from a tagger of entities (extra ner)")
     _add_aliases(made)
     return made
@@ -67,6 +74,9 @@ def _add_check(actions: Any) -> argparse.ArgumentParser:
     made.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
     made.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
     made.add_argument("--strict", action="store_true", help="exit with 1 if anything was found")
+    made.add_argument(
+        "--remask", choices=("strict", "source"), help="only: how many examples come out the same, masked again"
+    )
     made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     _add_aliases(made)
     return made
@@ -184,19 +194,22 @@ def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 
 def _make(args: argparse.Namespace) -> int:
     from goldrank.tasks.masked.built_in import pages_at
-    from goldrank.tasks.masked.making import Made, make_all
-    from goldrank.tasks.masked.mentions import find_mentions
+    from goldrank.tasks.masked.making import FINDERS, Made, make_all
     from goldrank.tasks.masked.ner import ner_finder
+    from goldrank.tasks.masked.profiles import reading
     from goldrank.tasks.masked.reading import write_chunks
 
     options.refuse_unwritable(args)
+    masking = reading(args.profile).masking
+    if args.aliases is not None and masking == "parts":
+        raise InputError("--profile source masks parts of the title only", remedy="leave --aliases out, or use strict")
     made = Made()
     chunks = make_all(
         pages_at(args.pages),
         made,
         size=args.size,
         merge=args.merge,
-        finder=ner_finder() if args.ner else find_mentions,
+        finder=ner_finder(masking=masking) if args.ner else FINDERS[masking],
         aliases=aliases_of(args),
     )
     write_chunks(chunks, args.output)
@@ -213,6 +226,8 @@ def _check(args: argparse.Namespace) -> int:
     from goldrank.tasks.masked.checking import check_chunks, check_file
 
     options.refuse_unwritable(args)
+    if args.remask is not None:
+        return _remask(args)
     aliases = aliases_of(args)
     built_in = is_built_in(args.data)
     report = (
@@ -220,6 +235,33 @@ def _check(args: argparse.Namespace) -> int:
     )
     options.emit(to_json(report.as_dict()) if args.format == "json" else _check_table(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
+
+
+def _remask(args: argparse.Namespace) -> int:
+    """Restore the examples, mask them again and say how many come out the same."""
+    from goldrank.tasks.masked.built_in import examples_at
+    from goldrank.tasks.masked.making import FINDERS
+    from goldrank.tasks.masked.part_mentions import count_same
+    from goldrank.tasks.masked.profiles import reading
+
+    for option, idle in (("--strict", args.strict), ("--aliases", args.aliases is not None)):
+        if idle:
+            raise InputError(f"{option} has no effect with --remask", remedy="leave one of them out")
+    if args.format == "markdown":
+        raise InputError("--remask gives one sentence", remedy="use --format table or json")
+    chunks = list(examples_at(args.data))
+    masks = sum(len(chunk.masks) for chunk in chunks)
+    same, same_masks = count_same(chunks, FINDERS[reading(args.remask).masking])
+    if args.format == "json":
+        result = {"profile": args.remask, "examples": len(chunks), "same_examples": same}
+        options.emit(to_json({**result, "masks": masks, "same_masks": same_masks}), args)
+        return 0
+    options.emit(
+        f"Restored and masked again with --profile {args.remask}: {same} of {counts(len(chunks), 'example')} and "
+        f"{same_masks} of {counts(masks, 'mask')} come out the same.",
+        args,
+    )
+    return 0
 
 
 def _check_table(report: Report, look: str) -> str:

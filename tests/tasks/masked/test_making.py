@@ -288,6 +288,11 @@ def test_a_model_that_recognises_persons_can_find_the_mentions(monkeypatch):
     page = Page("7", "Lise Meitner", "Lise Meitner's friend Otto Hahn left the Meitner Haus.")
     (chunk,) = make_chunks(page, finder=ner_finder())
     assert (chunk.text, chunk.masks) == ("<mask>'s friend Otto Hahn left the Meitner Haus.", ("Lise Meitner",))
+    (chunk,) = make_chunks(
+        Page("7", "Otto Frisch", "Lise Meitner's friend Otto Hahn left the Meitner Haus."),
+        finder=ner_finder(masking="parts"),
+    )
+    assert chunk.masks == ("Otto Hahn",)
     with pytest.raises(InputError, match="no spaCy model 'none' here; run: python -m spacy download none"):
         ner_finder("none")
 

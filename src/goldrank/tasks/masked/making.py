@@ -10,7 +10,11 @@ from goldrank.tasks.masked.chunks import MASK, Chunk
 from goldrank.tasks.masked.cutting import Masked, cut
 from goldrank.tasks.masked.mentions import Finder, find_mentions
 from goldrank.tasks.masked.pages import Page
+from goldrank.tasks.masked.part_mentions import find_parts
 from goldrank.tasks.masked.reading import FIELDS
+
+FINDERS: dict[str, Finder] = {"person": find_mentions, "parts": find_parts}
+"""What finds mentions without a tagger, by the masking of a profile."""
 
 
 @dataclass

@@ -26,7 +26,8 @@ class Reading:
     tier: Tier
     """The least agreement that is right."""
     masking: Masking
-    """``parts``: every part of the title is masked wherever it stands; ``person``: mentions of the person are."""
+    """``parts``: every part of the title's name is masked wherever it stands as written; ``person``: mentions of the
+    person are."""
 
 
 SOURCE = Reading("source", matcher="tokens", pool="gold", tier=Tier.GIVEN, masking="parts")
