@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from goldrank.errors import InputError
-from goldrank.stats import GEOMETRIC_FLOOR, Interval, Sample, aggregate, intervals, wilson
+from goldrank.stats import GEOMETRIC_FLOOR, Interval, Sample, aggregate, intervals, resampled, wilson
 from goldrank.stats.intervals import _acceleration, _ratio
 
 finite = st.floats(-1e6, 1e6)
@@ -305,3 +305,30 @@ def test_intervals_take_a_small_share_of_scipys_time():
     for column in columns:
         scipy_stats.bootstrap((column,), np.mean, n_resamples=1000, batch=100, vectorized=True, method="percentile")
     assert time.process_time() - start > 5 * ours
+
+
+def test_columns_resampled_together_share_their_resamples_and_follow_their_aggregates():
+    values = np.array([0.2, 0.4, np.nan, 0.9, 0.5])
+    weights = np.array([1.0, 3.0, 1.0, 2.0, 1.0])
+    samples = [
+        Sample(values),
+        Sample(values + 1),
+        Sample(values, weights),
+        Sample(values, how="median"),
+        Sample(values, how="geometric"),
+        Sample(values, how="sum"),
+        Sample(np.full(5, np.nan)),
+    ]
+    drawn = resampled(samples, resamples=4000)
+    # A resample of nothing but the query without a value is undefined.
+    np.testing.assert_allclose((drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn[:, 0])], 1)
+    assert np.isnan(drawn[:, 6]).all()
+    # The resamples of one kind are those of another: a resample of one value only says so in every column.
+    single = np.abs(drawn[:, 0] - 0.9) < 1e-12
+    assert single.any()
+    np.testing.assert_allclose(drawn[single][:, 2:5], 0.9)
+    for at, sample in enumerate(samples[:6]):
+        held = drawn[:, at][~np.isnan(drawn[:, at])]
+        assert held.mean() == pytest.approx(aggregate(sample.values, sample.weights, sample.how), abs=0.08)
+    with pytest.raises(InputError, match="an area under the abstention curve cannot be resampled beside others"):
+        resampled([Sample(values, weights, "nauc")])
