@@ -1,9 +1,12 @@
 """Lists and arrays without query ids: what they mean, and what is refused because it could mean something else."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
 import goldrank as gr
+from goldrank.io.positions import is_by_position
 from goldrank.io.tables import columns_from
 
 SCORES = np.array([[0.9, 0.5, 0.2], [0.8, 0.1, -3.4e38]], np.float32)
@@ -72,6 +75,12 @@ def test_tuples_of_three_are_rows_and_lists_of_three_are_what_their_cells_or_the
     assert gr.score([[7, 9, 1], [7, 4, 1]], [[7, 4, 0.5], [7, 9, 0.25]], "mrr").counts.queries == 1
     assert gr.score([[7, 9, 1], [7, 4, 1]], [[4], [7]], "mrr").counts.queries == 2
     assert gr.score(gr.Gold([[9], [4]]), [[7, 9, 1], [7, 4, 1]], "mrr")["mrr"].mean == 0.5
+
+
+def test_named_tuples_are_rows():
+    row = namedtuple("Row", "query_id doc_id relevance iteration")
+    assert is_by_position([row("q1", "d1", 1, "0")]) is False
+    assert is_by_position([(11, 1, 7, 17), (4, 16)]) is True
 
 
 AMBIGUOUS = (
