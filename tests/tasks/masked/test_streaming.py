@@ -27,6 +27,12 @@ GUESSES = (
     "Siyaka",
     "",
     "Ada Byron",
+    # A surname that several full names share, and words that name nobody.
+    "Lovelace",
+    "Ada Lovelace",
+    "Annabella Lovelace",
+    "The President",
+    "football",
 )
 
 
@@ -99,14 +105,16 @@ def test_no_order_of_the_rows_changes_a_bit(pool):
         assert_same(expected, score_predictions(shuffled(table, seed), Rules(pool=pool)))
 
 
-def test_files_and_processes_change_nothing(through_files, monkeypatch):
-    table = predictions()
+@pytest.mark.parametrize("pool", ["alias", "gold"])
+def test_files_and_processes_change_nothing(through_files, monkeypatch, pool):
+    table, rules = predictions(), Rules(matcher="names", pool=pool)
     with monkeypatch.context() as patch:
         patch.setattr(streaming, "_IN_MEMORY", 10**6)
-        expected = score_predictions(table)
+        expected = score_predictions(table, rules)
+    assert expected.counts.led_by_no_name == 18
     for workers in (1, 2):
         batches = shuffled(table, workers).to_batches(max_chunksize=17)
-        assert_same(expected, score_predictions(iter(batches), workers=workers))
+        assert_same(expected, score_predictions(iter(batches), rules, workers=workers))
     assert list(through_files.iterdir()) == []
 
 
