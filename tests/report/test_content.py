@@ -251,13 +251,19 @@ def test_masked_runs_have_their_levels_and_their_verdicts(store):
     assert [line.split(":")[0] for line in section.verdicts] == [
         f"By {level}, {reading}" for level in ("mask", "example", "page") for reading in ("source", "strict")
     ]
-    assert section.tables[0].headings == ["run", "by mask↑", "by example↑", "by page↑"]
+    assert section.tables[0].headings == [
+        "run", "mask, source↑", "mask, strict↑", "example, source↑", "example, strict↑", "page, source↑", "page, strict↑",
+    ]  # fmt: skip
     assert len(section.tables[0].rows) == 2
-    assert [row[0].text for row in section.tables[1].rows] == ["mask", "example", "page"]
+    assert section.tables[1].headings == ["level", "n", "measure", "source", "strict"]
+    assert [row[0].text for row in section.tables[1].rows if row[0].text] == ["mask", "example", "page"]
     assert len({grid.title for grid in section.tables}) == len(section.tables)
     assert {entry["name"] for entry in section.numbers["runs"]} == {"names:majority", "names:random"}
     assert section.figures
-    assert section.conventions[0].startswith("Rules: matcher=")
+    assert section.conventions == (
+        "Reading source: matcher=tokens, tier=given, pool=gold, all guesses, ties=expected.",
+        "Reading strict: matcher=names, tier=given, pool=alias, all guesses, ties=expected.",
+    )
 
 
 def test_a_single_masked_run_says_how_often_it_is_right(store):
