@@ -90,7 +90,12 @@ def test_a_board_of_figures_is_shown_and_written_as_json(store):
 
 def test_only_the_settings_that_bear_on_it_make_another_key(store):
     first = run(store).best.stored.key
-    assert run(store, settings=Settings(similarity="dot", depth=5)).best.stored.key == first
+    # Beside a task that reads them, they do not change the key; alone they are refused.
+    given = Settings(similarity="dot", depth=5)
+    _, beside = run_all(["wordllama", "random:8"], ["wines", TASK], given, store=store)
+    assert beside.best.stored.key == first
+    with pytest.raises(InputError, match="--similarity has no effect on wordllama, random:8 with lengths"):
+        run(store, settings=given)
     assert run(store, settings=Settings(transform="normalize")).outcomes[0].fresh
 
 
