@@ -12,6 +12,7 @@ import goldrank as gr
 from goldrank.analysis.sensitivity import plot_sensitivity, sensitivity
 from goldrank.cli.main import main
 from goldrank.errors import InputError
+from goldrank.running import Measures
 from goldrank.store import Store
 from goldrank.tasks import evaluate
 from goldrank.tasks.models import Model, load_model
@@ -281,3 +282,22 @@ def test_python_has_it_under_the_name_of_the_command(store):
     made = gr.sensitivity(["random:8", "random:32"], "wines", transforms=["none"], store=store)
     assert isinstance(made, gr.Sensitivity)
     assert gr.sensitivity is sensitivity, "importing the module has not hidden the function"
+
+
+@pytest.mark.conformance
+def test_whitening_moves_word_vectors_past_another_model_but_sts_b_cannot_show_a_swap(shared_data, store):
+    folder = shared_data / "evalrank"
+    words = f"words:{folder / 'toy_emb.txt'}"
+    task = f"sts-b:{folder / 'sent_similarity' / 'STS' / 'STSBenchmark'}"
+    how = {"settings": Settings(fit_on="evaluated"), "measures": Measures(bootstrap=gr.Bootstrap(300)), "store": store}
+    made = sensitivity(["wordllama", words, "lsa:64"], task, ["cosine"], ["none", "whiten"], **how)
+    (order,) = made.orders
+    before, after = (made.places("sts-b spearman", at) for at in (0, 1))
+    assert before == {"wordllama": 1, words: 3, "lsa:64": 2}
+    assert after == {"wordllama": 1, words: 2, "lsa:64": 3}
+    # Measured elsewhere for wordllama: 77.37.
+    assert made.models[0].variants[0].readings["sts-b spearman"].value == pytest.approx(0.7737, abs=0.0001)
+    assert order.tau == pytest.approx(1 / 3)
+    (swap,) = order.swaps
+    assert (swap.ahead, swap.behind, swap.verdict) == ("lsa:64", words, "the gap moves, the order is not certain")
+    assert order.answer == "cannot tell"
