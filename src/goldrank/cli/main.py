@@ -23,7 +23,7 @@ COMMANDS = {
     "similarity": "how alike texts are, by every measure side by side",
     "encode": "texts in shards to vectors in shards, here or by a cluster",
     "index": "build, search and describe an index of texts",
-    "sensitivity": "how far every evaluator moves with similarity and transform alone",
+    "sensitivity": "how far evaluators move, and whether models change order, by similarity and transform alone",
     "audit": "what an approximate index does to the metric",
     "plan": "what a job of any size would take: time, memory, network, storage",
     "masked": "can a model name the person behind the mask?",
