@@ -89,10 +89,10 @@ CASES = {
     "--rerank, or leave it out",
     "run -m random:8 -t wines --alpha 0.1": "--alpha has no effect on one model, which is compared with nothing; "
     "leave it out",
-    "run -m random:8 -t wines --top 0.5": "--top has no effect without --from-pairs; name the file with --from-pairs, "
-    "or leave it out",
-    "run -m random:8 -t wines --reverse": "--reverse has no effect without --from-pairs; name the file with "
+    "run -m random:8 -t wines --top 0.5": "--top has no effect without --from-pairs; name the files of pairs with "
     "--from-pairs, or leave it out",
+    "run -m random:8 -t wines --reverse": "--reverse has no effect without --from-pairs; name the files of pairs "
+    "with --from-pairs, or leave it out",
     "run -m random:8 -t wines --worst 3 --format csv": "--worst has no effect on --format csv; take --format table or "
     "json for it",
     "run -m random:8 -t wines --allow-code": "--allow-code has no effect without --config; leave it out",
@@ -101,8 +101,8 @@ CASES = {
     "leave it out",
     "run -m random:8 -t wines --shard-items 4096": "--shard-items has no effect without a cluster; add --engine ray, "
     "or leave it out",
-    "run -m random:8 --from-pairs pairs.csv --split train": "there is no split 'train' of pairs, which has test; leave "
-    "--split away",
+    "run -m random:8 --from-pairs pairs.csv --split train": "--split has no effect with --from-pairs; leave it out, "
+    "and name the files of the split",
     # goldrank sensitivity
     "sensitivity -m random:8 -t wines --transform none --fit-on evaluated": "--fit-on has no effect without a "
     "transform that learns; add center, say, or leave it out",
@@ -157,7 +157,8 @@ CASES = {
     "plot questions --store store --level page": f"--level has no effect {NO_MASKS}",
     "plot questions --store store --by length": f"--by has no effect {NO_MASKS}",
     "plot masked-persons --store store -m mrr": f"--metric has no effect {NONE_RANKED}",
-    "plot masked-persons --store store --profile sdr": f"--profile has no effect {NONE_RANKED}",
+    "plot masked-persons --store store --profile sdr": "there is no profile of masked runs 'sdr'; see the list "
+    "(source, strict)",
     "report questions --store store -o r.md --theme dark": "--theme has no effect on a report in markdown; leave it "
     "out, or write html",
     "report sentence-pairs --store store -o r.html -m mrr": f"--metric has no effect {NONE_RANKED}",

@@ -38,7 +38,8 @@ class Parser(argparse.ArgumentParser):
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # Called for every option that is there, and for no other.
         if action.option_strings:
-            self._given[action.dest] = action.option_strings[-1]
+            long = [option for option in action.option_strings if option.startswith("--")]
+            self._given[action.dest] = (long or action.option_strings)[0]
         return super()._get_values(action, arg_strings)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -256,17 +257,13 @@ def add_scored_pairs(parser: argparse.ArgumentParser) -> None:
 def collection_from_pairs(args: argparse.Namespace) -> Collection | None:
     """The EvalRank data that was asked for, or None."""
     names = ("top", "reverse", "self_pairs", "case", "background")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.from_pairs is not None:
-        from goldrank.tasks.evalrank import from_pairs
+    if args.from_pairs is None:
+        refuse_unused(args, names, "without --from-pairs", "name the files of pairs with --from-pairs, or leave it out")
+        return None
+    from goldrank.tasks.evalrank import from_pairs
 
-        return from_pairs(args.from_pairs, **given)
-    if given:
-        raise InputError(
-            f"--{next(iter(given)).replace('_', '-')} has no effect without --from-pairs",
-            remedy="name the files of pairs with --from-pairs, or leave it out",
-        )
-    return None
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return from_pairs(args.from_pairs, **given)
 
 
 def refuse_unwritable(args: argparse.Namespace) -> None:

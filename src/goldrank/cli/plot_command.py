@@ -122,16 +122,20 @@ def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], file
     masked = bool(files) or any(is_masked(one) for one in runs.values())
     ranked = any(not is_masked(one) and not one.figures for one in runs.values())
     asked = set(args.figure or ())
+    of_masks, of_ranks = [*_OF_MASKS], ["metric"]
+    (of_masks if args.profile in READINGS else of_ranks).append("profile")
     if not masked:
-        options.refuse_unused(args, ["by", *_OF_MASKS], "on these runs, none of which holds guesses at masks")
+        options.refuse_unused(args, ["by", *of_masks], "on these runs, none of which holds guesses at masks")
     elif asked and asked <= set(RANKS) and not args.by:
-        options.refuse_unused(args, _OF_MASKS, "on figures of rankings")
+        options.refuse_unused(args, of_masks, "on figures of rankings")
     elif asked and not asked & {"accuracy-by-size", "accuracy-by-family"}:
         options.refuse_unused(args, ["sizes"], "unless accuracy-by-size or accuracy-by-family is drawn")
     if not ranked:
-        options.refuse_unused(args, ["profile", "metric"], "on these runs, none of which holds rankings")
+        if masked and args.profile not in (None, *READINGS):
+            raise unknown_name("profile of masked runs", args.profile, READINGS, ", ".join(READINGS))
+        options.refuse_unused(args, of_ranks, "on these runs, none of which holds rankings")
     elif asked and not asked & set(RANKS):
-        options.refuse_unused(args, ["profile", "metric"], "on figures of masked runs")
+        options.refuse_unused(args, of_ranks, "on figures of masked runs")
 
 
 def _refuse_unknown(names: Sequence[str]) -> None:
@@ -169,7 +173,6 @@ def _figures(
     from goldrank.masked_runs import is_masked
 
     masked = {key: one for key, one in runs.items() if is_masked(one)}
-    _refuse_idle(args, any_masked=bool(masked or files), all_masked=len(masked) == len(runs))
     ranked = {key: one for key, one in runs.items() if key not in masked and not one.figures}
     asked = args.figure
     if masked or files:
@@ -183,17 +186,6 @@ def _figures(
     for key, one in runs.items():
         if one.figures:
             yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.figures)}), which has no ranks")
-
-
-def _refuse_idle(args: argparse.Namespace, *, any_masked: bool, all_masked: bool) -> None:
-    """Raise where options are for runs that are not there."""
-    for_masks = [name for name in ("k", "pool", "matcher", "tier", "aliases") if getattr(args, name) is not None]
-    if args.profile in READINGS:
-        for_masks.append("profile")
-    if for_masks and not any_masked:
-        raise InputError(f"--{for_masks[0]} is for guesses at masks", remedy="leave it out, or name a masked run")
-    if args.profile is not None and args.profile not in READINGS and all_masked:
-        raise unknown_name("profile of masked runs", args.profile, READINGS, ", ".join(READINGS))
 
 
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
