@@ -252,8 +252,9 @@ def test_masked_runs_have_their_levels_and_their_verdicts(store):
         f"By {level}, {reading}" for level in ("mask", "example", "page") for reading in ("source", "strict")
     ]
     assert section.tables[0].headings == [
-        "run", "mask, source↑", "mask, strict↑", "example, source↑", "example, strict↑", "page, source↑", "page, strict↑",
-    ]  # fmt: skip
+        "run",
+        *(f"{level}, {reading}↑" for level in ("mask", "example", "page") for reading in ("source", "strict")),
+    ]
     assert len(section.tables[0].rows) == 2
     assert section.tables[1].headings == ["level", "n", "measure", "source", "strict"]
     assert [row[0].text for row in section.tables[1].rows if row[0].text] == ["mask", "example", "page"]

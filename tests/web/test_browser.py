@@ -204,10 +204,14 @@ def test_masks_stand_in_their_text_and_show_their_guesses(page, store):
     page.click(".masked-text .mask")
     assert "Lise Meitner" in page.text(".guesses")
     assert page.one(".masked-text .mask").get_attribute("aria-expanded") == "true"
-    page.choose(".filters label:nth-child(3) select", "exact")
+    assert [table.text.split("\n")[0] for table in page.all(".readings figure")[:2]] == ["source", "strict"]
+    page.choose(".filters label:nth-child(1) select", "strict")
+    assert [table.text.split("\n")[0] for table in page.all(".readings figure")[:2]] == ["strict", "source"]
+    page.choose(".filters label:nth-child(4) select", "exact")
+    assert "profile=strict" in page.path
     assert "tier=exact" in page.path
     page.reload()
-    assert page.one(".filters label:nth-child(3) select").get_attribute("value") == "exact"
+    assert page.one(".filters label:nth-child(4) select").get_attribute("value") == "exact"
 
 
 def test_a_data_set_is_looked_into_where_it_is_listed(page, keys):

@@ -26,6 +26,17 @@ const RULES = {
   tier: ["Right from", [["", "of the reading"], ["initial"], ["given"], ["surname"], ["all", "all names"], ["exact"]]],
 };
 
+// What another choice leaves without meaning.
+const UNDONE = { profile: { matcher: "", pool: "", tier: "" }, matcher: { tier: "" } };
+// The tiers that a matcher tells apart, where these are not all.
+const TIERS = { tokens: ["given", "surname"], surname: ["given"], original: ["given"], seed: ["given"] };
+
+/** The options of a rule that have an effect. */
+function offered(name, options, { matcher }) {
+  const known = name === "tier" ? TIERS[matcher] : null;
+  return known ? options.filter(([value]) => !value || known.includes(value)) : options;
+}
+
 export async function show(view, { names, query, signal }) {
   if (!names.key) return overview(view, signal);
   const address = `masked/${encodeURIComponent(names.key)}`;
@@ -136,7 +147,9 @@ function drawn(found, state, key, change) {
       Object.entries(RULES).map(([name, [label, options]]) =>
         field(
           label,
-          select(options, state[name] || options[0][0], (chosen) => change({ [name]: chosen })),
+          select(offered(name, options, found.rules), state[name] || options[0][0], (chosen) =>
+            change({ ...UNDONE[name], [name]: chosen }),
+          ),
         ),
       ),
     ),
