@@ -12,7 +12,7 @@ ROOT = Path(goldrank.__file__).parent
 LAYERS = [
     "redaction", "escaping", "errors", "progress", "engines", "native", "io", "ordering", "hits", "fusion",
     "encoders", "vectors", "index", "metrics", "stats", "data_warnings", "scoring", "comparing", "rank_overlap",
-    "reasons", "audit", "tasks", "store", "git_commit", "measuring", "unused_settings", "running", "masked_runs",
+    "reasons", "audit", "tasks", "store", "git_commit", "measuring", "running", "masked_runs",
     "planning", "analysis", "meta", "report", "web", "cli", "evaluation",
 ]  # fmt: skip
 

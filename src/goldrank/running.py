@@ -37,7 +37,7 @@ from goldrank.tasks.score_effects import score_effects
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
-from goldrank.unused_settings import refuse_unused
+from goldrank.tasks.unused_settings import command_line_name, refuse_unused
 
 OVERWRITE = {
     "missing": "evaluate what is not stored yet",
@@ -201,7 +201,7 @@ def prepare(
         twice = next(spec for spec in specs if specs.count(spec) > 1)
         raise InputError(f"the model {twice} is given twice", remedy="name each model once")
     materials = [_material(find_task(task), loaded, settings, sharding) for task in tasks]
-    refuse_unused(settings, loaded, materials)
+    refuse_unused(settings, loaded, materials, command_line_name)
     _refuse_unused_measures(measures, loaded, materials)
     if sharding is not None and not any(isinstance(material, Material) for material in materials):
         raise InputError(

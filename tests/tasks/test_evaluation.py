@@ -331,3 +331,16 @@ def test_a_password_in_the_address_of_an_index_is_refused_and_not_shown():
         Settings(index="pgvectr:postgresql://ann:secret@localhost/db")
     assert "secret" not in str(refused.value)
     assert Settings(index="lancedb:folder/table").index == "lancedb:folder/table"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"similarity": "dot"}, "similarity has no effect on bm25 with wines: vectors are compared by it"),
+        ({"oov": "mean"}, "oov has no effect on bm25 with wines: it is for models of word vectors"),
+        ({"rerank_depth": 5}, "rerank_depth has no effect without rerank; name a scorer with rerank"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        evaluate("bm25", "wines", **options)

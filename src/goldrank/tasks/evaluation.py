@@ -21,6 +21,7 @@ from goldrank.tasks.ranked import Removable
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
+from goldrank.tasks.unused_settings import refuse_unused
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +149,7 @@ def evaluate(
         refuse_other_similarity([metrics] if isinstance(metrics, (str, Metric)) else metrics, chosen.similarity)
         found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
     material, loaded = replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen)
+    refuse_unused(chosen, [loaded], [material], str)
     loaded.check(material)
     made = evaluate_on(material, loaded)
     made.forget_the_way()

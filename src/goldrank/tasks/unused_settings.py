@@ -3,51 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from goldrank.errors import InputError
-from goldrank.measuring import MeasuredMaterial
 from goldrank.tasks.material import Material
+from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.models import Model
 from goldrank.tasks.settings import Settings
+from goldrank.tasks.task import Task
 
-Uses = Callable[[Model, "Material | MeasuredMaterial"], bool]
+
+class AnyMaterial(Protocol):
+    """The data of a task with the settings that count for it."""
+
+    @property
+    def task(self) -> Task | MeasuredTask:
+        """What the data is for."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, after a preset."""
+        ...
 
 
-def _ranks(model: Model, material: Material | MeasuredMaterial) -> bool:
+Uses = Callable[[Model, AnyMaterial], bool]
+
+
+def _ranks(model: Model, material: AnyMaterial) -> bool:
     return isinstance(material, Material)
 
 
 def _measures(name: str) -> Uses:
     """Whether a task that gives figures reads the setting; one that ranks does if the model has vectors."""
 
-    def uses(model: Model, material: Material | MeasuredMaterial) -> bool:
-        if isinstance(material, MeasuredMaterial):
+    def uses(model: Model, material: AnyMaterial) -> bool:
+        if isinstance(material.task, MeasuredTask):
             return name in material.task.uses
         return model.uses_vectors
 
     return uses
 
 
-def _ranks_by_vectors(model: Model, material: Material | MeasuredMaterial) -> bool:
+def _ranks_by_vectors(model: Model, material: AnyMaterial) -> bool:
     return model.uses_vectors and isinstance(material, Material)
 
 
-def _knows_its_words(model: Model, material: Material | MeasuredMaterial) -> bool:
+def _knows_its_words(model: Model, material: AnyMaterial) -> bool:
     if not _measures("oov")(model, material) or material.settings.scoring != "single":
         return False
     # What a fusion or a reranked model is made of is not known here.
     return model.encoder is None or hasattr(model.encoder, "covers")
 
 
-def _reads_texts(model: Model, material: Material | MeasuredMaterial) -> bool:
+def _reads_texts(model: Model, material: AnyMaterial) -> bool:
     if material.settings.rerank is not None:
         return True
     by_id = getattr(model.encoder, "by", None) == "id" or model.spec.startswith("run:")
     return isinstance(material, Material) and not by_id
 
 
-def _draws(model: Model, material: Material | MeasuredMaterial) -> bool:
-    return isinstance(material, Material) or "seed" in material.task.uses
+def _draws(model: Model, material: AnyMaterial) -> bool:
+    return not isinstance(material.task, MeasuredTask) or "seed" in material.task.uses
 
 
 _USES: dict[str, tuple[Uses, str]] = {
@@ -67,12 +84,15 @@ _USES: dict[str, tuple[Uses, str]] = {
 }
 
 
-# Four options make the one setting.
-_OPTIONS = {"text": "--text, with --separator, --sections and --words,"}
+def command_line_name(setting: str) -> str:
+    """Return a setting as it is written on the command line, where four options make the one setting ``text``."""
+    if setting == "text":
+        return "--text, with --separator, --sections and --words,"
+    return f"--{setting.replace('_', '-')}"
 
 
 def refuse_unused(
-    settings: Settings, models: Sequence[Model], materials: Sequence[Material | MeasuredMaterial]
+    settings: Settings, models: Sequence[Model], materials: Sequence[AnyMaterial], written: Callable[[str], str]
 ) -> None:
     """Raise InputError for a setting that is given and changes no result of any model on any task.
 
@@ -80,21 +100,23 @@ def refuse_unused(
         settings: as they were given, before a preset.
         models: all models of the run.
         materials: all its tasks, with the settings that count for each.
+        written: gives the name of a setting as the user wrote it.
     """
     if "rerank_depth" in settings.given and settings.rerank is None:
+        rerank = written("rerank")
         raise InputError(
-            "--rerank-depth has no effect without --rerank", remedy="name a scorer with --rerank, or leave it out"
+            f"{written('rerank_depth')} has no effect without {rerank}",
+            remedy=f"name a scorer with {rerank}, or leave it out",
         )
     for name, (uses, reason) in _USES.items():
         if name in settings.given and not any(uses(model, one) for model in models for one in materials):
             tasks = ", ".join(dict.fromkeys(one.task.name for one in materials))
             named = ", ".join(model.spec for model in models)
-            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-            raise InputError(f"{option} has no effect on {named} with {tasks}: {reason}", remedy="leave it out")
+            raise InputError(f"{written(name)} has no effect on {named} with {tasks}: {reason}", remedy="leave it out")
     if (split := settings.split) is not None:
         for one in materials:
             if isinstance(one, Material) and one.collection.split != split:
                 raise InputError(
                     f"there is no split {split!r} of {one.task.name}, which has {one.collection.split}",
-                    remedy="leave --split away",
+                    remedy=f"leave {written('split')} away",
                 )
