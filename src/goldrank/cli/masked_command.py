@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from goldrank.tasks.masked.chunks import Chunk
     from goldrank.tasks.masked.groups import GroupTable
     from goldrank.tasks.masked.levels import MaskedScores, Rules
+    from goldrank.tasks.masked.mentions import Finder
+    from goldrank.tasks.masked.profiles import Masking
     from goldrank.tasks.sharding import Sharding
 
 _EXAMPLES = """\
@@ -64,9 +66,27 @@ def _add_make(actions: Any) -> argparse.ArgumentParser:
         default="strict",
         help="mask mentions of the person (strict, default), or every part of the name as it stands (source)",
     )
-    made.add_argument("--ner", action="store_true", help="take mentions from a tagger of entities (extra ner)")
+    _add_ner(made)
     _add_aliases(made)
     return made
+
+
+def _add_ner(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ner",
+        nargs="?",
+        const="en_core_web_sm",
+        metavar="MODEL",
+        help="take mentions from a tagger: of spaCy (extra ner; default en_core_web_sm), or hf:NAME_OR_PATH of "
+        "transformers (extra fill-mask), such as hf:dslim/bert-base-NER, that of the source",
+    )
+
+
+def _finder(masking: Masking, model: str | None) -> Finder:
+    from goldrank.tasks.masked.making import FINDERS
+    from goldrank.tasks.masked.ner import ner_finder
+
+    return FINDERS[masking] if model is None else ner_finder(model, masking)
 
 
 def _add_check(actions: Any) -> argparse.ArgumentParser:
@@ -77,6 +97,7 @@ def _add_check(actions: Any) -> argparse.ArgumentParser:
     made.add_argument(
         "--remask", choices=("strict", "source"), help="only: how many examples come out the same, masked again"
     )
+    _add_ner(made)
     made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     _add_aliases(made)
     return made
@@ -194,8 +215,7 @@ def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 
 def _make(args: argparse.Namespace) -> int:
     from goldrank.tasks.masked.built_in import pages_at
-    from goldrank.tasks.masked.making import FINDERS, Made, make_all
-    from goldrank.tasks.masked.ner import ner_finder
+    from goldrank.tasks.masked.making import Made, make_all
     from goldrank.tasks.masked.profiles import reading
     from goldrank.tasks.masked.reading import write_chunks
 
@@ -209,7 +229,7 @@ def _make(args: argparse.Namespace) -> int:
         made,
         size=args.size,
         merge=args.merge,
-        finder=ner_finder(masking=masking) if args.ner else FINDERS[masking],
+        finder=_finder(masking, args.ner),
         aliases=aliases_of(args),
     )
     write_chunks(chunks, args.output)
@@ -228,6 +248,7 @@ def _check(args: argparse.Namespace) -> int:
     options.refuse_unwritable(args)
     if args.remask is not None:
         return _remask(args)
+    options.refuse_unused(args, ["ner"], "without --remask", "name what is masked again with --remask, or leave it out")
     aliases = aliases_of(args)
     built_in = is_built_in(args.data)
     report = (
@@ -240,7 +261,6 @@ def _check(args: argparse.Namespace) -> int:
 def _remask(args: argparse.Namespace) -> int:
     """Restore the examples, mask them again and say how many come out the same."""
     from goldrank.tasks.masked.built_in import examples_at
-    from goldrank.tasks.masked.making import FINDERS
     from goldrank.tasks.masked.part_mentions import count_same
     from goldrank.tasks.masked.profiles import reading
 
@@ -251,7 +271,7 @@ def _remask(args: argparse.Namespace) -> int:
         raise InputError("--remask gives one sentence", remedy="use --format table or json")
     chunks = list(examples_at(args.data))
     masks = sum(len(chunk.masks) for chunk in chunks)
-    same, same_masks = count_same(chunks, FINDERS[reading(args.remask).masking])
+    same, same_masks = count_same(chunks, _finder(reading(args.remask).masking, args.ner))
     if args.format == "json":
         result = {"profile": args.remask, "examples": len(chunks), "same_examples": same}
         options.emit(to_json({**result, "masks": masks, "same_masks": same_masks}), args)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
+from goldrank.encoders.provenance import no_model
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.tasks.masked.cutting import Span
 from goldrank.tasks.masked.mentions import Finder
@@ -15,38 +16,69 @@ from goldrank.tasks.masked.part_mentions import holds_part
 from goldrank.tasks.masked.profiles import Masking
 
 MODEL = "en_core_web_sm"
+_HUB = "hf:"
 _PERSONS = ("PERSON", "PER")
 _POSSESSIVE = re.compile(r"['’ʼ][sS]?$")
+_OVERLAP = 64
+"""How many tokens two windows of a long text share."""
 
 
 def ner_finder(model: str = MODEL, masking: Masking = "person") -> Finder:
-    """A finder that asks a spaCy model for persons and takes those whom the name matcher knows.
+    """Return a finder that asks a model for persons and takes those whom the name matcher knows.
 
     With the masking ``parts`` it takes all that hold a part of the title, as the project that made the data did.
+
+    Args:
+        model: a pipeline of spaCy by its name, or a model of transformers that classifies tokens, ``hf:NAME_OR_PATH``.
+        masking: which of the persons are taken.
     """
-    pipeline = _load(model)
+    persons = _transformers_persons(model.removeprefix(_HUB)) if model.startswith(_HUB) else _spacy_persons(model)
 
     def find(text: str, title: str, names: Sequence[str] = ()) -> list[Span]:
         person = Person(title, names)
         found = []
-        for entity in pipeline(text).ents:
-            if entity.label_ in _PERSONS:
-                name = _POSSESSIVE.sub("", text[entity.start_char : entity.end_char].rstrip())
-                if holds_part(name, title) if masking == "parts" else person.match(name) is not None:
-                    found.append((entity.start_char, entity.start_char + len(name)))
+        for start, end in persons(text):
+            name = _POSSESSIVE.sub("", text[start:end].rstrip())
+            if name and (holds_part(name, title) if masking == "parts" else person.match(name) is not None):
+                found.append((start, start + len(name)))
         return found
 
     return find
 
 
-def _load(model: str) -> Any:
+def _spacy_persons(model: str) -> Callable[[str], Iterable[Span]]:
     try:
         spacy: Any = import_module("spacy")
     except ImportError:
         raise MissingExtraError("finding persons with a model", "spacy", "ner") from None
     try:
-        return spacy.load(model)
+        pipeline = spacy.load(model)
     except OSError:
         raise InputError(
-            f"there is no spaCy model '{model}' here", remedy=f"run: python -m spacy download {model}"
+            f"there is no spaCy model '{model}' here",
+            remedy=f"run: python -m spacy download {model}; a model of transformers is written {_HUB}NAME",
         ) from None
+    return lambda text: [(one.start_char, one.end_char) for one in pipeline(text).ents if one.label_ in _PERSONS]
+
+
+def _transformers_persons(name: str) -> Callable[[str], Iterable[Span]]:
+    """Return what gives the persons of a text, joined of their tokens as far as the model labels them alike."""
+    try:
+        transformers: Any = import_module("transformers")
+        import_module("torch")
+    except ImportError:
+        raise MissingExtraError("finding persons with a model of transformers", "transformers", "fill-mask") from None
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, use_fast=True)
+        network = transformers.AutoModelForTokenClassification.from_pretrained(name)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise no_model("hf", name, error) from error
+    tokenizer.model_max_length = min(tokenizer.model_max_length, network.config.max_position_embeddings)
+    pipeline = transformers.pipeline(
+        "token-classification",
+        model=network,
+        tokenizer=tokenizer,
+        aggregation_strategy="simple",
+        stride=min(_OVERLAP, tokenizer.model_max_length // 4),
+    )
+    return lambda text: [(one["start"], one["end"]) for one in pipeline(text) if one["entity_group"] in _PERSONS]
