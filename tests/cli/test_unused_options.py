@@ -192,3 +192,14 @@ def test_an_option_without_effect_is_refused(line, place, monkeypatch, capsys):
 def test_an_option_that_bears_on_a_part_of_the_command_is_accepted(line, place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     assert main([*line.split(), *(["--store", "other"] if line.startswith("run") else [])]) == 0
+
+
+def test_a_run_file_may_spell_out_defaults(place, monkeypatch, capsys):
+    monkeypatch.chdir(place)
+    entries = 'similarity = "cosine"\nindex = "exact"\ntransform = "none"\nrerank_depth = 100\nfit_on = "corpus"\n'
+    (place / "full.toml").write_text(f'models = ["bm25"]\ntasks = ["wines"]\n{entries}')
+    assert main(["run", "--config", "full.toml", "--dry-run"]) == 0
+    (place / "full.toml").write_text(f'models = ["bm25"]\ntasks = ["wines"]\n{entries}'.replace("cosine", "dot"))
+    capsys.readouterr()
+    assert main(["run", "--config", "full.toml"]) == 2
+    assert "--similarity has no effect on bm25 with wines" in capsys.readouterr().err

@@ -179,6 +179,7 @@ similarity = "cosine"
 index = "exact"
 transform = "none"
 depth = 100
+rerank = "overlap"
 rerank_depth = 10
 limit = 4
 seed = 1
@@ -227,7 +228,7 @@ def similarity_sets() -> list[Seed]:
     sick = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\n"
     sick += "".join(f"{n}\t{a}\t{b}\t{s}\n" for n, (a, b, s) in enumerate(rows))
     sts = {f"STS/sts-{part}.csv": benchmark.encode() for part in ("train", "dev", "test")}
-    run = ["run", "-m", "tfidf", "--resamples", "100"]
+    run = ["run", "-m", "tfidf"]
     return [
         Seed(
             {"scored.csv": scored.encode()},

@@ -50,6 +50,8 @@ class _Given:
 
     values: dict[str, Any] = field(default_factory=dict)
     where: str = ""
+    flags: set[str] = field(default_factory=set)
+    """What stands on the command line."""
 
     def take(self, name: str, kind: type | tuple[type, ...], default: Any) -> Any:
         value = self.values.get(name, default)
@@ -80,6 +82,7 @@ def configured(args: argparse.Namespace) -> RunConfig:
         _ask_for_consent(given, args)
     conventions = (*CHOICES, "relevance_level")
     flags = {name: getattr(args, name, None) for name in (*known_names(), *conventions)}
+    given.flags = {name for name, value in flags.items() if value is not None}
     for name, value in flags.items():
         if value is None:
             continue
@@ -92,6 +95,7 @@ def configured(args: argparse.Namespace) -> RunConfig:
     for name in ("separator", "sections", "words"):
         if (value := getattr(args, name, None)) is not None:
             given.values["text"] = {**_table(given, "text"), name: value}
+            given.flags.add("text")
     return _checked(given)
 
 
@@ -172,6 +176,8 @@ def _read(path: str) -> dict[str, Any]:
 
 def _checked(given: _Given) -> RunConfig:
     lists = {name: _texts(given, name) for name in _LISTS}
+    # A run file may spell out defaults, which count only beside a preset, whose settings they replace.
+    stated = given.flags if given.values.get("preset") is None else given.values
     settings = Settings(
         similarity=given.take("similarity", str, "cosine"),
         index=given.take("index", str, "exact"),
@@ -188,7 +194,7 @@ def _checked(given: _Given) -> RunConfig:
         limit=given.take("limit", int, None),
         seed=given.take("seed", int, 0),
         preset=given.take("preset", str, None),
-        given=frozenset(given.values).intersection(known_names()),
+        given=frozenset(stated).intersection(known_names()),
     )
     overwrite = given.take("overwrite", str, "missing")
     if overwrite not in OVERWRITE:
