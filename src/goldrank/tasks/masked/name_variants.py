@@ -101,25 +101,26 @@ _LEAST = 4
 _VOWELS = "aeiou"
 # In this order, on folded words. Each is a difference between systems of transliteration in use for one alphabet, or
 # between the German and the plain way to write an umlaut.
+# First what a word must hold for the rule to change it, which is found sooner than the pattern.
 _SPELLINGS = tuple(
-    (re.compile(pattern), to)
-    for pattern, to in (
-        (r"^mc(?=...)", "mac"),  # McGregor, MacGregor
-        (r"tsch|tch", "ch"),  # Tschechow, Tchekhov, Chekhov
-        (r"sch", "sh"),
-        (r"ch(?=[rl])", "k"),  # Christian, Kristian
-        (r"ph", "f"),
-        (r"th", "t"),
-        (r"kh", "h"),
-        (r"ck|q|c(?![eihyj])", "k"),
-        (r"x", "ks"),
-        (r"w", "v"),
-        (r"[yj]", "i"),
-        (r"ou|oo", "u"),  # Mahmoud, Mahmud
-        (rf"^ie|(?<=[{_VOWELS}])ie", "e"),  # Yevgeny, Evgeny; Dostoyevsky, Dostoevsky
-        (r"([aou])e", r"\1"),  # Mueller, Muller
-        (r"(.)\1+", r"\1"),
-        (r"ah$", "a"),
+    (part, re.compile(pattern), to)
+    for part, pattern, to in (
+        ("mc", r"^mc(?=...)", "mac"),  # McGregor, MacGregor
+        ("ch", r"tsch|tch", "ch"),  # Tschechow, Tchekhov, Chekhov
+        ("sch", r"sch", "sh"),
+        ("ch", r"ch(?=[rl])", "k"),  # Christian, Kristian
+        ("ph", r"ph", "f"),
+        ("th", r"th", "t"),
+        ("kh", r"kh", "h"),
+        ("", r"ck|q|c(?![eihyj])", "k"),
+        ("x", r"x", "ks"),
+        ("w", r"w", "v"),
+        ("", r"[yj]", "i"),
+        ("o", r"ou|oo", "u"),  # Mahmoud, Mahmud
+        ("ie", rf"^ie|(?<=[{_VOWELS}])ie", "e"),  # Yevgeny, Evgeny; Dostoyevsky, Dostoevsky
+        ("e", r"([aou])e", r"\1"),  # Mueller, Muller
+        ("", r"(.)\1+", r"\1"),
+        ("ah", r"ah$", "a"),
     )
 )
 
@@ -140,8 +141,9 @@ def spelling(word: str) -> str:
     if _CHANGED.search(word) is None:
         return word
     found = word
-    for pattern, to in _SPELLINGS:
-        found = pattern.sub(to, found)
+    for part, pattern, to in _SPELLINGS:
+        if part in found:
+            found = pattern.sub(to, found)
     return found if len(found) >= _LEAST else word
 
 

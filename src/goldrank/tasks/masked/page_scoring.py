@@ -131,15 +131,33 @@ def _blocks(starts: list[int]) -> Iterator[tuple[int, int]]:
 def _score_block(scorer: _Scorer, rows: _Sorted, starts: list[int]) -> None:
     low, high = starts[0], starts[-1]
     table = rows.table.slice(low, high - low)
-    names, scores, answers = (table[name].to_pylist() for name in ("guesses", "scores", "answers"))
+    names, scores, answers = _names(table["guesses"]), _scores(table["scores"]), table["answers"].to_pylist()
+    titles = table["title"].take(np.array(starts[:-1]) - low).to_pylist()
     new = rows.new_example[low:high]
-    for start, end in pairwise(starts):
+    for (start, end), title in zip(pairwise(starts), titles, strict=True):
         at = slice(start - low, end - low)
         cuts = [*np.flatnonzero(new[at]).tolist(), end - start]
-        title = rows.table["title"][start].as_py()
         own = _title_answer(title)
         golds = [tuple(listed) if listed else own for listed in answers[at]]
         scorer.add_page(golds, names[at], scores[at], cuts)
+
+
+def _names(lists: Any) -> list[list[str]]:
+    """Lists of strings, in which equal strings are one object, so that each is made and hashed once."""
+    flat = lists.combine_chunks().flatten().dictionary_encode()
+    strings = np.array(flat.dictionary.to_pylist(), object)
+    return _cut(strings[flat.indices.to_numpy()].tolist(), lists)
+
+
+def _scores(lists: Any) -> list[list[float]]:
+    return _cut(lists.combine_chunks().flatten().to_numpy().tolist(), lists)
+
+
+def _cut(flat: list[Any], lists: Any) -> list[list[Any]]:
+    from pyarrow import compute
+
+    ends = np.cumsum(compute.list_value_length(lists).to_numpy()).tolist()
+    return [flat[start:end] for start, end in pairwise([0, *ends])]
 
 
 def _title_answer(title: str) -> Answer:

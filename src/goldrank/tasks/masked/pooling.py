@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, pairwise
 from typing import NamedTuple
 
 from goldrank.tasks.masked.chunks import Guesses
@@ -215,8 +215,10 @@ def _words_to_join_by(guess: str) -> tuple[str, ...]:
     name = parse_name(guess)
     if not name.names:
         return (fold(guess).strip(AROUND) or guess.strip(),)
-    if len(name.names) == 1 and name.plain:
-        return tuple({*name.names, spelling(name.names[0])})
+    if name.plain and (len(name.names) == 1 or not name.joined):
+        # Most names; these are the words and spellings of their pattern.
+        words = {*name.names, *map("".join, pairwise(name.names[: name.surname_at]))}
+        return tuple(words.union(map(spelling, words)))
     parts = {part for word in name.names for part in word.split("-")}
     # Initials alone are one word, however they are written.
     whole = {name.key} if max(map(len, parts)) == 1 else set()
@@ -245,6 +247,7 @@ def _decisive(names: list[str], said: dict[str, list[float]]) -> str:
     return min(names, key=lambda name: (-_words(name), -math.fsum(said[name]), name))
 
 
+@lru_cache(maxsize=1 << 17)
 def _words(name: str) -> int:
     return sum(any(map(str.isalpha, word)) for word in name.split())
 
