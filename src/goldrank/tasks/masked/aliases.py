@@ -116,7 +116,7 @@ class _Form:
     written: str
     """Its words in the order written, which tells spellings of one form apart."""
     words: tuple[str, ...]
-    """Its full names, sorted; none where the guess is no name."""
+    """Its full names and their spellings; none where the guess is no name."""
     fullness: tuple[int, int, int]
     """How many full names, initials and further marks it has; the fuller of two names may take up the other."""
 
@@ -162,11 +162,12 @@ def _form(guess: str) -> _Form:
     if not parts:
         return _Form(f"= {fold(guess).strip(AROUND) or guess.strip()}", "", (), (0, 0, 0))
     if not words:
-        return _Form(name.key, name.key, (name.key,), _ONE_NAME)
+        return _Form(name.key, name.key, (name.key, spelling(name.key)), _ONE_NAME)
     marks = (name.numerals, name.places, name.epithets, name.ordinals, name.qualifiers)
     # Each mark keeps its place, so that Henry of York is not Henry the York.
     key = "|".join([" ".join(parts), *(" ".join(sorted(mark)) for mark in marks)]) if any(marks) else " ".join(parts)
-    return _Form(key, name.key, words, (len(words), len(parts) - len(words), sum(map(len, marks))))
+    fullness = len(words), len(parts) - len(words), sum(map(len, marks))
+    return _Form(key, name.key, (*words, *map(spelling, words)), fullness)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -179,7 +180,7 @@ def _leaders(
 ) -> dict[str, str]:
     """Return the key of the fullest name of each name's group."""
     leaders: dict[str, str] = {}
-    fuller: dict[str, list[tuple[str, Pattern]]] = {}
+    fuller: dict[str, list[tuple[str, str]]] = {}
     ordered = sorted(spellings.values(), key=lambda entry: entry[0].fullness, reverse=True)
     for fullness, level in groupby(ordered, key=lambda entry: entry[0].fullness):
         alone: list[tuple[_Form, str]] = []
@@ -201,17 +202,23 @@ def _leaders(
             for form, guess in alone:
                 pattern = _pattern(guess)
                 for word in pattern.words | pattern.spellings:
-                    fuller.setdefault(word, []).append((form.key, pattern))
+                    fuller.setdefault(word, []).append((form.key, guess))
     return leaders
 
 
-def _candidates(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, Pattern]]]) -> list[str]:
+def _candidates(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, str]]]) -> list[str]:
     """Return the one fuller name that agrees with *guess*, or of several those that have its surname."""
-    words = {*form.words, *map(spelling, form.words)}
-    patterns = {key: pattern for word in sorted(words) for key, pattern in fuller.get(word, ())}
-    judged = [(key, pattern.judge(pattern.read(guess))) for key, pattern in patterns.items()]
-    agreeing = [(key, match.tier) for key, match in judged if match is not None]
+    names = {key: name for word in form.words if word in fuller for key, name in fuller[word]}
+    agreeing = [(key, tier) for key, name in names.items() if (tier := _agreement(name, guess))]
     return [key for key, tier in agreeing if len(agreeing) == 1 or tier >= Tier.SURNAME]
+
+
+@lru_cache(maxsize=1 << 16)
+def _agreement(fuller: str, guess: str) -> int:
+    """How well a guess agrees with a fuller name: a `Tier`, or 0 where it does not."""
+    pattern = _pattern(fuller)
+    match = pattern.judge(pattern.read(guess))
+    return 0 if match is None else match.tier
 
 
 def _sums(leaders: Mapping[str, str], forms: Sequence[_Form], scores: Sequence[Sequence[float]]) -> dict[str, float]:

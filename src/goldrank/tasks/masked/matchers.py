@@ -87,7 +87,10 @@ class _Original:
         if self._pattern is not None:
             found = self._pattern.search(guess)
             return None if found is None else Match(Tier.SURNAME, f"pattern {found[0]!r}")
-        return next((Match(Tier.SURNAME, f"substring {part!r}") for part in self._parts if part in guess), None)
+        for part in self._parts:
+            if part in guess:
+                return Match(Tier.SURNAME, f"substring {part!r}")
+        return None
 
 
 _GROUP_OR_END = re.compile(r"[()^$]")

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 from goldrank.errors import InputError, shorten
@@ -76,14 +76,9 @@ class Person:
         return found
 
     def _judge(self, guess: str) -> Match | None:
-        words = guess.lower().split()
+        words = _plain_words(guess)
         # Most guesses are other people's plain names, which need not be taken apart to be refused.
-        if (
-            self._needed.isdisjoint(words)
-            and guess.isascii()
-            and "".join(words).isalpha()
-            and not self._pattern.has_spelling(words)
-        ):
+        if words and self._needed.isdisjoint(words) and not self._pattern.has_spelling(words):
             return None
         name = self._pattern.read(guess)
         found = self._pattern.judge(name)
@@ -132,6 +127,13 @@ class Person:
             here = [places.pop(word) for word, _ in words_of(fold(written)) if word in places]
             found.append((written.strip("\"'“”‘’"), here[-1] if here else None))
         return found
+
+
+@lru_cache(maxsize=1 << 17)
+def _plain_words(guess: str) -> list[str]:
+    """The words of a guess in lower case; none where it holds anything but plain letters."""
+    words = guess.lower().split()
+    return words if guess.isascii() and "".join(words).isalpha() else []
 
 
 def match(title: str, guess: str, aliases: Iterable[str] = ()) -> Match | None:

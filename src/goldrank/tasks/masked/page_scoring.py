@@ -14,7 +14,7 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Ints
 from goldrank.io.parquet import load_pyarrow
-from goldrank.tasks.masked.assembling import DESCRIBED, FURTHER, PLACES, Part, place_table
+from goldrank.tasks.masked.assembling import COUNTS, DESCRIBED, FURTHER, PLACES, Part, place_table
 from goldrank.tasks.masked.chunks import MaskKey
 from goldrank.tasks.masked.legacy import DISTANCE_BINS, SUMS, Gold, PageSums
 from goldrank.tasks.masked.levels import Bools, Rules
@@ -311,5 +311,10 @@ class _Scorer:
 
 def _columns(places: list[Place], confidence: str) -> dict[str, Any]:
     """The places as columns; *confidence* says which of their numbers is the confidence."""
-    values = dict(zip(Place._fields, map(np.array, zip(*places, strict=True)), strict=True))
-    return {name: values[confidence if name == "confidence" else name] for name in PLACES}
+    fields = Place._fields
+    values = np.fromiter(chain.from_iterable(places), float, len(places) * len(fields)).reshape(-1, len(fields)).T
+    kinds = {name: np.int64 for name in COUNTS} | {"right": np.bool_}
+    return {
+        name: values[fields.index(confidence if name == "confidence" else name)].astype(kinds.get(name, float))
+        for name in PLACES
+    }
