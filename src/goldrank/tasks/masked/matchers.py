@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from goldrank.tasks.masked.folding import fold
-from goldrank.tasks.masked.name_parts import POSSESSIVE, words_of
+from goldrank.tasks.masked.name_parts import POSSESSIVE, plain_words, words_of
 from goldrank.tasks.masked.name_patterns import WEAK, Match, Tier, title_name
 from goldrank.tasks.masked.names import Matcher, Person
 
@@ -49,10 +49,9 @@ class _Tokens:
 @lru_cache(maxsize=1 << 17)
 def _tokens(guess: str) -> tuple[str, ...]:
     """The words of a guess in all their forms."""
-    folded = fold(guess)
-    if folded.isalpha():
-        return (folded,)
-    return tuple(token for word, _ in words_of(POSSESSIVE.sub("", folded)) for token in _forms(word))
+    return plain_words(guess) or tuple(
+        token for word, _ in words_of(POSSESSIVE.sub("", fold(guess))) for token in _forms(word)
+    )
 
 
 def _forms(word: str) -> Iterator[str]:

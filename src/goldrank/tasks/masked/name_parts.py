@@ -69,17 +69,31 @@ class Name(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 17)
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case, which is how they are folded; none if it holds anything but plain letters.
+
+    >>> plain_words("Marie Curie"), plain_words("M. Curie")
+    (('marie', 'curie'), ())
+    """
+    words = tuple(text.lower().split())
+    return words if text.isascii() and "".join(words).isalpha() else ()
+
+
+@lru_cache(maxsize=1 << 17)
 def parse_name(text: str, keep: Words = NONE) -> Name:
     """Take a name apart; the words *keep* are names wherever they stand.
 
     >>> parse_name("Sir Robert de la Cruz, 1st Baronet (writer)").names
     ('robert', 'cruz')
     """
+    # Most guesses are a few common names and initials, which need no reading.
+    words = plain_words(text)
+    if words and SPECIAL.isdisjoint(words):
+        return _common_name(words)
     folded = fold(text).strip(AROUND)
     if folded.endswith("'s"):
         folded = folded[:-2].rstrip(AROUND)
-    # Most guesses are a few common names and initials, which need no reading.
-    words = (folded,) if folded.isalpha() else tuple(folded.replace(".", " ").split())
+    words = tuple(folded.replace(".", " ").split())
     if "".join(words).isalpha() and SPECIAL.isdisjoint(words):
         return _common_name(words)
     return _parse(folded, keep)

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Protocol
 
 from goldrank.errors import InputError, shorten
 from goldrank.tasks.masked.aliases import group_aliases, read_aliases
 from goldrank.tasks.masked.folding import fold
-from goldrank.tasks.masked.name_parts import Name, words_of
+from goldrank.tasks.masked.name_parts import Name, plain_words, words_of
 from goldrank.tasks.masked.name_patterns import Match, Pattern, Tier, is_weak, title_name
 
 _UNSEEN = Match(Tier.INITIAL, "not judged yet")
@@ -76,7 +76,7 @@ class Person:
         return found
 
     def _judge(self, guess: str) -> Match | None:
-        words = _plain_words(guess)
+        words = plain_words(guess)
         # Most guesses are other people's plain names, which need not be taken apart to be refused.
         if words and self._needed.isdisjoint(words) and not self._pattern.has_spelling(words):
             return None
@@ -127,13 +127,6 @@ class Person:
             here = [places.pop(word) for word, _ in words_of(fold(written)) if word in places]
             found.append((written.strip("\"'“”‘’"), here[-1] if here else None))
         return found
-
-
-@lru_cache(maxsize=1 << 17)
-def _plain_words(guess: str) -> list[str]:
-    """The words of a guess in lower case; none where it holds anything but plain letters."""
-    words = guess.lower().split()
-    return words if guess.isascii() and "".join(words).isalpha() else []
 
 
 def match(title: str, guess: str, aliases: Iterable[str] = ()) -> Match | None:

@@ -18,12 +18,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress, pairwise
+from operator import not_
 from typing import NamedTuple
 
 from goldrank.tasks.masked.chunks import Guesses
 from goldrank.tasks.masked.folding import fold
 from goldrank.tasks.masked.levels import Group, Rules
-from goldrank.tasks.masked.name_parts import AROUND, POSSESSIVE, parse_name
+from goldrank.tasks.masked.name_parts import AROUND, POSSESSIVE, parse_name, plain_words
 from goldrank.tasks.masked.name_patterns import Pattern
 from goldrank.tasks.masked.name_variants import spelling
 from goldrank.tasks.masked.name_words import ARTICLES, HONORIFICS, NO_NAMES, RANKS
@@ -177,7 +178,7 @@ def is_no_name(guess: str) -> bool:
     >>> [is_no_name(guess) for guess in ("will", "mark", "may", "rose", "King", "President Kennedy", "1898")]
     [False, False, False, False, False, False, False]
     """
-    words = POSSESSIVE.sub("", fold(guess)).translate(_BLANKS).split()
+    words = plain_words(guess) or POSSESSIVE.sub("", fold(guess)).translate(_BLANKS).split()
     listed = _WITH_ARTICLE if words and words[0] in ARTICLES else NO_NAMES
     return bool(words) and listed.issuperset(words)
 
@@ -261,8 +262,8 @@ def place(names: Sequence[str], scores: Sequence[float], right: Sequence[bool]) 
     share = top / size if size else 0.0
     if True not in right:
         return Place(-1, 0, 0, 0, False, -share, top, share)
-    best = max([score for score, is_right in zip(scores, right, strict=True) if is_right])
-    rivals = [score for score, is_right in zip(scores, right, strict=True) if not is_right]
+    best = max(compress(scores, right))
+    rivals = list(compress(scores, map(not_, right)))
     margin = (best - max(rivals, default=0.0)) / size if size else 0.0
     first = right[scores.index(top)]
     tied = rivals.count(best)
