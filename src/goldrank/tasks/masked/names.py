@@ -25,7 +25,7 @@ from typing import Protocol
 from goldrank.errors import InputError, shorten
 from goldrank.tasks.masked.aliases import group_aliases, read_aliases
 from goldrank.tasks.masked.folding import fold
-from goldrank.tasks.masked.name_parts import Name, plain_words, words_of
+from goldrank.tasks.masked.name_parts import Name, words_of
 from goldrank.tasks.masked.name_patterns import Match, Pattern, Tier, is_weak, title_name
 
 _UNSEEN = Match(Tier.INITIAL, "not judged yet")
@@ -76,9 +76,14 @@ class Person:
         return found
 
     def _judge(self, guess: str) -> Match | None:
-        words = plain_words(guess)
+        words = guess.lower().split()
         # Most guesses are other people's plain names, which need not be taken apart to be refused.
-        if words and self._needed.isdisjoint(words) and not self._pattern.has_spelling(words):
+        if (
+            self._needed.isdisjoint(words)
+            and guess.isascii()
+            and "".join(words).isalpha()
+            and not self._pattern.has_spelling(words)
+        ):
             return None
         name = self._pattern.read(guess)
         found = self._pattern.judge(name)

@@ -313,7 +313,7 @@ def _columns(places: list[Place], confidence: str) -> dict[str, Any]:
     """The places as columns; *confidence* says which of their numbers is the confidence."""
     fields = Place._fields
     values = np.fromiter(chain.from_iterable(places), float, len(places) * len(fields)).reshape(-1, len(fields)).T
-    kinds = {name: np.int64 for name in COUNTS} | {"right": np.bool_}
+    kinds: dict[str, Any] = {**dict.fromkeys(COUNTS, np.int64), "right": np.bool_}
     return {
         name: values[fields.index(confidence if name == "confidence" else name)].astype(kinds.get(name, float))
         for name in PLACES
