@@ -231,9 +231,12 @@ def test_nodes_killed_five_times_cost_no_result_and_double_none(nodes, joined, w
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from goldrank.engines import open_engine
 from goldrank.errors import GoldrankError
+
+# A shell ignores SIGINT in what it starts in the background, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def work(number):
     time.sleep(0.2)
