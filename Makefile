@@ -12,15 +12,15 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	# These two cannot be imported without triton and Ray.
-	$(BIN)/python -m pytest --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda_kernels.py \
+	$(BIN)/python -m pytest --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
 	  --ignore=src/goldrank/engines/ray_driver.py
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/.heavy
 	$(BIN)/python -m pytest -m heavy
 	# Tests that skip where Hugging Face datasets, ir_datasets, gensim or the databases are missing.
-	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/io/collections tests/tasks/test_catalogue.py \
-	  tests/index/test_pgvector_index.py tests/index/test_chroma_index.py tests/index/test_lancedb_index.py
+	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/data/collections tests/tasks/test_catalogue.py \
+	  tests/index/databases
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

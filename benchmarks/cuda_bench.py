@@ -22,9 +22,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from goldrank.index import cuda, cuda_comparing, cuda_counting, cuda_kernels, cuda_search, cuda_store
-from goldrank.index.exact_counting import Counts, Rows
-from goldrank.index.exact_vectors import Vectors
+from goldrank.index.cuda import comparison as cuda_comparing
+from goldrank.index.cuda import counting as cuda_counting
+from goldrank.index.cuda import index as cuda
+from goldrank.index.cuda import item_store as cuda_store
+from goldrank.index.cuda import kernels as cuda_kernels
+from goldrank.index.cuda import search as cuda_search
+from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.exact.vectors import Vectors
 
 Result = dict[str, Any]
 CHUNK = 65536

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.index_jobs import Vectors, unit_vectors
 from benchmarks.measure import peak_memory
 from goldrank.index.base import drop
-from goldrank.index.pgvector_index import PgvectorIndex
+from goldrank.index.databases.pgvector import PgvectorIndex
 
 DIMENSION = 384
 SHARE = 4

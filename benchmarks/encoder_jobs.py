@@ -30,14 +30,14 @@ def _timed(work: Callable[[], int]) -> tuple[float, int]:
 
 def load(path: str) -> tuple[float, int]:
     """Open the vectors: parsed and kept the first time, mapped later. Needs $GOLDRANK_CACHE set to a fresh folder."""
-    from goldrank.io.word_vectors import read_word_vectors
+    from goldrank.io.formats.word_vectors import read_word_vectors
 
     return _timed(lambda: len(read_word_vectors(path).matrix))
 
 
 def load_and_look_up(path: str) -> tuple[float, int]:
     """The same, up to the first vector of a word, which also reads the vocabulary."""
-    from goldrank.io.word_vectors import read_word_vectors
+    from goldrank.io.formats.word_vectors import read_word_vectors
 
     def work() -> int:
         vectors = read_word_vectors(path)

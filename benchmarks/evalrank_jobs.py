@@ -37,11 +37,11 @@ def _pairs(count: int, items: int) -> list[tuple[str, str]]:
 
 
 def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
-    from goldrank.io.collections.evalrank import Pair, collection_of
+    from goldrank.data.collections.evalrank import Pair, collection_of
+    from goldrank.runs.evaluate import evaluate_on
     from goldrank.tasks import Settings, task_of
-    from goldrank.tasks.evaluation import evaluate_on
     from goldrank.tasks.material import Material
-    from goldrank.tasks.models import load_model
+    from goldrank.tasks.ranking.models import load_model
 
     vectors, names = _vectors(int(items)), [f"s{row}" for row in range(int(items))]
     row = {name: number for number, name in enumerate(names)}

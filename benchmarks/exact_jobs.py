@@ -47,7 +47,7 @@ def _data(queries: int, items: int, dimension: int) -> tuple[Vectors, Vectors, N
 
 
 def _goldrank(queries: str, items: str, dimension: int, **options: Any) -> tuple[float, Result]:
-    from goldrank.index.exact import exact_hits
+    from goldrank.index.exact.index import exact_hits
 
     asked, corpus, numbers = _data(int(queries), int(items), dimension)
     gold = {str(row): {str(number): 1} for row, number in enumerate(numbers)}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import peak_memory
-from goldrank.index.exact import ExactIndex
+from goldrank.index.exact.index import ExactIndex
 from goldrank.index.faiss_index import FaissIndex, load_faiss
 
 K = 100

@@ -85,7 +85,7 @@ def _guess(rng: random.Random, title: str, names: list[str]) -> str:
 
 def goldrank_match(titles: str, _: str) -> tuple[float, dict[str, float]]:
     """The matcher of goldrank, from the bare strings on."""
-    from goldrank.tasks.masked.names import Person
+    from goldrank.masked.names.matching import Person
 
     pairs = pairs_of(int(titles))
     cpu = time.process_time()

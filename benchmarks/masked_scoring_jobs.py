@@ -28,7 +28,7 @@ _POPULATION = 200_000
 
 def goldrank_masked(masks: str, workers: str) -> tuple[float, dict[str, float]]:
     """Make the file, then score it at all three levels."""
-    from goldrank.tasks.masked.levels import score_predictions
+    from goldrank.masked.scoring.levels import score_predictions
 
     with tempfile.TemporaryDirectory(prefix="goldrank-benchmark-") as folder:
         path = Path(folder) / "predictions.parquet"

@@ -13,7 +13,7 @@ from benchmarks.measure import peak_memory
 
 def goldrank_meta(models: str, evaluators: str) -> tuple[float, dict[str, float]]:
     """Half of the evaluators are intrinsic, the others downstream; Spearman with 10,000 resamples of the models."""
-    from goldrank.meta import Row, Table, evaluate_meta
+    from goldrank.analysis.meta import Row, Table, evaluate_meta
 
     rng = np.random.default_rng(3)
     quality = rng.normal(size=int(models))

@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from goldrank.data.texts import read_texts
 from goldrank.engines import open_engine
-from goldrank.engines.here import Here
+from goldrank.engines.local import Here
 from goldrank.index.dataset import load_encoder
-from goldrank.index.sharded import ShardedIndex
-from goldrank.io.texts import read_texts
-from goldrank.io.vector_shards import VectorShard, write_vectors
-from goldrank.planning.calibrating import calibrate
+from goldrank.index.sharded.index import ShardedIndex
+from goldrank.io.formats.vector_shards import VectorShard, write_vectors
+from goldrank.planning.calibration import calibrate
 from goldrank.planning.constants import Constants, read_constants, write_constants
-from goldrank.planning.estimating import estimate
+from goldrank.planning.estimate import estimate
 from goldrank.planning.job import SHARD, Job
-from goldrank.planning.made import MadeJob, made_job
 from goldrank.planning.measured_texts import made_texts, write_texts
 from goldrank.planning.sizes import duration
-from goldrank.planning.stopwatch import best, timed_by
+from goldrank.planning.synthetic_jobs import MadeJob, made_job
+from goldrank.planning.timing import best, timed_by
 from goldrank.scoring import score_hits
-from goldrank.tasks.shard_encoding import encode_files, files_at
+from goldrank.tasks.ranking.shard_encoding import encode_files, files_at
 
 MODEL = "wordllama"
 # The names of stages that were measured together, and their seconds.

@@ -48,8 +48,8 @@ def goldrank_probes_once(folder: str, model: str) -> tuple[float, Result]:
 
 
 def _goldrank(folder: str, model: str, draws: int) -> tuple[float, Result]:
+    from goldrank.data.labelled_sets import read_labelled_set
     from goldrank.encoders import load
-    from goldrank.io.labelled_sets import read_labelled_set
     from goldrank.tasks.probe_measuring import measure
     from goldrank.tasks.settings import Settings
 
@@ -75,8 +75,8 @@ def torch_probes(folder: str, model: str) -> tuple[float, Result]:
     """
     import torch
 
+    from goldrank.data.labelled_sets import read_labelled_set
     from goldrank.encoders import load
-    from goldrank.io.labelled_sets import read_labelled_set
 
     torch.set_num_threads(1)  # batches of 128 rows are faster so
     encoder: Any = load(model)
@@ -95,7 +95,7 @@ def torch_probes(folder: str, model: str) -> tuple[float, Result]:
 
 
 def _vectors(encoder: Any, data: Any) -> Any:
-    from goldrank.tasks.encoding import transformed_vectors
+    from goldrank.tasks.ranking.encoding import transformed_vectors
     from goldrank.tasks.settings import Settings
 
     return transformed_vectors(encoder, [*data.texts, *(data.seconds or ())], Settings()).vectors

@@ -26,9 +26,9 @@ import numpy as np
 from benchmarks.index_jobs import unit_vectors
 from benchmarks.measure import peak_memory
 from goldrank.engines import open_engine
-from goldrank.engines.here import Here
-from goldrank.index.sharded import ShardedIndex
-from goldrank.io.vector_shards import VectorShard, write_vectors
+from goldrank.engines.local import Here
+from goldrank.index.sharded.index import ShardedIndex
+from goldrank.io.formats.vector_shards import VectorShard, write_vectors
 
 DIMENSION, QUERIES, SHARDS, WORKERS, TURNS = 384, 1000, 16, 2, 5
 Work = Callable[[Any], Any]

@@ -47,12 +47,12 @@ def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
 
 
 def goldrank_retrieval(queries: str, items: str) -> tuple[float, Result]:
+    from goldrank.data.collections import Collection, Document, Documents
     from goldrank.hits import Gold
-    from goldrank.io.collections import Collection, Document, Documents
+    from goldrank.runs.evaluate import evaluate_on
     from goldrank.tasks import Settings, task_of
-    from goldrank.tasks.evaluation import evaluate_on
     from goldrank.tasks.material import Material
-    from goldrank.tasks.models import load_model
+    from goldrank.tasks.ranking.models import load_model
 
     asked, corpus, gold = _data(int(queries), int(items))
 

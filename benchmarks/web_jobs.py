@@ -113,7 +113,7 @@ def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> lis
 
 def _save(store: Any, number: int, queries: int, data: str) -> Any:
     from goldrank import Gold, Run
-    from goldrank.running import summary_of
+    from goldrank.runs.run import summary_of
     from goldrank.scoring import score_hits
     from goldrank.store import Record
 

@@ -395,7 +395,7 @@ def test_scores_of_stored_hits_warn_of_ties_and_refuse_another_decision():
 def test_stored_runs_over_changed_data_are_said():
     from types import SimpleNamespace
 
-    from goldrank.report.stored_scores import different_data
+    from goldrank.runs.stored_scores import different_data
 
     def stored(task, data):
         return SimpleNamespace(task=task, inputs={"data": data})

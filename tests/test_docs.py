@@ -13,12 +13,13 @@ import pytest
 
 from goldrank.cli.main import main
 from goldrank.cli.run_config import known_names
+from goldrank.data.collections import READERS
 from goldrank.encoders import KINDS
 from goldrank.encoders.pair_scorers import PAIR_KINDS
-from goldrank.io.collections import READERS
+from goldrank.masked.predictors import PREDICTORS
 from goldrank.metrics import PROFILES, REGISTRY
-from goldrank.tasks import TASKS, Task, evaluate
-from goldrank.tasks.masked.predictors import PREDICTORS
+from goldrank.runs.evaluate import evaluate
+from goldrank.tasks import TASKS, Task
 
 ROOT = Path(__file__).resolve().parents[1]
 

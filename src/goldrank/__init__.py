@@ -6,17 +6,18 @@ The names below are loaded when first used, so that importing the package costs 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldrank.analysis.rank_overlap import RankOverlap, rbo
     from goldrank.analysis.sensitivity import Sensitivity, sensitivity
     from goldrank.comparing import Comparison, compare, compare_hits
     from goldrank.errors import DataWarning, GoldrankError, InputError, MissingExtraError
     from goldrank.hits import Gold, Hits, Run
-    from goldrank.index.exact import exact_hits
+    from goldrank.index.exact.index import exact_hits
     from goldrank.index.folder import open_index
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
-    from goldrank.rank_overlap import RankOverlap, rbo
+    from goldrank.runs.evaluate import Evaluation, evaluate, measure
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
-    from goldrank.tasks import Evaluation, Task, evaluate, measure
+    from goldrank.tasks import Task
     from goldrank.vectors.similarity import similarity
 
 __version__ = "0.1.0"
@@ -26,13 +27,14 @@ _HOMES = {
     "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
     "goldrank.errors": ("DataWarning", "GoldrankError", "InputError", "MissingExtraError"),
     "goldrank.hits": ("Gold", "Hits", "Run"),
-    "goldrank.index.exact": ("exact_hits",),
+    "goldrank.index.exact.index": ("exact_hits",),
     "goldrank.index.folder": ("open_index",),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
-    "goldrank.rank_overlap": ("RankOverlap", "rbo"),
+    "goldrank.analysis.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
-    "goldrank.tasks": ("Evaluation", "Task", "evaluate", "measure"),
+    "goldrank.runs.evaluate": ("Evaluation", "evaluate", "measure"),
+    "goldrank.tasks.task": ("Task",),
     "goldrank.vectors.similarity": ("similarity",),
 }
 

@@ -18,7 +18,7 @@ from goldrank.ordering import ListedOrder, decide, listed_order
 
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns, Kind
-    from goldrank.io.mapped import MappedFile
+    from goldrank.io.memory_mapping import MappedFile
 
 Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
@@ -36,8 +36,13 @@ class _Rows:
     def __init__(
         self, data: Any, *, query: str | None = None, item: str | None = None, value: str | None = None
     ) -> None:
-        from goldrank.io.tables import columns_from
+        from goldrank.io.tables import columns_from, holds_labels
 
+        if self._kind == "gold" and holds_labels(data):
+            from goldrank.data.collections.in_memory import gold_from
+
+            self._columns = gold_from(data)
+            return
         self._columns = columns_from(data, self._kind, query=query, item=item, value=value)
 
     @classmethod
@@ -254,7 +259,7 @@ class Run(_Rows):
         if rows is None or self._trec is None:
             columns = self.columns
         else:
-            from goldrank.io.trec import load_head
+            from goldrank.io.formats.trec import load_head
 
             columns = load_head(*self._trec, rows)
         bounds = columns.starts.tolist()
@@ -304,7 +309,7 @@ class Run(_Rows):
         )
         try:
             if self._trec is not None:
-                from goldrank.io.mapped import unchanged
+                from goldrank.io.memory_mapping import unchanged
 
                 with unchanged(self._trec[0]):
                     found = native.trec_hits(self._trec[0], *where)
@@ -312,7 +317,7 @@ class Run(_Rows):
                 mapping = self._mapping if self._mapping is not None else self.to_dict()
                 found = native.mapping_hits(mapping, *where)
         except native.RowFault as fault:
-            from goldrank.io.trec import fault_to_error
+            from goldrank.io.formats.trec import fault_to_error
 
             raise fault_to_error(fault, self._trec[1] if self._trec else "the run", "run") from None
         hits = Hits(

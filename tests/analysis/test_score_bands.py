@@ -9,7 +9,7 @@ import goldrank as gr
 from goldrank.analysis.score_bands import Bands
 from goldrank.analysis.sensitivity import sensitivity
 from goldrank.errors import InputError
-from goldrank.running import Measures
+from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
 from goldrank.tasks.settings import Settings
@@ -162,7 +162,7 @@ def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(
 def test_sets_of_different_scales_have_bands_of_their_own_and_no_edges(store, monkeypatch, tmp_path):
     from dataclasses import replace
 
-    from goldrank.io.scored_pairs import PairSets, read_scored_pairs
+    from goldrank.data.scored_pairs import PairSets, read_scored_pairs
     from goldrank.tasks.catalogue import find_task
 
     first = [(f"a{at}", f"b{at}", at) for at in range(6)]

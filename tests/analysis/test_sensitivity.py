@@ -12,10 +12,10 @@ import goldrank as gr
 from goldrank.analysis.sensitivity import plot_sensitivity, sensitivity
 from goldrank.cli.main import main
 from goldrank.errors import InputError
-from goldrank.running import Measures
+from goldrank.runs.evaluate import evaluate
+from goldrank.runs.run import Measures
 from goldrank.store import Store
-from goldrank.tasks import evaluate
-from goldrank.tasks.models import Model, load_model
+from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
 
 ONE_TRANSFORM = ["--similarity", "cosine,l2", "--transform", "none"]

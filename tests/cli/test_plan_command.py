@@ -9,9 +9,9 @@ import pytest
 
 from goldrank.cli import plan_command
 from goldrank.cli.main import main
-from goldrank.planning import calibrating
+from goldrank.planning import calibration as calibrating
 from goldrank.planning.constants import EncodingCost, constants_file, read_constants, write_constants
-from goldrank.planning.reference import REFERENCE
+from goldrank.planning.reference_constants import REFERENCE
 
 JOB = ["plan", "--items", "1e9", "--dim", "768", "--queries", "1e5", "--nodes", "64"]
 

@@ -10,8 +10,8 @@ from goldrank import Gold, Run
 from goldrank.cli.main import main
 from goldrank.cli.plot_command import Known, read_sizes
 from goldrank.errors import InputError
+from goldrank.masked.scoring.levels import score_predictions
 from goldrank.store import Record, Store
-from goldrank.tasks.masked.levels import score_predictions
 
 pytest.importorskip("matplotlib")
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from goldrank.cli.main import main
+from goldrank.data.collections import read_collection
 from goldrank.encoders import load
-from goldrank.io.collections import read_collection
-from goldrank.tasks import evaluate
+from goldrank.runs.evaluate import evaluate
 
 pytestmark = pytest.mark.conformance
 

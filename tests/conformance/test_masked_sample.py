@@ -2,14 +2,14 @@
 
 import pytest
 
-from goldrank.masked_runs import Order, predict_run, scores_of
-from goldrank.report.masked_results import scored_levels
+from goldrank.masked.examples.checks import check_chunks
+from goldrank.masked.examples.files import read_chunks
+from goldrank.masked.predictors import load_predictor
+from goldrank.masked.scoring.levels import Rules
+from goldrank.report.text.masked import scored_levels
+from goldrank.runs.masked import Order, predict_run, scores_of
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
-from goldrank.tasks.masked.checking import check_chunks
-from goldrank.tasks.masked.levels import Rules
-from goldrank.tasks.masked.predictors import load_predictor
-from goldrank.tasks.masked.reading import read_chunks
 
 pytestmark = pytest.mark.conformance
 

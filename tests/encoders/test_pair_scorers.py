@@ -9,7 +9,7 @@ from goldrank.encoders import PairScorer, Spec
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
 from goldrank.encoders.truncation import Truncation, count_truncated_pairs
 from goldrank.errors import GoldrankError, InputError
-from goldrank.tasks.evaluation import evaluate
+from goldrank.runs.evaluate import evaluate
 
 QUERIES = ["the cat", "a dog", "the cat", "", "sat on"]
 ITEMS = ["the cat sat on the mat today", "the dog", "cat", "mat", "the cat sat on"]

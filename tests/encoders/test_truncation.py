@@ -12,7 +12,7 @@ from goldrank.encoders import load
 from goldrank.encoders.base import BatchEncoder, Options
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Truncation, count_truncated
-from goldrank.tasks.evaluation import evaluate
+from goldrank.runs.evaluate import evaluate
 
 
 @pytest.fixture(autouse=True)

@@ -5,17 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
+from goldrank.data.collections import Collection, Document, Documents
 from goldrank.encoders import load
-from goldrank.engines.here import Here
+from goldrank.engines.local import Here
 from goldrank.errors import InputError
 from goldrank.hits import Gold
-from goldrank.io.collections import Collection, Document, Documents
-from goldrank.io.vector_shards import write_vectors
-from goldrank.tasks import sharded_ranking
+from goldrank.io.formats.vector_shards import write_vectors
 from goldrank.tasks.material import Material
-from goldrank.tasks.models import load_model
+from goldrank.tasks.ranking import by_shards as sharded_ranking
+from goldrank.tasks.ranking.models import load_model
+from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import task_of
 
 NAMES = [f"d{number}" for number in range(50)]

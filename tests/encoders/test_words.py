@@ -8,8 +8,8 @@ import pytest
 
 from goldrank.encoders import load
 from goldrank.errors import InputError
-from goldrank.io import word_vectors
-from goldrank.io.word_vectors import read_word_vectors
+from goldrank.io.formats import word_vectors
+from goldrank.io.formats.word_vectors import read_word_vectors
 
 WORDS = {"cat": [1.0, 0.0, 2.0], "dog": [0.0, 1.0, -1.5], "the": [0.5, 0.5, 0.25]}
 PLAIN = "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in WORDS.items())

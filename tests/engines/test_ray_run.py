@@ -15,18 +15,18 @@ import pytest
 
 from engines.ray_nodes import ray_cluster
 from goldrank.engines import open_engine
-from goldrank.tasks import vector_ranking
+from goldrank.masked.examples.built_in import examples_at
+from goldrank.masked.predictions.predict import predict_all
+from goldrank.masked.predictors import load_predictor
+from goldrank.masked.scoring.joining import join
+from goldrank.masked.scoring.levels import LEVELS, score_predictions
+from goldrank.runs.evaluate import evaluate_on
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.evaluation import evaluate_on
-from goldrank.tasks.masked.built_in import examples_at
-from goldrank.tasks.masked.joining import join
-from goldrank.tasks.masked.levels import LEVELS, score_predictions
-from goldrank.tasks.masked.predicting import predict_all
-from goldrank.tasks.masked.predictors import load_predictor
 from goldrank.tasks.material import Material
-from goldrank.tasks.models import load_model
+from goldrank.tasks.ranking import by_vectors as vector_ranking
+from goldrank.tasks.ranking.models import load_model
+from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.sharding import Sharding
 
 pytestmark = pytest.mark.heavy
 pytest.importorskip("ray", reason="the Ray engine needs the package ray")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goldrank.io.vector_shards import VectorShard, write_vectors
+from goldrank.io.formats.vector_shards import VectorShard, write_vectors
 
 COLUMNS = ("starts", "grade", "above", "tied", "tied_docid", "tied_input", "depth", "outside")
 

@@ -43,7 +43,7 @@ def test_flat_finds_the_true_top_k_with_scores_that_grow_with_likeness(similarit
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_flat_and_the_exact_index_agree_on_the_set(similarity):
-    pytest.importorskip("goldrank.index.exact")
+    pytest.importorskip("goldrank.index.exact.index")
     items, queries = vectors(300), vectors(15, seed=1)
     flat, exact = (build(spec, items, None, similarity).top_k(queries, 7) for spec in ("faiss:Flat", "exact"))
     assert {q: set(flat[q]) for q in flat} == {q: set(exact[q]) for q in exact}
@@ -51,7 +51,7 @@ def test_flat_and_the_exact_index_agree_on_the_set(similarity):
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_flat_knows_exact_ranks_and_an_approximate_index_says_why_it_does_not(similarity):
-    pytest.importorskip("goldrank.index.exact")
+    pytest.importorskip("goldrank.index.exact.index")
     items, queries = vectors(200), vectors(5, seed=1)
     gold = Gold({str(q): {"7": 1, "50": 1} for q in range(5)})
     hits = FaissIndex.build("Flat", items, None, similarity).exact_hits(queries, gold)

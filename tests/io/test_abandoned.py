@@ -3,8 +3,8 @@
 import os
 import time
 
+from goldrank.io.cache_entries import ABANDONED_SECONDS, remove_abandoned
 from goldrank.io.files import write_atomically
-from goldrank.io.kept import ABANDONED_SECONDS, remove_abandoned
 
 OLD = time.time() - 2 * ABANDONED_SECONDS
 

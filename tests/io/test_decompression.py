@@ -13,12 +13,12 @@ import pytest
 import zstandard
 
 import goldrank as gr
+from goldrank.data.collections import streams
 from goldrank.errors import InputError
 from goldrank.io import files, read
-from goldrank.io.collections import streams
 from goldrank.io.decompression import decompressed, size_limit
 from goldrank.io.files import read_bytes
-from goldrank.io.word_vectors import read_word_vectors
+from goldrank.io.formats.word_vectors import read_word_vectors
 
 PACK = {"gzip": gzip.compress, "Zstandard": zstandard.compress, "xz": lzma.compress, "bzip2": bz2.compress}
 FIRST = b"".join(b"q1 Q0 d%d 1 %d t\n" % (row, -row) for row in range(3000))

@@ -11,8 +11,8 @@ import zstandard
 
 from goldrank.errors import InputError
 from goldrank.io import Kind, read
-from goldrank.io.recognise import recognise
-from goldrank.io.trec import fault_to_error
+from goldrank.io.formats.detection import recognise
+from goldrank.io.formats.trec import fault_to_error
 from goldrank.native import RowFault
 
 Rows = dict[str, dict[str, float]]
@@ -227,7 +227,15 @@ def test_native_faults_become_sentences(fault: RowFault, message: str) -> None:
 
 
 def test_importing_io_loads_no_reader() -> None:
-    heavy = {"csv", "gzip", "pyarrow", "zstandard", "pandas", "goldrank.io.recognise", "goldrank.io.jsonio"}
+    heavy = {
+        "csv",
+        "gzip",
+        "pyarrow",
+        "zstandard",
+        "pandas",
+        "goldrank.io.formats.detection",
+        "goldrank.io.formats.json_files",
+    }
     code = f"import sys, goldrank.io; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

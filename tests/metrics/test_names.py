@@ -4,7 +4,7 @@ import pytest
 
 import goldrank as gr
 from goldrank.metrics import REGISTRY, parse_all
-from goldrank.metrics.refusals import REFUSED
+from goldrank.metrics.unsupported import REFUSED
 
 READ = {
     "trec_eval": {

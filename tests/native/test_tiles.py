@@ -11,13 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from goldrank.index import exact_counting, exact_products
-from goldrank.index.exact import exact_hits
-from goldrank.index.exact_products import rounding_error, tile_error
+from goldrank.index.exact import counting as exact_counting
+from goldrank.index.exact import products as exact_products
+from goldrank.index.exact.index import exact_hits
+from goldrank.index.exact.products import rounding_error, tile_error
 from goldrank.native import TILES
 
 if TILES:
-    from goldrank.index.exact_products import Tiles
+    from goldrank.index.exact.products import Tiles
     from goldrank.native import _tiles
 
 needs_tiles = pytest.mark.skipif(not TILES, reason="no AMX tiles: not built, not on this processor, or not allowed")

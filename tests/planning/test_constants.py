@@ -14,7 +14,7 @@ from goldrank.planning.constants import (
     read_constants,
     write_constants,
 )
-from goldrank.planning.reference import REFERENCE
+from goldrank.planning.reference_constants import REFERENCE
 
 
 @pytest.fixture

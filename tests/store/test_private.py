@@ -12,7 +12,7 @@ import pytest
 import stored_examples as examples
 from goldrank.errors import InputError
 from goldrank.io.checkpoints import Checkpoint
-from goldrank.io.private import make_private_folder
+from goldrank.io.private_files import make_private_folder
 from goldrank.store import Store
 from goldrank.store.texts import Text
 from goldrank.vectors.cache import EmbeddingCache

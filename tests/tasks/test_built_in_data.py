@@ -6,7 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from goldrank.tasks import TASKS, evaluate, find_task
+from goldrank.runs.evaluate import evaluate
+from goldrank.tasks import TASKS, find_task
 
 DEMO = files("goldrank") / "demo"
 

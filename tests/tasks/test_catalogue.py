@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from goldrank.errors import InputError
-from goldrank.tasks import TASKS, evaluate, find_task
+from goldrank.runs.evaluate import evaluate
+from goldrank.tasks import TASKS, find_task
 
 
 def beir_folder(path, documents=3):

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldrank.data.collections import read_collection
+from goldrank.data.collections.evalrank import Pair, collection_of
 from goldrank.encoders import load
 from goldrank.errors import InputError
-from goldrank.io.collections import read_collection
-from goldrank.io.collections.evalrank import Pair, collection_of
-from goldrank.running import Measures, run_all
+from goldrank.runs.evaluate import evaluate, inputs_of, prepared_model
+from goldrank.runs.run import Measures, run_all
 from goldrank.scoring import score_hits
 from goldrank.store import Store
 from goldrank.store.tables import dump_hits, load_hits
-from goldrank.tasks import Settings, evaluate, task_of
+from goldrank.tasks import Settings, task_of
 from goldrank.tasks.evalrank import EVALRANK_TASKS
-from goldrank.tasks.evaluation import inputs_of, prepared_model
 from goldrank.tasks.material import Material
 from goldrank.vectors.similarity import normalised
 

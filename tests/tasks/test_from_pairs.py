@@ -5,11 +5,11 @@ import json
 import pytest
 
 from goldrank.cli.main import main
+from goldrank.data.collections import read_collection
+from goldrank.data.conversion import convert
+from goldrank.data.sts_files import read_pair_sources
 from goldrank.errors import InputError
-from goldrank.io.collections import read_collection
-from goldrank.io.collections.converting import convert
-from goldrank.io.sts_files import read_pair_sources
-from goldrank.tasks import evaluate
+from goldrank.runs.evaluate import evaluate
 from goldrank.tasks.evalrank import from_pairs
 
 # The same layouts as the authors' files: tabs and no quoting, both sentences in one quoted cell, a header, blanks.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from goldrank import InputError
-from goldrank.measuring import MeasuredMaterial
-from goldrank.tasks import evaluate, find_task
-from goldrank.tasks.evaluation import measure, prepared_model
+from goldrank.runs.evaluate import evaluate, measure, prepared_model
+from goldrank.runs.measurements import MeasuredMaterial
+from goldrank.tasks import find_task
 from goldrank.tasks.material import Material
 from goldrank.tasks.settings import Settings
 

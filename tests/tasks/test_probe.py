@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
+from goldrank.data.labelled_texts import LabelledTexts
 from goldrank.encoders import load
 from goldrank.errors import InputError
-from goldrank.index import exact_vectors
-from goldrank.io.labelled import LabelledTexts
+from goldrank.index.exact import vectors as exact_vectors
 from goldrank.tasks import probe_fitting
 from goldrank.tasks.probe import PROBE_TASKS, probe_of
 from goldrank.tasks.probe_fitting import Features, Probe, folds_of, side_by_side

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from goldrank.data.scored_pairs import PairSets, ScoredPairs
+from goldrank.data.similarity_sets import SENTENCE_SETS, WORD_SETS
 from goldrank.encoders import load
 from goldrank.errors import InputError
-from goldrank.io.scored_pairs import PairSets, ScoredPairs
 from goldrank.stats import compare_correlations
 from goldrank.tasks.measurement import Measurement
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.similarity import KINDS, SIMILARITY_TASKS, _correlated, _mean, compare, measure
-from goldrank.tasks.similarity_sets import SENTENCE_SETS, WORD_SETS
 
 TASKS = {task.name: task for task in SIMILARITY_TASKS}
 SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}

@@ -8,13 +8,13 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from goldrank import Gold, Run
-from goldrank.masked_runs import Order, predict_run
-from goldrank.running import summary_of
+from goldrank.masked.examples.chunks import Chunk
+from goldrank.masked.predictors import load_predictor
+from goldrank.runs.masked import Order, predict_run
+from goldrank.runs.run import summary_of
 from goldrank.scoring import score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.texts import Text
-from goldrank.tasks.masked.chunks import Chunk
-from goldrank.tasks.masked.predictors import load_predictor
 from goldrank.web.app import create_app
 from goldrank.web.security import Access
 

@@ -182,7 +182,7 @@ def test_hostile_content_comes_back_as_it_was_and_only_as_json(store, api):
 
 
 def test_text_that_has_no_utf_8_is_still_json():
-    from goldrank.web.answers import Json
+    from goldrank.web.responses import Json
 
     assert json.loads(Json({"id": "q\ud800 é"}).body) == {"id": "q\ud800 é"}
 

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank import Gold, Run
-from goldrank.running import summary_of
+from goldrank.runs.run import summary_of
 from goldrank.scoring import score_hits
 from goldrank.store import Record, Store
 from goldrank.store.texts import Text

@@ -11,7 +11,7 @@ pytest.importorskip("httpx", reason="readers need the package httpx")
 import httpx
 
 from goldrank.store import Store
-from goldrank.web.caching import Cache
+from goldrank.web.cache import Cache
 from web.stores import DATA, ITEMS, QUERIES, ranked, served
 
 READERS, WRITTEN = 50, 8

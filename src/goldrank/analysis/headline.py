@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from goldrank import stats
 from goldrank.errors import InputError
 from goldrank.hits import Hits
-from goldrank.measuring import Measured, MeasuredMaterial
 from goldrank.metrics import Metric
 from goldrank.metrics import profile as find_profile
 from goldrank.progress import Progress
-from goldrank.running import Measures, Outcome, compare_outcomes
+from goldrank.runs.measurements import Measured, MeasuredMaterial
+from goldrank.runs.run import Measures, Outcome, compare_outcomes
 from goldrank.scoring import Bootstrap, Score, Scores
 from goldrank.stats.resampling import Floats
 from goldrank.store import StoredRun

@@ -33,7 +33,7 @@ from goldrank.analysis.headline import Headline, ScoredPairColumns
 from goldrank.comparing import compare_hits
 from goldrank.errors import InputError
 from goldrank.hits import Hits
-from goldrank.running import Measures
+from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap, Score
 from goldrank.stats.resampling import Floats
 from goldrank.tasks.catalogue import find_task

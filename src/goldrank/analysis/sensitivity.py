@@ -14,16 +14,16 @@ from goldrank.analysis.headline import Headline, Reading, headline_of, resample
 from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order_notes, place_intervals
 from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
-from goldrank.measuring import MeasuredMaterial, find_or_measure
 from goldrank.progress import Progress
-from goldrank.running import Measures, environment, find_or_evaluate, prepare
+from goldrank.runs.data_quality import DataQuality, inspect_data
+from goldrank.runs.measurements import MeasuredMaterial, find_or_measure
+from goldrank.runs.run import Measures, environment, find_or_evaluate, prepare
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.data_quality import DataQuality, inspect_data
-from goldrank.tasks.encoding import without_fitting_texts
 from goldrank.tasks.material import Material
 from goldrank.tasks.measurement import MeasuredTask
-from goldrank.tasks.models import Model, load_model
+from goldrank.tasks.ranking.encoding import without_fitting_texts
+from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
 from goldrank.vectors.transforms import Pipeline

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from goldrank.audit import Audit, Audited, audit, plot_audit
+from goldrank.analysis.audit import Audit, Audited, audit, plot_audit
 from goldrank.cli import options
 from goldrank.cli.index_command import readable
+from goldrank.data.texts import Texts, beir_file, read_texts
 from goldrank.errors import InputError
 from goldrank.hits import Gold
-from goldrank.io.texts import Texts, beir_file, read_texts
 from goldrank.metrics import parse_all
-from goldrank.report import numbers, results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.text import formatting, results
+from goldrank.report.text.grids import Cell, Grid, render
 
 _EXAMPLES = """\
   goldrank audit beir/scifact -m wordllama --factory HNSW32 --factory "IVF64,Flat(nprobe=8)"
@@ -165,11 +165,11 @@ def _csv(made: Audit, rows: list[dict[str, Any]]) -> str:
 def _grid(made: Audit) -> Grid:
     headings = ["index"]
     for metric in made.metrics:
-        headings += [numbers.heading(metric), "index − exact", "p after Holm"]
+        headings += [formatting.heading(metric), "index − exact", "p after Holm"]
     headings += [f"recall@{made.k}", "speed", "queries/s", "build", "size"]
     exact = [Cell("exact")]
     for score in made.exact.values():
-        exact += [Cell(numbers.value(score.metric, score.mean), numbers.interval(score.metric, score.interval))]
+        exact += [Cell(formatting.value(score.metric, score.mean), formatting.interval(score.metric, score.interval))]
         exact += [Cell("–"), Cell("–")]
     rows = [[*exact, Cell("1.0000"), *_cost_cells(made.cost, 1.0)]]
     for audited in made.indexes:
@@ -177,11 +177,11 @@ def _grid(made: Audit) -> Grid:
         for pair in audited.pairs:
             score = audited.scores[pair.metric]
             ends = [] if pair.interval is None else [pair.interval.low, pair.interval.high]
-            spread = ", ".join(numbers.signed(score.metric, end) for end in ends)
+            spread = ", ".join(formatting.signed(score.metric, end) for end in ends)
             row += [
-                Cell(numbers.value(score.metric, score.mean), numbers.interval(score.metric, score.interval)),
-                Cell(numbers.signed(score.metric, pair.difference), f"[{spread}]" if spread else ""),
-                Cell(numbers.p_value(pair.adjusted), best=pair in made.harm(audited)),
+                Cell(formatting.value(score.metric, score.mean), formatting.interval(score.metric, score.interval)),
+                Cell(formatting.signed(score.metric, pair.difference), f"[{spread}]" if spread else ""),
+                Cell(formatting.p_value(pair.adjusted), best=pair in made.harm(audited)),
             ]
         around = audited.recall_interval
         recall = "" if around is None else f"[{around.low:.4f}, {around.high:.4f}]"

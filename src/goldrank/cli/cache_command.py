@@ -11,10 +11,10 @@ from typing import Any
 
 from goldrank.cli import options, printing
 from goldrank.errors import GoldrankError, InputError
+from goldrank.io.cache_entries import KINDS, kept, remove
 from goldrank.io.files import cache_folder
-from goldrank.io.kept import KINDS, kept, remove
-from goldrank.report.grids import Cell, Grid, render
-from goldrank.report.results import to_csv, to_json
+from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.report.text.results import to_csv, to_json
 from goldrank.vectors.cache import CacheEntry, EmbeddingCache
 
 _EXAMPLES = """\

@@ -6,12 +6,13 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from goldrank.cli import options, stored
+from goldrank.cli import options
+from goldrank.cli import stored_runs as stored
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
 from goldrank.metrics import parse_all
 from goldrank.metrics import profile as find_profile
-from goldrank.report.comparison import CORRECTIONS, TESTS, show
+from goldrank.report.text.comparison import CORRECTIONS, TESTS, show
 
 _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run
@@ -85,7 +86,7 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
 
 
 def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
-    from goldrank.report import stored_scores
+    from goldrank.runs import stored_scores
 
     runs = stored.find(args)
     if len(runs) < 2:

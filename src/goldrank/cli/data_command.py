@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 
 from goldrank.cli import options, printing
+from goldrank.data.article_statistics import ArticleStatistics
+from goldrank.data.checks import QUANTILES, SEVERITIES, Report, check, check_gold
+from goldrank.data.collections import READERS, Collection, read_collection, wiki
+from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import InputError
-from goldrank.io.collections import READERS, Collection, read_collection, wiki
-from goldrank.io.collections.article_statistics import ArticleStatistics
-from goldrank.io.collections.checking import QUANTILES, SEVERITIES, Report, check, check_gold
-from goldrank.io.collections.converting import WRITERS, convert
 from goldrank.io.text import counts
-from goldrank.report.grids import Cell, Grid, render
-from goldrank.report.results import to_json
+from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.report.text.results import to_json
 from goldrank.tasks import TASKS, find_task
 
 _EXAMPLES = """\

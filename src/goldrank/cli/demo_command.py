@@ -8,7 +8,7 @@ import time
 from goldrank.cli import options, printing, report_command
 from goldrank.cli.run_command import show_board
 from goldrank.errors import MissingExtraError
-from goldrank.running import Leaderboard, run_all
+from goldrank.runs.run import Leaderboard, run_all
 from goldrank.store import Store
 
 MODELS = ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)")

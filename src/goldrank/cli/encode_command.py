@@ -6,14 +6,14 @@ import argparse
 from typing import Any
 
 from goldrank.cli import options, printing
-from goldrank.cli.sharing import add_engine, sharing
-from goldrank.engines.here import Here
+from goldrank.cli.engine_options import add_engine, sharing
+from goldrank.data.text_rule import PARTS, TextRule
+from goldrank.engines.local import Here
 from goldrank.errors import InputError
 from goldrank.io.remote import absolute
 from goldrank.io.text import counts
-from goldrank.report.results import to_json
-from goldrank.tasks.sharding import ITEMS, Sharding
-from goldrank.tasks.text_rule import PARTS, TextRule
+from goldrank.report.text.results import to_json
+from goldrank.tasks.ranking.sharding import ITEMS, Sharding
 
 _EXAMPLES = """\
   goldrank encode corpus.jsonl -m wordllama -o vectors
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Encode and say what was made."""
     from goldrank import encoders
     from goldrank.encoders.truncation import warnings_of
-    from goldrank.tasks.shard_encoding import encode_files, files_at
+    from goldrank.tasks.ranking.shard_encoding import encode_files, files_at
 
     encoder = encoders.load(args.model)
     if not isinstance(encoder, encoders.Encoder):

@@ -10,8 +10,8 @@ from goldrank.cli import options, printing
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.redaction import redact
-from goldrank.report import results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.text import results
+from goldrank.report.text.grids import Cell, Grid, render
 
 _EXAMPLES = """\
   goldrank index build corpus.jsonl -m wordllama -o persons.index
@@ -72,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
+    from goldrank.data.texts import read_texts
     from goldrank.encoders.truncation import count_truncated, warnings_of
     from goldrank.index.dataset import encoded, load_encoder
     from goldrank.index.folder import refuse_existing, write_index
-    from goldrank.io.texts import read_texts
     from goldrank.vectors.transforms import Pipeline
 
     refuse_existing(args.output, args.overwrite)
@@ -128,7 +128,7 @@ def _search(args: argparse.Namespace) -> int:
 
 def _queries(args: argparse.Namespace) -> dict[str, str]:
     """The queries by id: those of the file, then those of the command line, numbered from 1."""
-    from goldrank.io.texts import read_texts
+    from goldrank.data.texts import read_texts
 
     if bool(args.query) == bool(args.queries):
         raise InputError("queries come from the command line or from a file", remedy='give "a query" or --queries FILE')

@@ -6,9 +6,9 @@ import argparse
 
 from goldrank.cli import options
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
-from goldrank.report.grids import Cell, Grid, render
-from goldrank.report.numbers import ARROWS
-from goldrank.report.results import to_csv, to_json
+from goldrank.report.text.formatting import ARROWS
+from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.report.text.results import to_csv, to_json
 
 _EXAMPLES = """\
   goldrank list metrics
@@ -71,7 +71,7 @@ def _models() -> list[dict[str, str]]:
 
 
 def _predictors() -> list[dict[str, str]]:
-    from goldrank.tasks.masked.predictors import PREDICTORS
+    from goldrank.masked.predictors import PREDICTORS
 
     return [
         {"predictor": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
@@ -118,7 +118,7 @@ def _tasks() -> list[dict[str, str]]:
 
 
 def _collections() -> list[dict[str, str]]:
-    from goldrank.io.collections import READERS
+    from goldrank.data.collections import READERS
 
     return [{"collection": name, "layout": reader.summary} for name, reader in READERS.items()]
 

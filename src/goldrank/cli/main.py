@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 from goldrank.cli import printing
-from goldrank.cli.streams import prepare_streams, write_failure
+from goldrank.cli.standard_streams import prepare_streams, write_failure
 from goldrank.errors import GoldrankError, shorten, unknown_name
 from goldrank.io.files import reason_of
 from goldrank.native import guard

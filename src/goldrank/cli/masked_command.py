@@ -6,24 +6,25 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, printing, result_folders, stored
-from goldrank.cli.sharing import add_engine, sharing
+from goldrank.cli import options, printing, result_folders
+from goldrank.cli import stored_runs as stored
+from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.errors import InputError
 from goldrank.io.text import counts
-from goldrank.report.grids import Cell, Grid, render
-from goldrank.report.results import to_json
+from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.report.text.results import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from goldrank.masked.examples.checks import Report
+    from goldrank.masked.examples.chunks import Chunk
+    from goldrank.masked.examples.mentions import Finder
+    from goldrank.masked.scoring.groups import GroupTable
+    from goldrank.masked.scoring.levels import MaskedScores, Rules
+    from goldrank.masked.scoring.profiles import Masking
     from goldrank.store import StoredRun
-    from goldrank.tasks.masked.checking import Report
-    from goldrank.tasks.masked.chunks import Chunk
-    from goldrank.tasks.masked.groups import GroupTable
-    from goldrank.tasks.masked.levels import MaskedScores, Rules
-    from goldrank.tasks.masked.mentions import Finder
-    from goldrank.tasks.masked.profiles import Masking
-    from goldrank.tasks.sharding import Sharding
+    from goldrank.tasks.ranking.sharding import Sharding
 
 _EXAMPLES = """\
   goldrank masked predict persons -m names:majority retrieve:wordllama
@@ -83,8 +84,8 @@ def _add_ner(parser: argparse.ArgumentParser) -> None:
 
 
 def _finder(masking: Masking, model: str | None) -> Finder:
-    from goldrank.tasks.masked.making import FINDERS
-    from goldrank.tasks.masked.ner import ner_finder
+    from goldrank.masked.examples.masking import FINDERS
+    from goldrank.masked.examples.ner import ner_finder
 
     return FINDERS[masking] if model is None else ner_finder(model, masking)
 
@@ -201,23 +202,23 @@ def run(args: argparse.Namespace) -> int:
 
 def rules_of(args: argparse.Namespace, profile: str | None) -> Rules:
     """The rules of the profile as the options change them."""
-    from goldrank.tasks.masked.levels import Rules
+    from goldrank.masked.scoring.levels import Rules
 
     return Rules.of(profile, args.k, pool=args.pool, matcher=args.matcher, tier=args.tier)
 
 
 def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     """Other names of the persons, where a table was given."""
-    from goldrank.tasks.masked.names import read_aliases
+    from goldrank.masked.names.matching import read_aliases
 
     return {} if args.aliases is None else read_aliases(args.aliases)
 
 
 def _make(args: argparse.Namespace) -> int:
-    from goldrank.tasks.masked.built_in import pages_at
-    from goldrank.tasks.masked.making import Made, make_all
-    from goldrank.tasks.masked.profiles import reading
-    from goldrank.tasks.masked.reading import write_chunks
+    from goldrank.masked.examples.built_in import pages_at
+    from goldrank.masked.examples.files import write_chunks
+    from goldrank.masked.examples.masking import Made, make_all
+    from goldrank.masked.scoring.profiles import reading
 
     options.refuse_unwritable(args)
     masking = reading(args.profile).masking
@@ -242,8 +243,8 @@ def _make(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from goldrank.tasks.masked.built_in import examples_at, is_built_in
-    from goldrank.tasks.masked.checking import check_chunks, check_file
+    from goldrank.masked.examples.built_in import examples_at, is_built_in
+    from goldrank.masked.examples.checks import check_chunks, check_file
 
     options.refuse_unwritable(args)
     if args.remask is not None:
@@ -260,9 +261,9 @@ def _check(args: argparse.Namespace) -> int:
 
 def _remask(args: argparse.Namespace) -> int:
     """Restore the examples, mask them again and say how many come out the same."""
-    from goldrank.tasks.masked.built_in import examples_at
-    from goldrank.tasks.masked.part_mentions import count_same
-    from goldrank.tasks.masked.profiles import reading
+    from goldrank.masked.examples.built_in import examples_at
+    from goldrank.masked.examples.part_mentions import count_same
+    from goldrank.masked.scoring.profiles import reading
 
     for option, idle in (("--strict", args.strict), ("--aliases", args.aliases is not None)):
         if idle:
@@ -300,9 +301,9 @@ def _check_table(report: Report, look: str) -> str:
 
 
 def _predict(args: argparse.Namespace) -> int:
-    from goldrank.masked_runs import Order, name_of, predict_run
+    from goldrank.masked.predictors import load_predictor
+    from goldrank.runs.masked import Order, name_of, predict_run
     from goldrank.store import Store
-    from goldrank.tasks.masked.predictors import load_predictor
 
     if args.k < 1:
         raise InputError(f"{args.k} guesses are asked for", remedy="give -k 1 or more")
@@ -321,7 +322,7 @@ def _predict(args: argparse.Namespace) -> int:
 def _limited(args: argparse.Namespace) -> Iterator[Chunk]:
     from itertools import islice
 
-    from goldrank.tasks.masked.built_in import examples_at
+    from goldrank.masked.examples.built_in import examples_at
 
     if args.limit is not None and args.limit < 1:
         raise InputError(f"the limit is {args.limit}", remedy="give a number from 1 up")
@@ -329,7 +330,7 @@ def _limited(args: argparse.Namespace) -> Iterator[Chunk]:
 
 
 def _score(args: argparse.Namespace) -> int:
-    from goldrank.report.masked_results import groups_csv, show
+    from goldrank.report.text.masked import groups_csv, show
 
     how = options.bootstrap(args)
     if not 0 < args.alpha < 1:
@@ -374,10 +375,10 @@ def _scored_runs(
     args: argparse.Namespace, sharding: Sharding | None
 ) -> tuple[dict[str, MaskedScores], dict[str, list[GroupTable]]]:
     """The scores of stored runs and of files with the groups to show, by key or by the name of the file."""
-    from goldrank.masked_runs import table_of
+    from goldrank.masked.scoring.groups import Shown
+    from goldrank.masked.scoring.levels import score_predictions
+    from goldrank.runs.masked import table_of
     from goldrank.store import Store
-    from goldrank.tasks.masked.groups import Shown
-    from goldrank.tasks.masked.levels import score_predictions
 
     rules, aliases = rules_of(args, args.profile), aliases_of(args)
     files = options.run_names([one for one in args.runs if Path(one).is_file()])
@@ -412,10 +413,10 @@ def _labels(runs: list[StoredRun]) -> dict[str, str]:
 
 def predictions_of(path: str, data: str | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
     """The predictions of a file, and what there is to say of them once they were read."""
-    from goldrank.tasks.masked.built_in import examples_at
-    from goldrank.tasks.masked.joining import join, masks_by_page
-    from goldrank.tasks.masked.prediction_rows import Remarks
-    from goldrank.tasks.masked.predictions import prediction_batches, read_predictions
+    from goldrank.masked.examples.built_in import examples_at
+    from goldrank.masked.predictions.files import prediction_batches, read_predictions
+    from goldrank.masked.predictions.rows import Remarks
+    from goldrank.masked.scoring.joining import join, masks_by_page
 
     remarks = Remarks()
     if data is None:
@@ -427,7 +428,7 @@ def predictions_of(path: str, data: str | None, *, pad: bool = False) -> tuple[A
 
 
 def _match(args: argparse.Namespace) -> int:
-    from goldrank.tasks.masked.names import Person
+    from goldrank.masked.names.matching import Person
 
     person = Person(args.title, args.alias)
     found = [(guess, person.match(guess)) for guess in args.guesses]

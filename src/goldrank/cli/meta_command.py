@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from goldrank.cli import options, printing, stored
+from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
+from goldrank.analysis.meta.pivot import plot_pivot
+from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
+from goldrank.cli import options, printing
+from goldrank.cli import stored_runs as stored
 from goldrank.errors import InputError
 from goldrank.io.files import image_format
 from goldrank.io.text import counts
-from goldrank.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
-from goldrank.meta.pivot import plot_pivot
-from goldrank.meta.result import Extreme, bounds, or_lowest, signed
-from goldrank.report import numbers, results
-from goldrank.report.drawing import draw, require_matplotlib
-from goldrank.report.evaluator_figures import meta_heat_map
-from goldrank.report.grids import Cell, Grid, render
-from goldrank.report.meta_results import as_json
+from goldrank.report.figures.evaluators import meta_heat_map
+from goldrank.report.render.matplotlib_files import draw, require_matplotlib
+from goldrank.report.text import formatting, results
+from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.report.text.meta import as_json
 from goldrank.stats import KINDS
 
 _EXAMPLES = """\
@@ -191,8 +192,8 @@ def _difference_grid(made: MetaResult) -> Grid:
         [
             Cell(f"{best} − {one.second}"),
             Cell(_plus(one.difference), bounds(one.interval)),
-            Cell(numbers.p_value(one.p)),
-            Cell(numbers.p_value(one.adjusted), best=one.adjusted < made.alpha),
+            Cell(formatting.p_value(one.p)),
+            Cell(formatting.p_value(one.adjusted), best=one.adjusted < made.alpha),
             Cell(f"{sum(p < made.alpha for p in one.williams.values())} of {len(one.williams)}"),
         ]
         for one in made.against(best)

@@ -15,7 +15,7 @@ from goldrank.metrics.abstention import apply_inner
 from goldrank.scoring import Bootstrap
 
 if TYPE_CHECKING:
-    from goldrank.io.collections import Collection
+    from goldrank.data.collections import Collection
 
 STATISTICS = ("level", "interval", "resamples", "seed")
 CONVENTIONS = (*CHOICES, "depth", "relevance_level")

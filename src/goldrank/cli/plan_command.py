@@ -10,13 +10,13 @@ from typing import Any
 from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.planning.constants import Constants, EncodingCost, constants_file, read_constants, write_constants
-from goldrank.planning.estimating import Estimate, estimate
+from goldrank.planning.estimate import Estimate, estimate
 from goldrank.planning.job import Job
-from goldrank.planning.reference import REFERENCE
+from goldrank.planning.reference_constants import REFERENCE
 from goldrank.planning.sizes import duration, parse_amount, parse_count, readable
 from goldrank.planning.stages import Stage
-from goldrank.report import results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.text import results
+from goldrank.report.text.grids import Cell, Grid, render
 
 _EXAMPLES = """\
   goldrank plan --items 1e9 --dim 768 --queries 1e5 --nodes 64
@@ -113,7 +113,7 @@ def _calibrate(args: argparse.Namespace) -> int:
     if given := [name for name in _SIZES if getattr(args, name) is not None]:
         raise InputError(f"--calibrate plans nothing, but --{given[0]} is given", remedy="measure first, then plan")
     options.refuse_unused(args, _PLANNED, "beside --calibrate, which plans nothing", "measure first, then plan")
-    from goldrank.planning.calibrating import calibrate
+    from goldrank.planning.calibration import calibrate
 
     path = Path(args.constants) if args.constants is not None else constants_file()
     if args.constants is not None and not path.absolute().parent.is_dir():

@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldrank.cli import options, printing, result_folders, stored
+from goldrank.cli import options, printing, result_folders
+from goldrank.cli import stored_runs as stored
 from goldrank.cli.masked_command import add_rules, aliases_of, predictions_of, rules_of
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.report import stored_scores
-from goldrank.report.comparison_figures import NAMES as RANKS
-from goldrank.report.drawing import draw, require_matplotlib
-from goldrank.report.figure import Figure, LeftOut
-from goldrank.report.stored_scores import distinct_names
-from goldrank.report.themes import SIZES, THEMES
-from goldrank.tasks.masked.profiles import READINGS
+from goldrank.masked.scoring.profiles import READINGS
+from goldrank.report.figures.comparison import NAMES as RANKS
+from goldrank.report.figures.description import Figure, LeftOut
+from goldrank.report.render.matplotlib_files import draw, require_matplotlib
+from goldrank.report.render.themes import SIZES, THEMES
+from goldrank.runs import stored_scores
+from goldrank.runs.stored_scores import distinct_names
 
 if TYPE_CHECKING:
     from goldrank.hits import Hits
-    from goldrank.report.masked_figures import MaskedRun
+    from goldrank.report.figures.masked import MaskedRun
     from goldrank.store import StoredRun
 
 _EXAMPLES = """\
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], files: Mapping[str, str]) -> None:
-    from goldrank.masked_runs import is_masked
+    from goldrank.runs.masked import is_masked
 
     if not files:
         options.refuse_unused(args, ["data"], "on stored runs", "leave it out, or give a file of guesses at masks")
@@ -139,7 +140,7 @@ def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], file
 
 
 def _refuse_unknown(names: Sequence[str]) -> None:
-    from goldrank.report.masked_figures import FIGURES
+    from goldrank.report.figures.masked import FIGURES
 
     known = [*FIGURES, BY_COLUMN, *RANKS]
     for name in names:
@@ -170,7 +171,7 @@ def _folder(args: argparse.Namespace, keys: Sequence[str]) -> Path:
 def _figures(
     runs: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[Figure | LeftOut]:
-    from goldrank.masked_runs import is_masked
+    from goldrank.runs.masked import is_masked
 
     masked = {key: one for key, one in runs.items() if is_masked(one)}
     ranked = {key: one for key, one in runs.items() if key not in masked and not one.figures}
@@ -190,8 +191,8 @@ def _figures(
 
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
     from goldrank.comparing import Comparison
-    from goldrank.report.comparison_figures import OF_ONE, figures_or_reasons
-    from goldrank.report.stored_scores import own_metrics
+    from goldrank.report.figures.comparison import OF_ONE, figures_or_reasons
+    from goldrank.runs.stored_scores import own_metrics
     from goldrank.scoring import score_hits
 
     asked = None if args.profile in READINGS else args.profile
@@ -216,7 +217,7 @@ def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> 
 
 def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -> str | None:
     """Why the runs cannot be compared query by query, if they cannot."""
-    from goldrank.report.stored_scores import refuse_different_gold
+    from goldrank.runs.stored_scores import refuse_different_gold
 
     try:
         refuse_different_gold(ranked, hits)
@@ -228,7 +229,7 @@ def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -
 def _masked_figures(
     masked: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[Figure | LeftOut]:
-    from goldrank.report.masked_figures import FIGURES, accuracy_by_column
+    from goldrank.report.figures.masked import FIGURES, accuracy_by_column
 
     wanted = args.figure
     if wanted is not None and set(wanted) <= set(RANKS) and not args.by:
@@ -247,9 +248,9 @@ def _masked_figures(
 
 
 def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace) -> list[MaskedRun]:
-    from goldrank.masked_runs import scores_of
-    from goldrank.meta import families_by_name
-    from goldrank.report.masked_figures import MaskedRun
+    from goldrank.analysis.meta import families_by_name
+    from goldrank.report.figures.masked import MaskedRun
+    from goldrank.runs.masked import scores_of
 
     profile = args.profile if args.profile in READINGS else None
     rules, aliases, names = rules_of(args, profile), aliases_of(args), distinct_names(masked)
@@ -275,8 +276,8 @@ def _scored_files(
     files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[MaskedRun]:
     """The scores of files by their names, with the size that a table or the name says."""
-    from goldrank.report.masked_figures import MaskedRun
-    from goldrank.tasks.masked.levels import score_predictions
+    from goldrank.masked.scoring.levels import score_predictions
+    from goldrank.report.figures.masked import MaskedRun
 
     rules, aliases = rules_of(args, args.profile if args.profile in READINGS else None), aliases_of(args)
     for name, path in files.items():
@@ -305,9 +306,9 @@ class Known:
 
 def read_sizes(path: str) -> dict[str, Known]:
     """The sizes and families of models from a CSV or TSV file with the columns model, parameters and perhaps family."""
+    from goldrank.io.column_names import listing, normal
     from goldrank.io.files import display_name, read_bytes
-    from goldrank.io.names import listing, normal
-    from goldrank.io.tabular import split_rows
+    from goldrank.io.formats.delimited import split_rows
 
     data, name = read_bytes(path), display_name(path)
     rows = split_rows(data, name, "tsv" if b"\t" in data.partition(b"\n")[0] else "csv")

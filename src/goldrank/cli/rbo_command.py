@@ -6,13 +6,13 @@ import argparse
 from itertools import combinations
 from typing import Any
 
+from goldrank.analysis.rank_overlap import RankOverlap, rbo
 from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.ordering import DECISIONS
-from goldrank.rank_overlap import RankOverlap, rbo
-from goldrank.report import results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.text import results
+from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.stats import aggregate
 
 _EXAMPLES = """\

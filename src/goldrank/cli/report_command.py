@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import goldrank
-from goldrank.cli import options, printing, stored
+from goldrank.cli import options, printing
+from goldrank.cli import stored_runs as stored
 from goldrank.errors import InputError
 
 if TYPE_CHECKING:
-    from goldrank.report.sections import Report
+    from goldrank.report.document.sections import Report
     from goldrank.store import Store, StoredRun
 
 FORMATS = {"html": ".html", "markdown": ".md", "pdf": ".pdf"}
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun], look: str) -> None:
-    from goldrank.report.content import kind_of
+    from goldrank.report.document.content import kind_of
 
     if look != "html":
         options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write html")
@@ -91,11 +92,11 @@ def _destination(args: argparse.Namespace) -> tuple[str, Path]:
 def _report(args: argparse.Namespace, store: Store, runs: list[StoredRun], look: str) -> Report:
     from threadpoolctl import threadpool_limits
 
-    from goldrank.report.content import content_of
-    from goldrank.report.sections import Report
+    from goldrank.report.document.content import content_of
+    from goldrank.report.document.sections import Report
 
     if look == "pdf":
-        from goldrank.report.pdf import find_browser
+        from goldrank.report.document.pdf import find_browser
 
         # Whether it can be printed at all is found out before the work.
         find_browser()
@@ -135,14 +136,14 @@ def _command(args: argparse.Namespace, store: Store, runs: list[StoredRun], look
 
 def _rendered(report: Report, look: str, theme: str) -> bytes:
     if look == "pdf":
-        from goldrank.report.pdf import to_pdf
+        from goldrank.report.document.pdf import to_pdf
 
         return to_pdf(report)
     if look == "markdown":
-        from goldrank.report.markdown import to_markdown
+        from goldrank.report.document.markdown import to_markdown
 
         return to_markdown(report).encode("utf-8", "replace")
-    from goldrank.report.html import to_html
+    from goldrank.report.document.html import to_html
 
     return to_html(report, theme).encode("utf-8", "replace")
 

@@ -6,21 +6,21 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
+from goldrank.analysis.worst_queries import Miss, worst_queries
 from goldrank.cli import options, printing
+from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.cli.run_config import RunConfig, configured
-from goldrank.cli.sharing import add_engine, sharing
+from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
-from goldrank.measuring import FigureBoard, MeasuredMaterial
 from goldrank.metrics import CHOICES
-from goldrank.report import comparison, numbers, results
-from goldrank.report.grids import Cell, Grid, render
-from goldrank.running import OVERWRITE, Leaderboard, prepare, run_all
+from goldrank.report.text import comparison, formatting, results
+from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.runs.measurements import FigureBoard, MeasuredMaterial
+from goldrank.runs.run import OVERWRITE, Leaderboard, prepare, run_all
 from goldrank.tasks.catalogue import gives_figures
 from goldrank.tasks.presets import PRESETS
 from goldrank.tasks.settings import SCORINGS
 from goldrank.tasks.task import OOV, task_of
-from goldrank.tasks.text_rule import PARTS
-from goldrank.tasks.worst import Miss, worst_queries
 from goldrank.vectors.transforms import Pipeline
 
 _EXAMPLES = """\
@@ -198,10 +198,10 @@ def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "ta
 def _single_grid(board: Leaderboard) -> Grid:
     (scores,) = board.comparison.scores.values()
     cells = [
-        Cell(numbers.value(score.metric, score.mean), numbers.interval(score.metric, score.interval))
+        Cell(formatting.value(score.metric, score.mean), formatting.interval(score.metric, score.interval))
         for score in scores.values()
     ]
-    headings = ["model", *(numbers.heading(score.metric) for score in scores.values())]
+    headings = ["model", *(formatting.heading(score.metric) for score in scores.values())]
     notes = [
         results.basis_line(scores, intervals=True),
         results.conventions_line(scores),
@@ -272,7 +272,7 @@ def _shortened(text: str, length: int = 80) -> str:
 
 def figures_grid(board: FigureBoard) -> Grid:
     """Models by figures, with superscripts for the models whose headline each significantly beats."""
-    marks = dict(zip((one.model for one in board.outcomes), numbers.letters(len(board.outcomes)), strict=True))
+    marks = dict(zip((one.model for one in board.outcomes), formatting.letters(len(board.outcomes)), strict=True))
     # What is over a part of the data would make the table too wide; `runs show` has it. Some models lack a coverage.
     everything = dict.fromkeys(name for outcome in board.outcomes for name in outcome.figures)
     names = [name for name in everything if ":" not in name]
@@ -285,7 +285,7 @@ def figures_grid(board: FigureBoard) -> Grid:
             if name in figures
             else Cell("–")
             for name, superscript in zip(
-                names, [beaten.translate(numbers.SUPERSCRIPTS)] + [""] * len(names), strict=False
+                names, [beaten.translate(formatting.SUPERSCRIPTS)] + [""] * len(names), strict=False
             )
         ]
         rows.append([Cell(f"{marks[outcome.model]} {outcome.model}"), *cells, Cell(outcome.stored.key)])
@@ -384,9 +384,9 @@ def _measured_row(material: MeasuredMaterial, model: str, found: Any) -> dict[st
 
 def _dry_run(config: RunConfig, look: str) -> str:
     """What would be done, and about what it would cost."""
+    from goldrank.runs.evaluate import inputs_of
     from goldrank.store import Store
     from goldrank.tasks.estimates import estimate
-    from goldrank.tasks.evaluation import inputs_of
 
     loaded, materials = prepare(config.models, config.tasks, config.settings, measures=config.measures)
     store, rows = Store.open(config.store), []

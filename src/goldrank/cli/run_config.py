@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from goldrank.cli import printing
+from goldrank.data.text_rule import TextRule
 from goldrank.encoders.consent import Effects, effects_of, is_address
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.files import read_bytes
 from goldrank.metrics import CHOICES
-from goldrank.running import OVERWRITE, Measures
+from goldrank.runs.run import OVERWRITE, Measures
 from goldrank.scoring import Bootstrap
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
-from goldrank.tasks.text_rule import TextRule
 
 _LISTS = ("models", "tasks", "metrics")
 _TEXT = ("parts", "separator", "sections", "words")

@@ -7,11 +7,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from goldrank.cli import options, printing, stored
+from goldrank.cli import options, printing
+from goldrank.cli import stored_runs as stored
 from goldrank.errors import GoldrankError, InputError
 from goldrank.metrics import Metric, parse_all
-from goldrank.report import numbers, results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.text import formatting, results
+from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score_hits
 from goldrank.store import Store, StoredRun
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """List, show, export or delete."""
     store = Store.open(args.store)
     if args.action == "export":
-        from goldrank.cli.exporting import export
+        from goldrank.cli.export import export
 
         export([store.get(key) for key in args.keys], args.what, args.format, args.output)
         return 0
@@ -143,18 +144,18 @@ def _first(run: StoredRun) -> _First | None:
         name, figure = next(iter(run.summary.items()))
         metric, mean = Metric.parse(name), figure["mean"]
         value = float("nan") if mean is None else float(mean)
-        return _First(name, numbers.heading(metric), value, numbers.value(metric, value), run.queries)
+        return _First(name, formatting.heading(metric), value, formatting.value(metric, value), run.queries)
     try:
         scores = _own_scores(run, first_only=True)
     except GoldrankError:
         return None
     (score,) = scores.values()
-    shown = numbers.value(score.metric, score.mean)
-    return _First(str(score.metric), numbers.heading(score.metric), score.mean, shown, run.queries)
+    shown = formatting.value(score.metric, score.mean)
+    return _First(str(score.metric), formatting.heading(score.metric), score.mean, shown, run.queries)
 
 
 def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
-    from goldrank.report import stored_scores
+    from goldrank.runs import stored_scores
 
     chosen = stored_scores.profile_of(run)
     metrics = parse_all(run.metrics or chosen.metrics)

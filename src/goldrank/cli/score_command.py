@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from goldrank.cli import options, printing, stored
+from goldrank.cli import options, printing
+from goldrank.cli import stored_runs as stored
 from goldrank.metrics import Metric, Profile, parse_all, profile
-from goldrank.report import numbers, results
-from goldrank.report.grids import Cell, Grid, render
+from goldrank.report.text import formatting, results
+from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.scoring import Scores, all_warnings, score, score_hits
 
 _EXAMPLES = """\
@@ -106,7 +107,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
     runs = {name: options.read_run(args, path) for name, path in names.items()} if args.profiles else {}
 
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object]:
-        from goldrank.reasons import reasons
+        from goldrank.analysis.profile_differences import reasons
 
         return reasons(gold, runs[name], metric, base, other, corpus)
 
@@ -114,7 +115,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
 
 
 def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
-    from goldrank.report import stored_scores
+    from goldrank.runs import stored_scores
 
     runs, changes, how = stored.find(args), options.conventions(args), options.bootstrap(args)
     asked = args.profiles.split(",") if args.profiles else [args.profile]
@@ -191,12 +192,12 @@ def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals
     for metric in base:
         cells = [
             Cell(
-                numbers.value(scores[metric].metric, scores[metric].mean),
-                numbers.interval(scores[metric].metric, scores[metric].interval) if intervals else "",
+                formatting.value(scores[metric].metric, scores[metric].mean),
+                formatting.interval(scores[metric].metric, scores[metric].interval) if intervals else "",
             )
             for scores in columns
         ]
-        rows.append([Cell(numbers.heading(base[metric].metric)), *cells])
+        rows.append([Cell(formatting.heading(base[metric].metric)), *cells])
         for other in others:
             if other[metric].mean != base[metric].mean:
                 found = explain(name, base[metric].metric, base.profile, other.profile)

@@ -11,12 +11,12 @@ from goldrank.analysis.sensitivity import Sensitivity, plot_sensitivity, sensiti
 from goldrank.cli import options, printing
 from goldrank.errors import InputError
 from goldrank.io.files import image_format
-from goldrank.report.drawing import draw, require_matplotlib
-from goldrank.report.evaluator_figures import model_places, order_heat_map
-from goldrank.report.figure import Figure, LeftOut
-from goldrank.report.sensitivity_results import show
-from goldrank.report.themes import SIZES, THEMES
-from goldrank.running import OVERWRITE, Measures
+from goldrank.report.figures.description import Figure, LeftOut
+from goldrank.report.figures.evaluators import model_places, order_heat_map
+from goldrank.report.render.matplotlib_files import draw, require_matplotlib
+from goldrank.report.render.themes import SIZES, THEMES
+from goldrank.report.text.sensitivity import show
+from goldrank.runs.run import OVERWRITE, Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task

@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from goldrank.cli import options, printing, stored
+from goldrank.cli import options, printing
+from goldrank.cli import stored_runs as stored
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 
 PORT = 8321
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _load_packages() -> None:
     """Load what the first look at a run needs, while the reader still looks at the list of runs."""
-    from goldrank.io.parquet import load_pyarrow
+    from goldrank.io.formats.parquet import load_pyarrow
 
     pyarrow, _ = load_pyarrow()
     from pyarrow import compute

@@ -20,10 +20,10 @@ from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.io.arrays import load_array, load_arrays
 from goldrank.io.files import cache_folder, reason_of
-from goldrank.io.private import make_private_folder
+from goldrank.io.formats.vector_shards import VectorShard
+from goldrank.io.private_files import make_private_folder
 from goldrank.io.remote import absolute
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.io.vector_shards import VectorShard
 from goldrank.progress import Progress
 
 _NAMES = {

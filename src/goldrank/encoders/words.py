@@ -17,7 +17,7 @@ from goldrank.encoders.provenance import stamp, texts_stamp
 from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
-from goldrank.io.word_vectors import Rule, read_word_vectors, word_vector_files
+from goldrank.io.formats.word_vectors import Rule, read_word_vectors, word_vector_files
 
 DEFAULTS = {
     "weighting": "mean",

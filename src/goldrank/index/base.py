@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Hits, Run
-from goldrank.index.exact import ExactIndex
+from goldrank.index.exact.index import ExactIndex
 from goldrank.redaction import redact
 
 Similarity = Literal["cosine", "dot", "l2"]
 Dense = NDArray[np.float32]
 
 DATABASES = {
-    "pgvector": ("pgvector_index", "PgvectorIndex"),
-    "chroma": ("chroma_index", "ChromaIndex"),
-    "lancedb": ("lancedb_index", "LancedbIndex"),
+    "pgvector": ("databases.pgvector", "PgvectorIndex"),
+    "chroma": ("databases.chroma", "ChromaIndex"),
+    "lancedb": ("databases.lancedb", "LancedbIndex"),
 }
 _BLOCK = 1 << 16
 
@@ -69,7 +69,7 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
         refuse_sparse(vectors, "item")
         return ExactIndex(vectors, ids, checked_similarity(similarity))
     if kind == "cuda" and not factory:
-        from goldrank.index.cuda import CudaIndex
+        from goldrank.index.cuda.index import CudaIndex
 
         refuse_sparse(vectors, "item")
         return CudaIndex(vectors, ids, checked_similarity(similarity))

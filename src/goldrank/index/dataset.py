@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from goldrank import encoders
+from goldrank.data.collections.articles import labels_of
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Hits
 from goldrank.index.base import Dense, build, checked_vectors
-from goldrank.io.collections.articles import labels_of
 
 
 def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:

@@ -215,7 +215,7 @@ class FaissIndex:
                 f"the index {self.spec} is approximate and finds only its top k, so it knows no exact ranks",
                 remedy="use top_k, or the index exact",
             )
-        from goldrank.index.exact import ExactIndex
+        from goldrank.index.exact.index import ExactIndex
 
         faiss = load_faiss()
         flat = faiss.rev_swig_ptr(self.faiss_index.get_xb(), self.count * self.dimension)

@@ -11,7 +11,7 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns, Kind
 from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, refuse_unknown
-from goldrank.io.mapped import MappedFile, unchanged
+from goldrank.io.memory_mapping import MappedFile, unchanged
 
 __all__ = ["FORMATS", "Columns", "Kind", "open_rows", "parse_rows", "read", "write"]
 
@@ -37,8 +37,8 @@ def _is_pickle(path: PathLike) -> bool:
 
 
 def _read_pickle(path: PathLike) -> Columns:
+    from goldrank.io.formats.pickles import read_restricted
     from goldrank.io.mappings import from_pairs
-    from goldrank.io.pickles import read_restricted
 
     content = read_restricted(path)
     if not isinstance(content, Mapping):
@@ -55,7 +55,7 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[by
 
     A large TREC file comes as a map, any other as bytes.
     """
-    from goldrank.io.recognise import recognise
+    from goldrank.io.formats.detection import recognise
 
     if format is not None:
         refuse_unknown(format)
@@ -73,7 +73,7 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[by
 
 def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
     """The format by the first lines; None where they do not tell."""
-    from goldrank.io.recognise import recognise
+    from goldrank.io.formats.detection import recognise
 
     head = mapped[: 1 << 16]
     try:
@@ -112,27 +112,27 @@ def write(columns: Columns, path: PathLike, kind: Kind, format: str | None = Non
 
 def _load(data: bytes | MappedFile, kind: Kind, name: str, format: str) -> Columns:
     if format == "trec":
-        from goldrank.io import trec
+        from goldrank.io.formats import trec
 
         return trec.load(data, kind, name)
     if format == "diversity":
-        from goldrank.io import trec
+        from goldrank.io.formats import trec
 
         if kind != "gold":
             raise InputError("diversity qrels are gold, not a run", where=name, remedy="name the run's own format")
         return trec.load_subtopics(data, name)
     assert isinstance(data, bytes)  # only TREC files are mapped
     if format == "parquet":
-        from goldrank.io import parquet
+        from goldrank.io.formats import parquet
 
         return parquet.load(data, kind, name)
     if format in ("json", "jsonl"):
-        from goldrank.io import jsonio
+        from goldrank.io.formats import json_files
 
-        return (jsonio.load_json if format == "json" else jsonio.load_jsonl)(data, kind, name)
-    from goldrank.io import tabular
+        return (json_files.load_json if format == "json" else json_files.load_jsonl)(data, kind, name)
+    from goldrank.io.formats import delimited
 
-    return tabular.load(data, kind, name, format)
+    return delimited.load(data, kind, name, format)
 
 
 def _dump(columns: Columns, kind: Kind, format: str, tag: str) -> bytes:
@@ -140,17 +140,17 @@ def _dump(columns: Columns, kind: Kind, format: str, tag: str) -> bytes:
     if format == "diversity" and columns.subtopics is None:
         raise InputError("there are no subtopics to write", where=columns.source, remedy="write trec instead")
     if format in ("trec", "diversity"):
-        from goldrank.io import trec
+        from goldrank.io.formats import trec
 
         return trec.dump(columns, kind, tag)
     if format == "parquet":
-        from goldrank.io import parquet
+        from goldrank.io.formats import parquet
 
         return parquet.dump(columns, kind)
     if format in ("json", "jsonl"):
-        from goldrank.io import jsonio
+        from goldrank.io.formats import json_files
 
-        return (jsonio.dump_json if format == "json" else jsonio.dump_jsonl)(columns, kind)
-    from goldrank.io import tabular
+        return (json_files.dump_json if format == "json" else json_files.dump_jsonl)(columns, kind)
+    from goldrank.io.formats import delimited
 
-    return tabular.dump(columns, kind, format)
+    return delimited.dump(columns, kind, format)

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder
-from goldrank.io.private import make_private_folder
+from goldrank.io.private_files import make_private_folder
 
 _SUM_DIGITS = 16
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.decompression import over_limit, size_limit, size_text
 from goldrank.io.files import cache_folder, write_atomically
-from goldrank.io.private import make_private_folder
+from goldrank.io.private_files import make_private_folder
 from goldrank.progress import Progress
 
 _CHUNK = 1 << 16

@@ -17,7 +17,7 @@ import numpy as np
 
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.decompression import compression_of, decompressed, load_zstandard, over_limit, size_limit
-from goldrank.io.mapped import MappedFile, unchanged
+from goldrank.io.memory_mapping import MappedFile, unchanged
 
 PathLike = str | os.PathLike[str]
 

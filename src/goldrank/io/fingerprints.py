@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from goldrank.io.files import cache_folder, write_atomically
-from goldrank.io.private import make_private_folder
+from goldrank.io.private_files import make_private_folder
 
 FOLDER = "fingerprints"
 _CHUNK = 1 << 22

@@ -11,9 +11,9 @@ import numpy as np
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.column_names import ITEM, VALUE, listing, normal
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
-from goldrank.io.names import ITEM, VALUE, listing, normal
-from goldrank.io.subtopics import group_subtopics
+from goldrank.io.formats.subtopics import group_subtopics
 
 
 def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, *, integers: bool) -> Columns:

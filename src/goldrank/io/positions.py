@@ -12,9 +12,9 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.io.arrays import as_array
 from goldrank.io.checks import is_number
+from goldrank.io.column_names import ITEM, QUERY, normal
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs
-from goldrank.io.names import ITEM, QUERY, normal
 
 NO_ITEM = -1
 """The label that faiss gives to places for which it found nothing."""

@@ -19,7 +19,7 @@ from typing import Any
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import reason_of, write_atomically
 from goldrank.io.fingerprints import file_digest
-from goldrank.io.parquet import load_pyarrow
+from goldrank.io.formats.parquet import load_pyarrow
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The file system, and behind user and password the place in it, without parameters.

@@ -11,8 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError
+from goldrank.io.formats.vector_shards import (
+    Floats,
+    Ints,
+    ShardFile,
+    VectorShard,
+    by_group,
+    open_shard,
+    runs_of,
+    shard_stamp,
+)
 from goldrank.io.remote import list_files, shown
-from goldrank.io.vector_shards import Floats, Ints, ShardFile, VectorShard, by_group, open_shard, runs_of, shard_stamp
 
 
 class StoredVectors:

@@ -9,11 +9,11 @@ import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError, shorten
 from goldrank.io.checks import id_strings, numeric_values, parse_ranks
+from goldrank.io.column_names import choose, rank_column, subtopic_column
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
+from goldrank.io.formats.subtopics import group_subtopics
 from goldrank.io.mappings import from_pairs
-from goldrank.io.names import choose, rank_column, subtopic_column
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
-from goldrank.io.subtopics import group_subtopics
 
 
 def columns_from(
@@ -41,10 +41,6 @@ def columns_from(
     if isinstance(obj, Mapping):
         return from_pairs(obj.items(), kind, f"the {kind} {type_name}", integers=True)
     table = _table(obj, library, type_name)
-    if kind == "gold" and _holds_labels(obj if table is None else table[0]):
-        from goldrank.io.collections.in_memory import gold_from
-
-        return gold_from(obj)
     if table is not None:
         names, column = table
         at = [*choose(names, kind, where=type_name, query=query, item=item, value=value)]
@@ -66,8 +62,14 @@ def columns_from(
     )
 
 
-def _holds_labels(rows: object) -> bool:
-    """Whether the names of columns, or the keys of records, are those of articles with labels."""
+def holds_labels(obj: object) -> bool:
+    """Return True if *obj* is a table or a list of records with the columns of articles with labels.
+
+    >>> holds_labels([{"id": "a", "labels": ["b"]}]), holds_labels([{"query": "q", "item": "a"}])
+    (True, False)
+    """
+    table = _table(obj, type(obj).__module__.partition(".")[0], type(obj).__name__)
+    rows = obj if table is None else table[0]
     if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
         return False
     records = all(isinstance(row, Mapping) for row in rows)

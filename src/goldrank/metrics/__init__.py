@@ -5,14 +5,14 @@ from goldrank.metrics import (  # noqa: F401 - importing a module registers its 
     average_precision,
     bpref,
     diversity,
-    found,
     interpolated,
-    models,
     mrr,
     ndcg,
     overlap,
+    precision_recall,
     ranks,
     sets,
+    user_models,
 )
 from goldrank.metrics.conventions import CHOICES, Conventions
 from goldrank.metrics.definition import REGISTRY, Definition, Metric, Parameter, Values, parse_all

@@ -9,8 +9,8 @@ import numpy as np
 from goldrank.hits import Floats, Ints
 from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.expectation import harmonic
-from goldrank.metrics.found import ratio
 from goldrank.metrics.placement import Groups, Placement
+from goldrank.metrics.precision_recall import ratio
 
 DENOMINATOR = Parameter(
     "denominator",

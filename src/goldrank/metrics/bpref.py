@@ -6,8 +6,8 @@ import numpy as np
 
 from goldrank.hits import Ints
 from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
-from goldrank.metrics.found import ratio
 from goldrank.metrics.placement import Mask, Placement
+from goldrank.metrics.precision_recall import ratio
 
 NEGATIVE = Parameter(
     "negative",

@@ -9,8 +9,8 @@ import numpy as np
 from goldrank.hits import Floats, Ints
 from goldrank.metrics.definition import AVERAGE, RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.expectation import harmonic, mean_over_span
-from goldrank.metrics.found import averaged
 from goldrank.metrics.placement import Placement
+from goldrank.metrics.precision_recall import averaged
 
 
 def _mrr(

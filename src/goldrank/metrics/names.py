@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from goldrank.errors import InputError, shorten
-from goldrank.metrics.refusals import REFUSED
+from goldrank.metrics.unsupported import REFUSED
 
 _MOST_LEVELS = 100
 

@@ -7,8 +7,8 @@ import numpy as np
 from goldrank.hits import Floats, Ints
 from goldrank.metrics.definition import Definition, GainsParameter, Parameter, Values, register
 from goldrank.metrics.expectation import mean_over_span
-from goldrank.metrics.found import ratio
 from goldrank.metrics.placement import Placement
+from goldrank.metrics.precision_recall import ratio
 
 GAIN = Parameter(
     "gain", "linear = the grade, exp = 2^grade − 1, binary = 1; grades of 0 or less gain nothing", "linear",

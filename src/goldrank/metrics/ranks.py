@@ -7,8 +7,8 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Floats
 from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Setting, Values, register
-from goldrank.metrics.found import ratio
 from goldrank.metrics.placement import Placement
+from goldrank.metrics.precision_recall import ratio
 
 UNFOUND = Parameter(
     "unfound",

@@ -6,8 +6,8 @@ import numpy as np
 
 from goldrank.hits import Floats
 from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
-from goldrank.metrics.found import found_within, ratio
 from goldrank.metrics.placement import Placement
+from goldrank.metrics.precision_recall import found_within, ratio
 
 
 def _counts(p: Placement, rel: float | None) -> tuple[Floats, Floats, Floats]:

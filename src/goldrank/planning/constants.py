@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.files import PathLike, cache_folder, read_bytes, write_atomically
-from goldrank.io.private import make_private_folder
+from goldrank.io.private_files import make_private_folder
 
 _FORMAT = "goldrank plan constants 1"
 _FILE = "plan-constants.json"

@@ -6,12 +6,12 @@ import time
 
 from goldrank.engines import Engine, open_engine
 from goldrank.errors import MissingExtraError
-from goldrank.index.exact import ExactIndex
+from goldrank.index.exact.index import ExactIndex
 from goldrank.planning.constants import GpuCost, RayCost
-from goldrank.planning.made import MadeJob, made_job
 from goldrank.planning.measured_ranking import Size, ranking_cost
-from goldrank.planning.reference import REFERENCE
-from goldrank.planning.stopwatch import best
+from goldrank.planning.reference_constants import REFERENCE
+from goldrank.planning.synthetic_jobs import MadeJob, made_job
+from goldrank.planning.timing import best
 
 _TASKS = 500
 _REPEATS = 3
@@ -69,7 +69,7 @@ def gpu_cost() -> GpuCost | None:
         return None
     if not torch.cuda.is_available():
         return None
-    from goldrank.index.cuda import CudaIndex
+    from goldrank.index.cuda.index import CudaIndex
 
     def prepared(job: MadeJob) -> ExactIndex:
         return CudaIndex(job.items, job.ids, "dot").prepare()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 
-from goldrank.index.exact import ExactIndex
+from goldrank.index.exact.index import ExactIndex
 from goldrank.planning.constants import RankingCost, ranking_features
-from goldrank.planning.made import MadeJob, made_job
-from goldrank.planning.stopwatch import best, fitted
+from goldrank.planning.synthetic_jobs import MadeJob, made_job
+from goldrank.planning.timing import best, fitted
 
 # Items, dimension, queries, and judged items or results of a query.
 Size = tuple[int, int, int, int]

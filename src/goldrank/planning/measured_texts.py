@@ -11,7 +11,7 @@ from pathlib import Path
 from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
 from goldrank.planning.constants import EncodingCost, ReadingCost
-from goldrank.planning.stopwatch import best
+from goldrank.planning.timing import best
 
 # Words of the short and of the long texts.
 _SHORT, _LONG = 20, 160
@@ -49,7 +49,7 @@ def write_texts(path: Path, texts: list[str]) -> None:
 
 def reading_cost(folder: Path, count: int = _READ) -> ReadingCost:
     """Reading short and long texts."""
-    from goldrank.io.texts import read_texts
+    from goldrank.data.texts import read_texts
 
     sizes, seconds = [], []
     for words in (_SHORT, _LONG):

@@ -19,13 +19,13 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.io.cache_entries import remove_abandoned
 from goldrank.io.files import PathLike, write_atomically
-from goldrank.io.kept import remove_abandoned
-from goldrank.io.private import make_private_file, make_private_folder, restrict
+from goldrank.io.private_files import make_private_file, make_private_folder, restrict
 from goldrank.store import schema
 from goldrank.store.database import Database
 from goldrank.store.keys import candidates, digest
-from goldrank.store.places import find_place
+from goldrank.store.locations import find_place
 from goldrank.store.records import HITS, PREDICTIONS, RUN, Record, StoredRun
 from goldrank.store.rows import DamagedRowError, is_folder_name, make_row, read_row, with_checksum
 from goldrank.store.schema import RUNS

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError
 from goldrank.hits import Hits, Run
 from goldrank.io.columns import Columns
-from goldrank.io.parquet import load_pyarrow
+from goldrank.io.formats.parquet import load_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from goldrank.errors import InputError
 from goldrank.io.files import write_atomically
-from goldrank.io.parquet import load_pyarrow
-from goldrank.io.private import make_private_folder, restrict
+from goldrank.io.formats.parquet import load_pyarrow
+from goldrank.io.private_files import make_private_folder, restrict
 
 Side = Literal["query", "item"]
 LONGEST = 10_000

@@ -1,26 +1,23 @@
 """Tasks: data with a recipe, and the evaluation of any model on them."""
 
+from goldrank.data.sources import About
+from goldrank.data.text_rule import PARTS, TextRule
 from goldrank.tasks.catalogue import TASKS, find_task
-from goldrank.tasks.evaluation import Evaluation, evaluate, measure
 from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
 from goldrank.tasks.settings import SCORINGS, Settings
-from goldrank.tasks.task import About, Task, task_of
-from goldrank.tasks.text_rule import PARTS, TextRule
+from goldrank.tasks.task import Task, task_of
 
 __all__ = [
     "PARTS",
     "SCORINGS",
     "TASKS",
     "About",
-    "Evaluation",
     "Figure",
     "MeasuredTask",
     "Measurement",
     "Settings",
     "Task",
     "TextRule",
-    "evaluate",
     "find_task",
-    "measure",
     "task_of",
 ]

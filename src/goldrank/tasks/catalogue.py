@@ -7,16 +7,17 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from goldrank.data import sources
+from goldrank.data.collections import Collection, read_collection, refuse_content
+from goldrank.data.collections.in_memory import collection_from
+from goldrank.data.sources import About
+from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, unknown_name
-from goldrank.io.collections import Collection, read_collection, refuse_content
-from goldrank.io.collections.in_memory import collection_from
-from goldrank.tasks import sources
 from goldrank.tasks.evalrank import EVALRANK_TASKS
 from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.probe import PROBE_TASKS, probe_of
 from goldrank.tasks.similarity import SIMILARITY_TASKS
-from goldrank.tasks.task import About, Task, task_of
-from goldrank.tasks.text_rule import TextRule
+from goldrank.tasks.task import Task, task_of
 
 _OWN = "written for goldrank, Apache-2.0"
 _NONE_STATED = "none stated; public copies"

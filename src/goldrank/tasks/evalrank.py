@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from goldrank.data import sources
+from goldrank.data.collections import Collection
+from goldrank.data.collections.evalrank import Pair, collection_of, read_texts
+from goldrank.data.scored_pairs import ScoredPairs
+from goldrank.data.sources import About
+from goldrank.data.sts_files import read_pair_sources
 from goldrank.errors import InputError
-from goldrank.io.collections import Collection
-from goldrank.io.collections.evalrank import Pair, collection_of, read_texts
 from goldrank.io.files import PathLike
-from goldrank.io.scored_pairs import ScoredPairs
-from goldrank.io.sts_files import read_pair_sources
 from goldrank.io.text import counts
-from goldrank.tasks import sources
-from goldrank.tasks.task import About, Task
+from goldrank.tasks.task import Task
 
 _PAPER = "Wang, Kuo & Li, Just Rank: Rethinking Evaluation with Word and Sentence Similarities, ACL 2022"
 _NOTES = (

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from goldrank.data.collections import Collection, Document
+from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError
 from goldrank.hits import Gold
-from goldrank.io.collections import Collection, Document
 from goldrank.tasks.presets import find_preset
+from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.sharding import Sharding
 from goldrank.tasks.task import Task
-from goldrank.tasks.text_rule import TextRule
 
 _BATCH = 1 << 16
 

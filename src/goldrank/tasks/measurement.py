@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from goldrank.data.sources import About
 from goldrank.encoders.base import Encoder
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.task import About
 
 
 @dataclass(frozen=True)

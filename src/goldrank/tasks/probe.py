@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldrank.data.labelled_sets import read_labelled_set
+from goldrank.data.labelled_texts import LabelledTexts, read_labelled
+from goldrank.data.sources import DATA_VARIABLE, About, find_local
 from goldrank.errors import InputError
 from goldrank.io.files import PathLike
-from goldrank.io.labelled import LabelledTexts, read_labelled
-from goldrank.io.labelled_sets import read_labelled_set
 from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.probe_measuring import compare, measure
-from goldrank.tasks.sources import DATA_VARIABLE, find_local
-from goldrank.tasks.task import About
 
 _USES = ("transform", "fit_on", "seed")
 _NESTED = "Nested 5-fold cross-validation."

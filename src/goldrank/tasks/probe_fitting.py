@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, shorten
-from goldrank.index.exact_vectors import default_threads, spread
+from goldrank.index.exact.vectors import default_threads, spread
 
 Rows = NDArray[np.int64]
 Codes = NDArray[np.int64]

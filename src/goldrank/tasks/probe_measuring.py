@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldrank.data.labelled_texts import LabelledTexts
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.errors import InputError
-from goldrank.io.labelled import LabelledTexts
 from goldrank.stats import Sample, bootstrap_means, intervals, mcnemar, randomisation_test
-from goldrank.tasks.encoding import transformed_vectors
 from goldrank.tasks.measurement import Figure, Measurement
 from goldrank.tasks.probe_fitting import (
     FOLDS,
@@ -28,6 +27,7 @@ from goldrank.tasks.probe_fitting import (
     folds_of,
     side_by_side,
 )
+from goldrank.tasks.ranking.encoding import transformed_vectors
 from goldrank.tasks.settings import Settings
 
 SEEDS = 3

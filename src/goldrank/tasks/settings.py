@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.index.base import DATABASES
-from goldrank.index.exact import RANKABLE
+from goldrank.index.exact.index import RANKABLE
 from goldrank.index.multivector import SCORERS
 from goldrank.io.fingerprints import file_digest
 from goldrank.redaction import redact
 from goldrank.tasks.presets import Level, find_preset
 from goldrank.tasks.task import OOV
-from goldrank.tasks.text_rule import TextRule
 from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 SCORINGS = {

@@ -12,14 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import Encoder
-from goldrank.io.scored_pairs import PairSets, ScoredPairs, built_in_pairs, read_scored_pairs
-from goldrank.io.text import counts
-from goldrank.stats import compare_correlations, correlation, correlation_interval, williams
-from goldrank.tasks.encoding import transformed_vectors
-from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
-from goldrank.tasks.settings import Settings
-from goldrank.tasks.similarity_sets import (
+from goldrank.data.scored_pairs import PairSets, ScoredPairs, built_in_pairs, read_scored_pairs
+from goldrank.data.similarity_sets import (
     ALL_SENTENCES,
     ALL_WORDS,
     BUILT_IN,
@@ -28,7 +22,13 @@ from goldrank.tasks.similarity_sets import (
     PairSet,
     read_all,
 )
-from goldrank.tasks.task import About
+from goldrank.data.sources import About
+from goldrank.encoders.base import Encoder
+from goldrank.io.text import counts
+from goldrank.stats import compare_correlations, correlation, correlation_interval, williams
+from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
+from goldrank.tasks.ranking.encoding import transformed_vectors
+from goldrank.tasks.settings import Settings
 from goldrank.vectors.similarity import rowwise
 
 KINDS = ("spearman", "pearson", "kendall")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from goldrank.io.collections import Collection
-from goldrank.tasks.text_rule import TextRule
+from goldrank.data.collections import Collection
+from goldrank.data.sources import About
+from goldrank.data.text_rule import TextRule
 
 Kind = Literal["retrieval", "related", "evalrank"]
 
@@ -34,20 +35,6 @@ OOV = {
     "mean": "texts without a known word have the mean of what the transform learnt from, or else of the known items",
 }
 """What becomes of texts of which the model knows no word, where it can tell (``covers``)."""
-
-
-@dataclass(frozen=True)
-class About:
-    """What a reader of a result wants to know of the data."""
-
-    source: str
-    licence: str
-    counts: str
-    original: str = ""
-    """The profile that prints what the authors printed."""
-    notes: str = ""
-    data: str = "by path, or downloaded"
-    """How the data gets here."""
 
 
 @dataclass(frozen=True)

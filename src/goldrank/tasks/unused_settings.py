@@ -8,7 +8,7 @@ from typing import Protocol
 from goldrank.errors import InputError
 from goldrank.tasks.material import Material
 from goldrank.tasks.measurement import MeasuredTask
-from goldrank.tasks.models import Model
+from goldrank.tasks.ranking.models import Model
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import Encoder, Side, Vectors
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder, write_atomically
-from goldrank.io.private import make_private_folder
+from goldrank.io.private_files import make_private_folder
 from goldrank.progress import Progress
 from goldrank.vectors.shards import SET_ASIDE_NAME, SHARD_NAME, TEMPORARY_NAME, Floats, Hashes, ShardFolder, texts_in
 

@@ -13,21 +13,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
 from goldrank.store import Store
-from goldrank.web import (
-    compare_pages,
-    docs_page,
-    masked_pages,
-    meta_pages,
-    quality_pages,
-    query_pages,
-    runs_pages,
-    score_pages,
-)
-from goldrank.web.answers import ERROR_SCHEMA, Json, add_error_handlers
-from goldrank.web.asking import Server
 from goldrank.web.assets import page, read_assets
-from goldrank.web.reading import CACHE_BYTES, Reader
+from goldrank.web.dependencies import Server
+from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
+from goldrank.web.routes import comparison as compare_pages
+from goldrank.web.routes import data_quality as quality_pages
+from goldrank.web.routes import docs as docs_page
+from goldrank.web.routes import masked as masked_pages
+from goldrank.web.routes import meta as meta_pages
+from goldrank.web.routes import queries as query_pages
+from goldrank.web.routes import runs as runs_pages
+from goldrank.web.routes import scores as score_pages
 from goldrank.web.security import Access, Guard
+from goldrank.web.store_reader import CACHE_BYTES, Reader
 
 THREADS = 16
 """Requests that are answered at a time."""

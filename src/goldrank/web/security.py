@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goldrank.web.answers import error
+from goldrank.web.responses import error
 
 _LOG = logging.getLogger(__name__)
 COOKIE = "goldrank_token"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.io.fingerprints import FileState, file_state
-from goldrank.io.parquet import load_pyarrow
+from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.store.tables import Load
 from goldrank.store.texts import Side, Text, open_texts
 

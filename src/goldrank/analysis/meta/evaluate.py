@@ -1,0 +1,271 @@
+"""Correlates every intrinsic with every downstream score across models, and says how surely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from goldrank import stats
+from goldrank.analysis.meta.families import families_by_name
+from goldrank.analysis.meta.resampling import FEWEST, Found, Work
+from goldrank.analysis.meta.result import Cell, Difference, MetaResult, Overall
+from goldrank.analysis.meta.table import Table
+from goldrank.errors import InputError
+from goldrank.stats.resampling import Floats
+
+FEW = 10
+"""Below this many models the reader is warned."""
+
+__all__ = ["FEW", "FEWEST", "Cell", "Difference", "MetaResult", "Overall", "evaluate_meta"]
+
+
+def evaluate_meta(
+    table: Table,
+    intrinsic: Sequence[str] | None = None,
+    downstream: Sequence[str] | None = None,
+    kind: str = "spearman",
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    method: str = "bca",
+    cluster: bool = False,
+    lower: Sequence[str] = (),
+    alpha: float = 0.05,
+) -> MetaResult:
+    """Which intrinsic evaluator predicts which downstream score, across the models of the table.
+
+    All correlations are resampled together, models (or families of models) being drawn with replacement, so that
+    the mean of an evaluator over the downstream tasks and the difference of two evaluators have honest intervals.
+    Where a model lacks one of two values it is left out of that pair only.
+
+    Args:
+        table: the values.
+        intrinsic, downstream: evaluators, by name or pattern; by default those the table calls so, or all others.
+        kind: "spearman", "pearson" or "kendall".
+        resamples: of the bootstrap, and permutations.
+        seed: same seed, same result.
+        level: of the intervals.
+        method: "bca" or "percentile".
+        cluster: draw families instead of models.
+        lower: further evaluators of which less is better; their values count with the opposite sign.
+        alpha: the level at which a difference is called one.
+    """
+    chosen = stats.correlation_kind(kind)
+    rows, columns = _roles(table, intrinsic, downstream)
+    _refuse_few(table, [*rows, *columns])
+    reversed_ = table.lower | set(table.select(lower))
+    x, y = (_values(table, names, reversed_) for names in (rows, columns))
+    # A model without any pair of values bears on nothing, and must not be drawn or counted.
+    used = np.flatnonzero((~np.isnan(x)).any(axis=1) & (~np.isnan(y)).any(axis=1))
+    models = [table.models[at] for at in used]
+    x, y = x[used], y[used]
+    families, given = _families(table, models)
+    clusters = np.unique(list(families.values()), return_inverse=True)[1].astype(np.intp)
+    warnings = list(_warnings(models, families, given, cluster))
+    work = Work(x, y, chosen, resamples, seed, clusters if cluster else None)
+    found = work.cells()
+    most = int(found.models.max(initial=0))
+    if most < FEWEST:
+        raise InputError(
+            f"no intrinsic and downstream score have {FEWEST} models in common (the most is {most})",
+            where=table.source or None,
+            remedy="give every model a value from both kinds of evaluators",
+        )
+    short = int((found.models < FEWEST).sum())
+    if short:
+        warnings.append(f"{short} pairs of evaluators have fewer than {FEWEST} models in common and are left out")
+    how = _How(level, method, alpha)
+    return MetaResult(
+        table=table,
+        models=models,
+        kind=chosen,
+        intrinsic=rows,
+        downstream=columns,
+        cells=_cells(found, rows, columns, models, how),
+        overall=_overall(found, rows, columns, models, how),
+        differences=_differences(work, found, rows, columns, how),
+        families=families,
+        clustered=cluster,
+        lower=tuple(name for name in (*rows, *columns) if name in reversed_),
+        missing=int(np.isnan(x).sum() + np.isnan(y).sum()),
+        warnings=tuple(warnings),
+        resamples=resamples,
+        seed=seed,
+        level=level,
+        alpha=alpha,
+    )
+
+
+@dataclass(frozen=True)
+class _How:
+    level: float
+    method: str
+    alpha: float
+
+
+def _roles(
+    table: Table, intrinsic: Sequence[str] | None, downstream: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    """Which evaluators are to predict, and which are to be predicted."""
+    if len(table.evaluators) < 2:
+        raise InputError(
+            f"the table has one evaluator only, {table.evaluators[0]!r}",
+            where=table.source or None,
+            remedy="a correlation needs an intrinsic and a downstream score of every model",
+        )
+    rows = table.of_kind("intrinsic") if intrinsic is None else table.select(intrinsic)
+    columns = table.of_kind("downstream") if downstream is None else table.select(downstream)
+    # Of a table without kinds, what is not named is the other kind.
+    if not rows and intrinsic is None and downstream is not None:
+        rows = [name for name in table.evaluators if name not in columns]
+    if not columns and downstream is None and intrinsic is not None:
+        columns = [name for name in table.evaluators if name not in rows]
+    rows = rows if intrinsic is not None else [name for name in rows if name not in columns]
+    columns = columns if downstream is not None else [name for name in columns if name not in rows]
+    both = [name for name in rows if name in columns]
+    if both:
+        raise InputError(
+            f"{both[0]!r} is both intrinsic and downstream", remedy="a score predicts itself; name it once"
+        )
+    if not rows or not columns:
+        lacking = "intrinsic" if not rows else "downstream"
+        shown = ", ".join(table.evaluators[:8]) + (" …" if len(table.evaluators) > 8 else "")
+        raise InputError(
+            f"it is not known which evaluators are {lacking}",
+            where=table.source or None,
+            remedy=f"name them with --intrinsic and --downstream, or add a column `kind`; the table has {shown}",
+        )
+    return rows, columns
+
+
+def _refuse_few(table: Table, names: Sequence[str]) -> None:
+    present = (~np.isnan(_values(table, names, frozenset()))).any(axis=1)
+    if present.sum() < FEWEST:
+        raise InputError(
+            f"a correlation over {int(present.sum())} models says nothing",
+            where=table.source or None,
+            remedy=f"give at least {FEWEST} models, better {FEW} or more",
+        )
+
+
+def _values(table: Table, names: Sequence[str], lower: frozenset[str] | set[str]) -> Floats:
+    return np.column_stack([-table.column(name) if name in lower else table.column(name) for name in names])
+
+
+def _families(table: Table, models: Sequence[str]) -> tuple[dict[str, str], bool]:
+    """A family for every model, and whether the table says which."""
+    given = {model: table.families[model] for model in models if model in table.families}
+    if given:
+        return {model: given.get(model, model) for model in models}, True
+    return families_by_name(models), False
+
+
+def _warnings(models: Sequence[str], families: dict[str, str], given: bool, cluster: bool) -> Iterator[str]:
+    if len(models) < FEW:
+        yield f"{len(models)} models are few: no correlation over fewer than {FEW} is to be relied on"
+    kin: dict[str, list[str]] = {}
+    for model, family in families.items():
+        kin.setdefault(family, []).append(model)
+    shared = [members for members in kin.values() if len(members) > 1]
+    if cluster and len(kin) < FEWEST:
+        raise InputError(
+            f"{len(kin)} families are too few to be resampled", remedy=f"give at least {FEWEST}, or resample the models"
+        )
+    if shared:
+        largest = max(shared, key=len)
+        shown = "; ".join(largest[:3]) + ("; …" if len(largest) > 3 else "")
+        source = "" if given else " by their names"
+        act = "families were resampled" if cluster else "resample families instead of models with --cluster"
+        yield (
+            f"the {len(models)} models are of {len(kin)} families{source} (such as {shown}) and not independent: "
+            f"intervals over models are too narrow and p-values too small; {act}"
+        )
+
+
+def _cells(
+    found: Found, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
+) -> dict[tuple[str, str], Cell]:
+    adjusted = stats.holm(found.p.ravel()).reshape(found.p.shape)
+    cells = {}
+    for i, row in enumerate(rows):
+        for d, column in enumerate(columns):
+            observed = float(found.observed[i, d])
+            around = _interval(observed, found.drawn[:, i, d], found.jackknife[:, i, d], how)
+            cells[row, column] = Cell(
+                row,
+                column,
+                observed,
+                around,
+                int(found.models[i, d]),
+                float(found.p[i, d]),
+                float(adjusted[i, d]),
+                *_extremes(found.without[:, i, d], models),
+            )
+    return cells
+
+
+def _interval(observed: float, drawn: Floats, without: Floats, how: _How) -> stats.Interval | None:
+    if math.isnan(observed):
+        return None
+    return stats.resampled_interval(observed, drawn, without[~np.isnan(without)], how.level, how.method)
+
+
+def _extremes(without: Floats, models: Sequence[str]) -> tuple[tuple[float, str], tuple[float, str]]:
+    """The lowest and the highest value when one model is left out, and which one."""
+    if np.isnan(without).all():
+        return (math.nan, ""), (math.nan, "")
+    low, high = int(np.nanargmin(without)), int(np.nanargmax(without))
+    return (float(without[low]), models[low]), (float(without[high]), models[high])
+
+
+def _overall(
+    found: Found, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
+) -> dict[str, Overall]:
+    overall = {}
+    for i, row in enumerate(rows):
+        tasks = np.flatnonzero(~np.isnan(found.observed[i]))
+        if not len(tasks):
+            overall[row] = Overall(row, math.nan, None, 0, (math.nan, ""), (math.nan, ""))
+            continue
+        each = found.observed[i, tasks]
+        # A model that one of the tasks lacks was not left out there: that task keeps its own value.
+        without, jackknife = (
+            np.where(np.isnan(part[:, i, tasks]), each, part[:, i, tasks]).mean(axis=1)
+            for part in (found.without, found.jackknife)
+        )
+        observed = float(each.mean())
+        around = _interval(observed, found.drawn[:, i, tasks].mean(axis=1), jackknife, how)
+        overall[row] = Overall(row, observed, around, len(tasks), *_extremes(without, models))
+    return overall
+
+
+def _differences(work: Work, found: Found, rows: Sequence[str], columns: Sequence[str], how: _How) -> list[Difference]:
+    """Every pair of intrinsic evaluators, on the downstream tasks that both have."""
+    made = []
+    for first, second in combinations(range(len(rows)), 2):
+        tasks = np.flatnonzero(~np.isnan(found.observed[[first, second]]).any(axis=0))
+        if not len(tasks):
+            continue
+        difference = float((found.observed[first, tasks] - found.observed[second, tasks]).mean())
+        drawn = (found.drawn[:, first, tasks] - found.drawn[:, second, tasks]).mean(axis=1)
+        known = [work.between(first, second, int(task)) for task in tasks]
+        of_first, of_second, between, counts = (np.array(part, dtype=np.float64) for part in zip(*known, strict=True))
+        p = stats.williams(of_first, of_second, between, counts)
+        made.append(
+            Difference(
+                rows[first],
+                rows[second],
+                difference,
+                stats.resampled_interval(difference, drawn, None, how.level, "percentile"),
+                stats.sign_change(drawn),
+                math.nan,
+                {columns[task]: float(one) for task, one in zip(tasks.tolist(), p, strict=True)},
+            )
+        )
+    adjusted = stats.holm(np.array([one.p for one in made]))
+    return [replace(one, adjusted=float(value)) for one, value in zip(made, adjusted, strict=True)]

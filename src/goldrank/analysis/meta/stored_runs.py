@@ -1,0 +1,67 @@
+"""Stored runs as rows: every run's headline, under the name of its task and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from goldrank.analysis.meta.table import Row
+from goldrank.metrics import parse_all, profile
+from goldrank.scoring import agree, score_hits
+from goldrank.store import count_under
+from goldrank.tasks import TASKS
+
+if TYPE_CHECKING:
+    from goldrank.store import Store, StoredRun
+
+# What makes another variant of the model, and what makes another task of the data, where it is not as usual.
+_OF_MODEL = {"similarity": "cosine", "index": "exact", "scoring": "single", "transform": "none", "fit_on": "corpus"}
+_OF_TASK = {"split": "test", "limit": None}
+_KINDS = {"evalrank": "intrinsic", "similarity": "intrinsic", "probe": "downstream"}
+
+
+def rows_from_store(store: Store, *, task: str | None = None, model: str | None = None) -> list[Row]:
+    """One row for every stored run: its first figure, or its first metric under its own profile.
+
+    Of several runs of the same model, task and settings the newest counts. Tasks that goldrank knows as a probe are
+    downstream, EvalRank and similarity tasks are intrinsic, and of others it is not known.
+
+    Args:
+        store: where the runs are.
+        task, model: only of those names or patterns.
+    """
+    rows: dict[tuple[str, str], Row] = {}
+    for run in store.list(task=task, model=model):
+        name, value, lower = _headline(run)
+        known = run.inputs.get("kind") or getattr(TASKS.get(run.task), "kind", "")
+        named = _labelled(run.model, run.inputs, _OF_MODEL)
+        evaluator = _labelled(f"{run.task} {name}", run.inputs, _OF_TASK)
+        kind = _KINDS.get(str(known), "")
+        rows[named, evaluator] = Row(named, evaluator, value, kind, lower=lower, place=f"stored run {run.key}")
+    return list(rows.values())
+
+
+def _labelled(name: str, inputs: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
+    unusual = [
+        f"{key}={inputs[key]}" for key, value in usual.items() if inputs.get(key) is not None and inputs[key] != value
+    ]
+    return ", ".join([name, *unusual])
+
+
+def _headline(run: StoredRun) -> tuple[str, float, bool]:
+    """The name and value of the run's first figure, and whether less is better."""
+    figures: Mapping[str, Any] = getattr(run, "figures", None) or {}
+    for name, figure in figures.items():
+        value = figure["value"] if isinstance(figure, Mapping) else figure.value
+        return name, float(value), False
+    chosen = profile(run.profile)
+    conventions = agree(chosen, run.conventions)
+    metric = parse_all(run.metrics or chosen.metrics)[0]
+    lower = metric.definition.direction == "lower"
+    kept = run.summary.get(str(metric), {}).get("mean")
+    if kept is not None:
+        return str(metric), float(kept), lower
+    hits = count_under(run, conventions).hits
+    scores = score_hits(hits, [metric], profile=chosen, name=run.key, **dict(run.conventions))
+    (score,) = scores.values()
+    return str(metric), score.mean, lower

@@ -1,0 +1,1 @@
+"""What models are evaluated on: collections, pairs, labelled texts, and where named data sets come from."""

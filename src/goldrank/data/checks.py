@@ -1,0 +1,470 @@
+"""What is wrong, doubtful or merely odd about a collection, found before any model is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from goldrank.data.article_statistics import ArticleStatistics, describe, published_counts
+from goldrank.data.collections.collection import Collection, Document, Documents
+from goldrank.data.leaks import Pair, find_leaks
+from goldrank.data.near_duplicates import fold, group_near_duplicates
+from goldrank.data.titles import match_titles, repair_encoding
+from goldrank.errors import shorten
+from goldrank.io.columns import Columns
+from goldrank.io.text import row_queries
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+EXAMPLES = 5
+QUANTILES = {"least": 0.0, "5%": 5.0, "25%": 25.0, "median": 50.0, "75%": 75.0, "95%": 95.0, "most": 100.0}
+
+# What no text is meant to hold; tabs and ends of lines are white space.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+_REPLACED = "\ufffd"
+# Each undoes one difference of spelling, the differences before it included.
+_FORMS: dict[str, Callable[[str], str]] = {
+    "HTML entities": html.unescape,
+    "Unicode forms": lambda text: unicodedata.normalize("NFC", html.unescape(text)),
+    "UTF-8 read as Windows-1252": lambda text: repair_encoding(unicodedata.normalize("NFC", html.unescape(text))),
+    "case": lambda text: repair_encoding(unicodedata.normalize("NFC", html.unescape(text))).casefold(),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found: how grave it is, how often, a sentence, and up to five examples."""
+
+    severity: Severity
+    name: str
+    count: int
+    sentence: str
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A collection in numbers, and what was found in it."""
+
+    name: str
+    source: str
+    format: str
+    split: str
+    splits: tuple[str, ...]
+    related: bool
+    checksum: str
+    items: int
+    queries: int
+    judged_queries: int
+    judged_pairs: int
+    relevant_pairs: int
+    words: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Words of a text, by quantile, for items and for queries."""
+    statistics: ArticleStatistics | None = None
+    """Of articles with those like them: what papers on such data print."""
+    published: tuple[str, ...] = ()
+    """What others print of the same gold, and why it differs."""
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, severity: Severity) -> list[Finding]:
+        """The findings of one severity."""
+        return [finding for finding in self.findings if finding.severity == severity]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return asdict(self)
+
+
+def check(collection: Collection) -> Report:
+    """Go through a collection once and report what it holds.
+
+    An *error* leaves nothing to evaluate, a *warning* is probably not meant so, a *note* is good to know.
+
+    >>> from goldrank.io.mappings import from_pairs
+    >>> texts = Documents([Document.plain("a", "one"), Document.plain("b", " ")], "example")
+    >>> gold = from_pairs([("a", {"b": 1, "c": 1})], "gold", "example", integers=False)
+    >>> report = check(Collection("example", texts, texts, gold))
+    >>> [(finding.severity, finding.name) for finding in report.findings]
+    [('warning', 'gold outside the corpus'), ('warning', 'empty items'), ('note', 'queries without gold')]
+    """
+    items = _Survey.of(collection.items)
+    queries = items if collection.related else _Survey.of(collection.queries)
+    gold = collection.gold
+    of_articles = collection.related and collection.format != "evalrank"
+    found = [
+        *_about_gold(gold, items, queries, related=collection.related),
+        *_about_texts(items, "item"),
+        *([] if collection.related else _about_texts(queries, "query")),
+        *([] if collection.related else _asked_and_ranked(items, queries)),
+        *_about_leaks(collection),
+        *_about_near_duplicates(collection, items),
+        *_about_spelling(items, "item"),
+        *([] if collection.related else _about_spelling(queries, "query")),
+        *(Finding("note", "told by the reader", 1, _sentence(remark)) for remark in collection.remarks),
+    ]
+    return Report(
+        name=collection.name,
+        source=collection.source,
+        format=collection.format,
+        split=collection.split,
+        splits=collection.splits,
+        related=collection.related,
+        checksum=collection.checksum,
+        items=len(items.ids),
+        queries=len(queries.ids),
+        judged_queries=len(gold.queries),
+        judged_pairs=len(gold.items),
+        relevant_pairs=int((gold.values > 0).sum()),
+        words={"items": items.quantiles()} | ({} if collection.related else {"queries": queries.quantiles()}),
+        statistics=describe(gold, collection) if of_articles else None,
+        published=published_counts(gold) if of_articles else (),
+        findings=tuple(sorted((finding for finding in found if finding.count), key=_gravest_first)),
+    )
+
+
+def check_gold(gold: Columns) -> Report:
+    """Report what can be told of lists of similar articles, titles with the titles like them, without the articles."""
+    titles = dict.fromkeys([*gold.queries, *gold.items])
+    own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
+    found = [
+        _finding("warning", "self gold", own, "{n} whose list holds the source itself", noun="source"),
+        _finding(
+            "warning",
+            "wrongly decoded titles",
+            [
+                f"{shorten(title)} is {shorten(repaired)}"
+                for title in titles
+                if (repaired := repair_encoding(title)) != title
+            ],
+            "{n} whose UTF-8 was read as Windows-1252: an article is found by the repaired title only",
+            noun="title",
+            quote=False,
+        ),
+        _finding(
+            "note",
+            "titles with HTML entities",
+            [title for title in titles if html.unescape(title) != title],
+            "{n} with HTML entities, which not every copy of the articles has",
+            noun="title",
+        ),
+        *_about_spelling(_Survey(titles={title: title for title in titles}), "gold"),
+    ]
+    return Report(
+        name=gold.source,
+        source=gold.source,
+        format="gold alone",
+        split="test",
+        splits=("test",),
+        related=True,
+        checksum="",
+        items=0,
+        queries=0,
+        judged_queries=len(gold.queries),
+        judged_pairs=len(gold.items),
+        relevant_pairs=int((gold.values > 0).sum()),
+        statistics=describe(gold),
+        published=published_counts(gold),
+        findings=tuple(sorted((finding for finding in found if finding.count), key=_gravest_first)),
+    )
+
+
+def content_of(document: Document) -> str:
+    """Title, headings and texts of a document, blanks between them."""
+    return " ".join([document.title, *(part for section in document.sections for part in section)])
+
+
+def _gravest_first(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)
+
+
+@dataclass
+class _Survey:
+    """What one pass over documents keeps of them."""
+
+    ids: dict[str, None] = field(default_factory=dict)
+    repeated: list[str] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    """The first document of each title."""
+    bodies: dict[bytes, str] = field(default_factory=dict)
+    """The first document of each text, by its digest, without title, headings, case and punctuation."""
+    contents: dict[bytes, str] = field(default_factory=dict)
+    same: list[tuple[str, str]] = field(default_factory=list)
+    """Documents with the one before that says the same."""
+    same_title: list[tuple[str, str]] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    control: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, documents: Documents) -> _Survey:
+        """Go through them."""
+        survey = cls()
+        for document in documents:
+            survey.add(document)
+        return survey
+
+    def add(self, document: Document) -> None:
+        """Take one in."""
+        if document.id in self.ids:
+            self.repeated.append(document.id)
+        self.ids[document.id] = None
+        content = content_of(document)
+        words = content.split()
+        self.lengths.append(len(words))
+        if document.title and self.titles.setdefault(document.title, document.id) != document.id:
+            self.same_title.append((document.id, self.titles[document.title]))
+        if not words:
+            self.empty.append(document.id)
+        else:
+            first = self.contents.setdefault(_digest(words), document.id)
+            if first != document.id:
+                self.same.append((document.id, first))
+            self.bodies.setdefault(_digest(fold(document.text).split() or fold(content).split() or words), document.id)
+        if _CONTROL.search(content):
+            self.control.append(document.id)
+        if _REPLACED in content:
+            self.replaced.append(document.id)
+
+    def quantiles(self) -> dict[str, int]:
+        """How long the texts are, in words."""
+        if not self.lengths:
+            return {}
+        values = np.percentile(self.lengths, list(QUANTILES.values()), method="nearest")
+        return dict(zip(QUANTILES, map(int, values.tolist()), strict=True))
+
+
+def _digest(words: Sequence[str]) -> bytes:
+    return hashlib.blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _about_gold(gold: Columns, items: _Survey, queries: _Survey, *, related: bool) -> Iterator[Finding]:
+    asked, rows = dict.fromkeys(gold.queries), row_queries(gold)
+    unknown = [query for query in asked if query not in queries.ids]
+    outside = [(query, item) for query, item in zip(rows, gold.items, strict=True) if item not in items.ids]
+    lost = list(dict.fromkeys(item for _, item in outside))
+    relevant = {query for query, value in zip(rows, gold.values.tolist(), strict=True) if value > 0}
+    yield _finding(
+        "error", "nothing relevant", [] if relevant else list(asked) or ["no query"], "{n} judged and no pair relevant"
+    )
+    all_unknown, all_outside = len(unknown) == len(asked), len(outside) == len(rows)
+    yield _finding(
+        "error" if all_unknown else "warning",
+        "gold without a query",
+        unknown,
+        "{n} of the gold without a text to ask with",
+    )
+    yield _finding(
+        "error" if all_outside else "warning",
+        "gold outside the corpus",
+        [f"{shorten(item)} for {shorten(query)}" for query, item in outside],
+        "{n} whose item is not in the corpus: no model can find it",
+        noun="gold pair",
+        quote=False,
+    )
+    for what, wanted, there in (("items", lost, items.ids), ("queries", unknown, queries.ids)):
+        yield from _misspelt(what, wanted, there)
+    # Queries and items may both be numbered from 1: only the same text makes them the same.
+    same = queries.ids if related else {i for text, i in queries.bodies.items() if items.bodies.get(text) == i}
+    own = [query for query, item in zip(rows, gold.items, strict=True) if query == item and query in same]
+    yield _finding(
+        "warning",
+        "self gold",
+        own,
+        "{n} whose gold holds the query itself: excluded or a sure hit, as the profile says",
+    )
+    barren = [query for query in asked if query not in relevant] if relevant else []
+    yield _finding("note", "queries with nothing relevant", barren, "{n} judged, but with nothing relevant")
+    yield _finding(
+        "note",
+        "queries without gold",
+        [query for query in queries.ids if query not in asked],
+        "{n} without gold: not scored",
+    )
+    negative = [
+        f"{shorten(item)} for {shorten(query)}"
+        for query, item, value in zip(rows, gold.items, gold.values.tolist(), strict=True)
+        if value < 0
+    ]
+    yield _finding(
+        "note", "negative grades", negative, "{n} with a grade below 0: not relevant", noun="gold pair", quote=False
+    )
+
+
+def _misspelt(what: str, wanted: Sequence[str], there: Iterable[str]) -> Iterator[Finding]:
+    """Gold that would be found if both sides were spelt alike."""
+    found, _ = match_titles(wanted, there) if wanted else ({}, [])
+    by_reason: dict[str, list[str]] = {}
+    for title, spelling in found.items():
+        reason = next((name for name, form in _FORMS.items() if form(title) == form(spelling)), "white space")
+        by_reason.setdefault(reason, []).append(f"{shorten(title)} is {shorten(spelling)}")
+    for reason, examples in by_reason.items():
+        yield _finding(
+            "warning",
+            f"gold {what} spelt otherwise ({reason})",
+            examples,
+            f"{{n}} of the gold not among the {what} only because of {reason}",
+            noun="id",
+            quote=False,
+        )
+
+
+def _about_texts(survey: _Survey, noun: str) -> Iterator[Finding]:
+    plural = _plural(noun)
+    yield _finding("error", f"repeated ids of {plural}", survey.repeated, "{n} given more than once", noun=f"{noun} id")
+    yield _finding("warning", f"empty {plural}", survey.empty, "{n} without any text", noun=noun)
+    same = [f"{shorten(copy)} is {shorten(first)}" for copy, first in survey.same]
+    yield _finding(
+        "warning" if noun == "item" else "note",
+        f"identical {plural}",
+        same,
+        "{n} with the very text of another one" + (": a model can only tie them" if noun == "item" else ""),
+        noun=noun,
+        quote=False,
+    )
+    titles = [f"{shorten(copy)} and {shorten(first)}" for copy, first in survey.same_title]
+    yield _finding(
+        "note", f"{plural} of one title", titles, "{n} with the title of another one", noun=noun, quote=False
+    )
+    yield _finding(
+        "warning", f"control characters in {plural}", survey.control, "{n} with control characters", noun=noun
+    )
+    yield _finding(
+        "warning",
+        f"replacement characters in {plural}",
+        survey.replaced,
+        "{n} with U+FFFD, which stands for what was lost in a wrong decoding",
+        noun=noun,
+    )
+
+
+def _asked_and_ranked(items: _Survey, queries: _Survey) -> Iterator[Finding]:
+    equal = [
+        f"{shorten(query)} is {shorten(items.bodies[digest])}"
+        for digest, query in queries.bodies.items()
+        if digest in items.bodies
+    ]
+    yield _finding(
+        "note", "queries that are items", equal, "{n} whose text is that of an item, but for case and punctuation",
+        quote=False,
+    )  # fmt: skip
+
+
+_LEAKS = {
+    "query-is-its-answer": ("queries that are their answer", "whose text is that of a relevant item, or nearly"),
+    "query-is-a-title": ("queries that are a title", "whose text is the title of a relevant item"),
+    "query-inside-its-answer": ("queries inside their answer", "that a relevant item holds word for word"),
+    "answer-inside-query": ("answers inside their query", "that hold the whole text of a relevant item"),
+}
+
+
+def _about_leaks(collection: Collection) -> Iterator[Finding]:
+    """Queries that a model answers by comparing texts."""
+    if collection.format == "evalrank":
+        # Its positive pairs are paraphrases by construction.
+        return
+    leaks = find_leaks(_relevant_pairs(collection))
+    for code, found in leaks.by_code().items():
+        name, sentence = _LEAKS[code]
+        cases = [f"{shorten(query)} by {shorten(item)}" for query, item in found.items()]
+        yield _finding("warning", name, cases, f"{{n}} {sentence}: comparing texts finds it", quote=False)
+
+
+def _relevant_pairs(collection: Collection) -> Iterator[Pair]:
+    gold = collection.gold
+    rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
+    relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
+    wanted, asking = {item for _, item in relevant}, {query for query, _ in relevant}
+    items = {document.id: document for document in collection.items if document.id in wanted}
+    queries = {document.id: content_of(document) for document in collection.queries if document.id in asking}
+    for query, item in relevant:
+        if query in queries and item in items:
+            document = items[item]
+            parts = ("", "") if collection.related else (document.title, document.text)
+            yield Pair(query, item, queries[query], content_of(document), *parts)
+
+
+def _about_near_duplicates(collection: Collection, items: _Survey) -> Iterator[Finding]:
+    """Items that are nearly the same, and the queries that they tear apart."""
+    if collection.format == "evalrank":
+        return
+    ids = [document.id for document in collection.items]
+    groups = group_near_duplicates(lambda: map(content_of, collection.items))
+    told = {copy for copy, _ in items.same}
+    near = [(ids[place], ids[group[0]]) for group in groups for place in group[1:] if ids[place] not in told]
+    yield _finding(
+        "warning",
+        "near-duplicate items",
+        [f"{shorten(copy)} is nearly {shorten(first)}" for copy, first in near],
+        "{n} with at least half of their three-word sequences in common with another one",
+        noun="item",
+        quote=False,
+    )
+    group_of = {ids[place]: group for group in groups for place in group}
+    gold = collection.gold
+    relevant: dict[str, set[str]] = {}
+    for query, item, grade in zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True):
+        if grade > 0:
+            relevant.setdefault(query, set()).add(item)
+    torn = [
+        query
+        for query, right in relevant.items()
+        if any(ids[place] not in right | {query} for item in right for place in group_of.get(item, ()))
+    ]
+    yield _finding(
+        "warning",
+        "gold with duplicates that are not gold",
+        torn,
+        "{n} with a relevant item whose copy or near-duplicate is not judged relevant: the copy may stand above it",
+    )
+
+
+def _about_spelling(survey: _Survey, noun: str) -> Iterator[Finding]:
+    """Ids and titles that only spelling tells apart."""
+    for what, names in (("ids", survey.ids), ("titles", survey.titles)):
+        for reason, pairs in _alike(names).items():
+            yield _finding(
+                "note" if reason == "case" else "warning",
+                f"{what} of {_plural(noun)} alike but for {reason}",
+                [f"{shorten(name)} and {shorten(first)}" for name, first in pairs],
+                f"{{n}} that differ from another one only in {reason}",
+                noun=f"{noun} {what[:-1]}",
+                quote=False,
+            )
+
+
+def _alike(names: Mapping[str, object]) -> dict[str, list[tuple[str, str]]]:
+    """For each kind of difference, the names with the first one that they differ from in nothing else."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    told: set[str] = set()
+    for reason, form in _FORMS.items():
+        first: dict[str, str] = {}
+        for name in names:
+            other = first.setdefault(form(name), name)
+            if other != name and name not in told:
+                told.add(name)
+                found.setdefault(reason, []).append((name, other))
+    return found
+
+
+def _finding(
+    severity: Severity, name: str, cases: Sequence[str], sentence: str, *, noun: str = "query", quote: bool = True
+) -> Finding:
+    number = f"{len(cases)} {noun if len(cases) == 1 else _plural(noun)}"
+    shown = tuple(shorten(case) if quote else case for case in cases[:EXAMPLES])
+    return Finding(severity, name, len(cases), sentence.format(n=number) + ".", shown)
+
+
+def _sentence(remark: str) -> str:
+    return remark[:1].upper() + remark[1:] + ("" if remark.endswith((".", "!", "?")) else ".")
+
+
+def _plural(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

@@ -1,0 +1,76 @@
+"""BEIR folders: corpus.jsonl, queries.jsonl and the judgments of each split in qrels/SPLIT.tsv."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from goldrank import io
+from goldrank.data.collections.collection import Collection
+from goldrank.data.collections.records import read_documents
+from goldrank.data.collections.splits import choose_split, files_in, in_order, stem_and_suffix
+from goldrank.data.texts import beir_file
+from goldrank.errors import InputError
+from goldrank.io.files import COMPRESSIONS, PathLike
+
+STREAM_FROM = 1 << 26
+"""Bytes of corpus from which on it is streamed instead of held in memory."""
+
+_QRELS = (".tsv", ".txt", ".csv", ".jsonl", ".json", ".parquet", ".qrels")
+
+
+def matches(path: Path) -> bool:
+    """Whether the folder holds a corpus.jsonl, or queries.jsonl with qrels: what is missing is told by `read`."""
+    return _holds(path, "corpus.jsonl") or (_holds(path, "queries.jsonl") and bool(_qrels(path)))
+
+
+def read(path: PathLike, split: str | None = None) -> Collection:
+    """Read a folder in the layout of BEIR.
+
+    The qrels lie in ``qrels/SPLIT.tsv``, or are one ``qrels.tsv`` or ``qrels.txt``, which is the split ``test``; any
+    format that gold can have will do. All queries of the file are kept, judged or not. A corpus of more than
+    `STREAM_FROM` bytes is read anew, line by line, each time it is gone through.
+    """
+    folder = Path(path)
+    corpus, queries = beir_file(folder, "corpus.jsonl"), beir_file(folder, "queries.jsonl")
+    qrels = _qrels(folder)
+    if not qrels:
+        raise InputError(
+            "the folder holds corpus.jsonl and queries.jsonl but no qrels",
+            where=str(folder),
+            remedy="add qrels/test.tsv with the columns query-id, corpus-id, score",
+        )
+    chosen = choose_split(split, qrels, str(folder))
+    # The judgments are the smallest file, so what is wrong with them is told before the others are read.
+    gold = io.read(qrels[chosen], "gold")
+    return Collection(
+        name=folder.resolve().name,
+        items=read_documents(corpus, stream_from=STREAM_FROM),
+        queries=read_documents(queries),
+        gold=gold,
+        split=chosen,
+        splits=in_order(qrels),
+        source=str(folder),
+        format="beir",
+    )
+
+
+def _holds(folder: Path, name: str) -> bool:
+    with suppress(OSError):
+        return any((folder / f"{name}{suffix}").is_file() for suffix in ("", *COMPRESSIONS))
+    return False
+
+
+def _qrels(folder: Path) -> dict[str, Path]:
+    """The judgments of each split."""
+    found: dict[str, Path] = {}
+    for file in files_in(folder / "qrels"):
+        stem, suffix = stem_and_suffix(file)
+        if suffix in _QRELS and stem.lower() not in ("readme", "license"):
+            found.setdefault(stem, file)
+    if not found:
+        for file in files_in(folder):
+            stem, suffix = stem_and_suffix(file)
+            if stem == "qrels" and suffix in _QRELS:
+                found.setdefault("test", file)
+    return found

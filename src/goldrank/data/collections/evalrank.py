@@ -1,0 +1,146 @@
+"""EvalRank data: positive pairs of words or sentences, and the background among which each positive is ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from goldrank.data.collections.collection import Collection, Document, Documents
+from goldrank.data.collections.splits import files_in, stem_and_suffix
+from goldrank.data.scored_pairs import file_lines
+from goldrank.errors import InputError
+from goldrank.io.column_names import normal
+from goldrank.io.columns import Columns
+from goldrank.io.files import PathLike
+from goldrank.io.text import counts
+
+_SUFFIXES = (".txt", ".tsv")
+_HEADERS = {
+    ("query", "item"),
+    ("query", "positive"),
+    ("anchor", "positive"),
+    ("sentence1", "sentence2"),
+    ("text1", "text2"),
+    ("word1", "word2"),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A text and one that means the same."""
+
+    text: str
+    positive: str
+
+
+def matches(path: Path) -> bool:
+    """Whether this is a folder with a file of pairs and at least one of background texts."""
+    pairs, background = _files(path)
+    return bool(pairs and background)
+
+
+def read(path: PathLike, split: str | None = None) -> Collection:
+    """Read positive pairs and the background from a folder.
+
+    The pairs lie in ``pos_pair….txt`` or ``pairs.tsv``, two texts a line with a tab between them; the background in
+    ``background….txt`` or in files of words, ``basic_vocab.txt`` before ``wiki_vocab.txt``, one text a line. The
+    background is made of the texts of the pairs, then those of the files, each once.
+    """
+    folder = Path(path)
+    pair_files, background_files = _files(folder)
+    if len(pair_files) != 1 or not background_files:
+        found = f"{len(pair_files)} files of pairs and {len(background_files)} of background texts"
+        raise InputError(
+            f"the folder holds {found}",
+            where=str(path),
+            remedy="put one pairs.tsv (or pos_pair.txt) there and the background in background.txt",
+        )
+    if split not in (None, "test"):
+        raise InputError(f"there is no split {split!r}", where=str(path), remedy="these pairs have one split, test")
+    remarks: list[str] = []
+    pairs = _read_pairs(pair_files[0], remarks)
+    background = [text for file in background_files for text in read_texts(file, remarks)]
+    return collection_of(pairs, background, folder.resolve().name, str(path), remarks)
+
+
+def collection_of(
+    pairs: Sequence[Pair], background: Iterable[str], name: str, source: str, remarks: list[str]
+) -> Collection:
+    """The collection in which every pair's text asks for its positive, among the texts of all pairs and a background.
+
+    A text is known by itself where all are words, else by a number; a text of several pairs is one query with as many
+    right items. A pair given again counts once. A pair of a text with itself stays: it is ranked like any other.
+    """
+    texts = dict.fromkeys(text for pair in pairs for text in (pair.text, pair.positive))
+    in_pairs = len(texts)
+    given = dict.fromkeys(background)
+    texts |= given
+    is_words = not any(character.isspace() for text in texts for character in text)
+    ids = {text: text if is_words else f"s{number}" for number, text in enumerate(texts, 1)}
+    gold: dict[str, dict[str, None]] = {}
+    for pair in pairs:
+        gold.setdefault(ids[pair.text], {})[ids[pair.positive]] = None
+    items = [item for row in gold.values() for item in row]
+    row_of = {judged: at for at, judged in enumerate((query, item) for query, row in gold.items() for item in row)}
+    listed = dict.fromkeys(row_of[ids[pair.text], ids[pair.positive]] for pair in pairs)
+    if again := len(pairs) - len(items):
+        remarks.append(f"{counts(again, 'pair')} given again left out")
+    if themselves := sum(query in row for query, row in gold.items()):
+        remarks.append(f"{counts(themselves, 'pair')} of a text with itself, which ranks first by cosine")
+    if missing := sum(text not in given for text in list(texts)[:in_pairs]):
+        remarks.append(f"{counts(missing, 'text')} of pairs not in the background, added to it")
+    starts = np.cumsum([0, *map(len, gold.values())], dtype=np.int64)
+    documents = Documents([Document.plain(text_id, text) for text, text_id in ids.items()], source)
+    return Collection(
+        name=name,
+        items=documents,
+        queries=documents,
+        gold=Columns(list(gold), starts, items, np.ones(len(items)), source),
+        source=source,
+        format="evalrank",
+        remarks=remarks,
+        gold_order=tuple(listed),
+    )
+
+
+def _files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files of pairs and of background texts; those of words by name, so that the basic ones come first."""
+    named = sorted((stem_and_suffix(file)[0].lower(), file) for file in files_in(folder) if _is_text(file))
+    pairs = [file for stem, file in named if stem == "pairs" or stem.startswith("pos_pair")]
+    background = [file for stem, file in named if stem.startswith("background") or stem.endswith("_vocab")]
+    return pairs, background
+
+
+def _is_text(file: Path) -> bool:
+    return stem_and_suffix(file)[1] in _SUFFIXES
+
+
+def _read_pairs(file: Path, remarks: list[str]) -> list[Pair]:
+    pairs = []
+    for number, line in enumerate(file_lines(file, remarks), 1):
+        if not line.strip():
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        if number == 1 and tuple(map(normal, cells)) in _HEADERS:
+            continue
+        place = f"{file}:{number}"
+        if len(cells) != 2:
+            raise InputError(
+                f"the line has {counts(len(cells), 'column')}, not two texts",
+                where=place,
+                remedy="write text, tab, positive; pairs with scores are read with from_pairs",
+            )
+        if not all(cells):
+            raise InputError("a text of the pair is empty", where=place, remedy="give both texts, or drop the line")
+        pairs.append(Pair(*cells))
+    if not pairs:
+        raise InputError("there are no pairs", where=str(file), remedy="check that the file was written completely")
+    return pairs
+
+
+def read_texts(file: Path, remarks: list[str]) -> list[str]:
+    """Read the texts of a file that holds one a line, without blank lines."""
+    return [text for line in file_lines(file, remarks) if (text := line.strip())]

@@ -1,0 +1,188 @@
+"""Data sets of the Hugging Face hub, by name or as a local copy: in the layout of MTEB, or articles with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from goldrank import io
+from goldrank.data.collections import articles
+from goldrank.data.collections.collection import Collection, Documents
+from goldrank.data.collections.records import Placed, document, given_twice, read_documents, read_records
+from goldrank.data.collections.splits import choose_split, files_in, in_order, split_of_name, stem_and_suffix
+from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.column_names import choose, listing
+from goldrank.io.columns import Columns, group
+from goldrank.io.files import PathLike
+from goldrank.io.tables import columns_from
+
+STREAM_FROM = 1 << 26
+"""Bytes of a local corpus from which on it is streamed instead of held in memory."""
+
+_QRELS = ("qrels", "default", "data")
+_RECORDS = (".jsonl", ".json", ".parquet")
+_LOCAL = "every loader takes a local path too: give the folder of a copy, or a BEIR folder"
+
+
+def matches(path: Path) -> bool:
+    """Whether the folder holds the parts of a data set in the layout of MTEB."""
+    return all(_part(path, name) for name in ("corpus", "queries")) and any(_part(path, name) for name in _QRELS)
+
+
+def read(path: PathLike, split: str | None = None) -> Collection:
+    """Read a data set by its name on the hub, or from a local folder in the same layout.
+
+    The layout of MTEB is three configurations: ``corpus`` and ``queries`` with an id and a text, and ``default`` or
+    ``qrels`` with query-id, corpus-id and score, whose splits are those of the collection. Anything else has to be
+    articles with an id, a text and labels.
+    """
+    name = str(path).removeprefix("hf:")
+    if matches(Path(name)):
+        return _read_folder(Path(name), split)
+    if articles.matches(Path(name)):
+        return articles.read(name, split)
+    package = _load_package()
+    configurations = _asked(lambda: package.get_dataset_config_names(name), name)
+    if {"corpus", "queries"} <= set(configurations):
+        return _read_retrieval(package, name, configurations, split)
+    if len(configurations) > 1 and "default" not in configurations:
+        raise InputError(
+            f"the data set has the configurations {listing(configurations)}, of which none is known",
+            where=f"hf:{name}",
+            remedy="known are corpus, queries and qrels, or one with id, text and labels",
+        )
+    chosen = "default" if "default" in configurations else configurations[0]
+    splits = dict(_asked(lambda: package.load_dataset(name, chosen), name))
+    part = choose_split(split, splits, f"hf:{name}")
+    return articles.from_records(_placed(splits[part], f"hf:{name} ({part})"), name, part, splits)
+
+
+def _read_retrieval(package: Any, name: str, configurations: Sequence[str], split: str | None) -> Collection:
+    judged = next((known for known in ("default", "qrels", "data") if known in configurations), None)
+    if judged is None:
+        raise InputError(
+            f"the data set has no judgments (configurations: {listing(configurations)})",
+            where=f"hf:{name}",
+            remedy="they are the configuration default or qrels",
+        )
+    qrels = dict(_asked(lambda: package.load_dataset(name, judged), name))
+    chosen = choose_split(split, qrels, f"hf:{name}")
+    gold = columns_from(qrels[chosen], "gold")
+
+    def documents(configuration: str) -> Documents:
+        parts = dict(_asked(lambda: package.load_dataset(name, configuration), name))
+        # The parts of a corpus that all splits share are mostly called corpus and queries.
+        rows = parts[next((part for part in (chosen, configuration) if part in parts), next(iter(parts)))]
+        source = f"hf:{name} ({configuration})"
+        # The package keeps them in a file that is mapped, so they are gone through without being held.
+        return Documents(lambda: (document(record, place) for place, record in _placed(rows, source)), source)
+
+    queries = documents("queries")
+    return _collection(name, documents("corpus"), Documents(list(queries), queries.source), gold, chosen, qrels)
+
+
+def _read_folder(folder: Path, split: str | None) -> Collection:
+    qrels = next(found for name in _QRELS if (found := _part(folder, name)))
+    chosen = choose_split(split, qrels, str(folder))
+
+    def documents(part: str) -> Documents:
+        there = _part(folder, part)
+        files = there.get(chosen) or there.get(part) or next(iter(there.values()))
+        if len(files) == 1:
+            return read_documents(files[0], stream_from=STREAM_FROM if part == "corpus" else None)
+        return _joined(files, str(folder / part))
+
+    gold = _gold(qrels[chosen], str(folder))
+    return _collection(str(folder), documents("corpus"), documents("queries"), gold, chosen, qrels)
+
+
+def _collection(
+    name: str, items: Documents, queries: Documents, gold: Columns, split: str, splits: Mapping[str, object]
+) -> Collection:
+    return Collection(
+        name=Path(name).name,
+        items=items,
+        queries=queries,
+        gold=gold,
+        split=split,
+        splits=in_order(splits),
+        source=f"hf:{name}",
+        format="hub",
+    )
+
+
+def _part(folder: Path, name: str) -> dict[str, list[Path]]:
+    """The files of one configuration by split; a file not named for one is under its configuration's name."""
+    found: dict[str, list[Path]] = {}
+    for file in files_in(folder / name):
+        stem, suffix = stem_and_suffix(file)
+        if suffix in (*_RECORDS, ".tsv"):
+            found.setdefault(split_of_name(stem) or ("test" if name in _QRELS else name), []).append(file)
+    return found
+
+
+def _joined(files: Sequence[Path], source: str) -> Documents:
+    """The documents of a corpus that lies in several files."""
+
+    def rows() -> Iterator[Any]:
+        first: dict[str, str] = {}
+        for place, record in chain.from_iterable(map(read_records, files)):
+            made = document(record, place)
+            if made.id in first:
+                raise given_twice(made.id, first[made.id], place)
+            first[made.id] = place
+            yield made
+
+    return Documents(rows, source, files)
+
+
+def _gold(files: Sequence[Path], source: str) -> Columns:
+    if len(files) == 1:
+        return io.read(files[0], "gold")
+    placed = list(chain.from_iterable(map(read_records, files)))
+    if not placed:
+        raise InputError("there are no judgments", where=source, remedy="check that the files are complete")
+    names = list(placed[0][1])
+    keys = [names[at] for at in choose(names, "gold", where=placed[0][0])]
+    queries, items, values = ([record.get(key) for _, record in placed] for key in keys)
+
+    def place(row: int) -> str:
+        return placed[row][0]
+
+    return group(
+        id_strings(queries, role="query", integers=True, place=place),
+        id_strings(items, role="item", integers=True, place=place),
+        numeric_values(values, value="grade", place=place),
+        value="grade",
+        source=source,
+        place=place,
+    )
+
+
+def _placed(rows: Any, name: str) -> Iterator[Placed]:
+    for number, record in enumerate(rows, 1):
+        yield f"{name}: row {number}", record
+
+
+def _load_package() -> Any:
+    try:
+        return import_module("datasets")
+    except ImportError:
+        raise MissingExtraError("a data set of the Hugging Face hub", "datasets", "hub") from None
+
+
+def _asked(ask: Callable[[], Any], name: str) -> Any:
+    """What the package answers; its faults (no network, no such name, no access, a broken file) are of many types."""
+    try:
+        return ask()
+    except GoldrankError:
+        raise
+    except Exception as error:
+        # "An error occurred while generating the dataset" says less than what caused it.
+        cause = error.__cause__ or error
+        reason = str(cause).strip().partition("\n")[0].rstrip(".")[:160] or type(cause).__name__
+        raise InputError(f"the data set cannot be loaded ({reason})", where=f"hf:{name}", remedy=_LOCAL) from None

@@ -1,0 +1,187 @@
+"""Collections from Python objects: labelled records, Hugging Face data sets, frames, or corpus, queries and qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from goldrank.data.collections import articles
+from goldrank.data.collections.collection import Collection, Document, Documents
+from goldrank.data.collections.records import Placed, Record, document, given_twice
+from goldrank.data.collections.splits import choose_split, in_order
+from goldrank.errors import InputError, shorten
+from goldrank.io.columns import Columns
+from goldrank.io.formats.parquet import load_pyarrow
+from goldrank.io.mappings import from_pairs
+from goldrank.io.tables import columns_from
+
+ACCEPTED = (
+    'a list of records with id, text and labels ([{"id": "a", "text": "…", "labels": ["b"]}, …]), a Hugging Face '
+    'Dataset or DatasetDict, a pandas or polars data frame, an Arrow table, or {"corpus": …, "queries": …, "qrels": …}'
+)
+_GOLD = ("qrels", "default", "gold", "relevant_docs")
+
+
+def collection_from(data: object, split: str | None = None, name: str = "records") -> Collection:
+    """Return the collection that a Python object holds; a copy is made, so that later changes of *data* do not show.
+
+    Args:
+        data: articles as records with an id, a text (or a title with sections) and maybe labels, as a list, a Hugging
+            Face ``Dataset``, a data frame or an Arrow table; a mapping of splits to any of these, such as a
+            ``DatasetDict``; or a mapping with ``corpus``, ``queries`` and ``qrels``, or a tuple of these three.
+        split: which split of a mapping; by default the one people evaluate on.
+        name: what the collection is called in results.
+
+    >>> collection_from([{"id": "a", "text": "one", "labels": ["b"]}, {"id": "b", "text": "two"}])
+    Collection(records/test: 2 items, related, 1 judged)
+    >>> collection_from({"corpus": {"d": "one"}, "queries": {"q": "two"}, "qrels": {"q": ["d"]}})
+    Collection(records/test: 1 items, 1 queries, 1 judged)
+    """
+    if isinstance(data, tuple) and len(data) == 3 and all(isinstance(part, Mapping) for part in data):
+        # What the loader of BEIR returns.
+        data = dict(zip(("corpus", "queries", "qrels"), data, strict=True))
+    if not isinstance(data, Mapping) or not data:
+        rows = _rows(data)
+        return _articles(rows, name, choose_split(split, ["test"], _place(data)), {"test": rows}, _place(data))
+    if {"articles", "sims"} <= set(data):
+        data = {"test": _joined(_rows(data["articles"]), _rows(data["sims"]))}
+    there = [key for key in data if isinstance(key, str)]
+    if "corpus" in there:
+        return _retrieval(data, split, name)
+    parts = {key: _rows_or_none(data[key]) for key in there}
+    if len(there) != len(data) or any(rows is None for rows in parts.values()):
+        raise _refused(data, f"a mapping with the keys {shorten(list(data))}")
+    chosen = choose_split(split, parts, _place(data))
+    return _articles(parts[chosen] or [], name, chosen, parts, f"{_place(data)}[{chosen!r}]")
+
+
+def _articles(rows: Sequence[Record], name: str, split: str, splits: Mapping[str, object], place: str) -> Collection:
+    return articles.from_records(_placed(rows, place), place, split, splits, name)
+
+
+def _joined(rows: Sequence[Record], similar: Sequence[Record]) -> list[Record]:
+    """Articles and their targets, as transformer_document_embedding loads them, in one record each."""
+    targets = {row.get("source_id"): row.get("target_ids") for row in similar}
+    return [
+        {
+            "id": row.get("id"),
+            "title": row.get("title"),
+            "sections": list(zip(row.get("section_titles") or (), row.get("section_texts") or (), strict=False)),  # type: ignore[call-overload]
+            "labels": targets.get(row.get("id")),
+        }
+        for row in rows
+    ]
+
+
+def _retrieval(parts: Mapping[Any, Any], split: str | None, name: str) -> Collection:
+    place = _place(parts)
+    judged = next((key for key in _GOLD if key in parts), None)
+    missing = [key for key, there in (("queries", "queries" in parts), ("qrels", judged is not None)) if not there]
+    if missing:
+        raise InputError(
+            f"the data has a corpus but no {' and no '.join(missing)} (keys: {', '.join(map(str, parts))})",
+            where=place,
+            remedy='give {"corpus": …, "queries": …, "qrels": {"query": {"item": grade}}}',
+        )
+    corpus, queries, gold = parts["corpus"], parts["queries"], parts[judged]
+    splits = dict(gold) if _is_splits(gold) else {"test": gold}
+    chosen = choose_split(split, splits, f"{place}[{judged!r}]")
+    return Collection(
+        name=name,
+        items=_documents(corpus, "corpus", chosen, place),
+        queries=_documents(queries, "queries", chosen, place),
+        gold=_judgments(splits[chosen], f"{place}[{judged!r}]"),
+        split=chosen,
+        splits=in_order(splits),
+        source=place,
+        format="in memory",
+    )
+
+
+def _judgments(part: Any, place: str) -> Columns:
+    if isinstance(part, Mapping):
+        return from_pairs(part.items(), "gold", place, integers=True)
+    if isinstance(part, Sequence) and all(isinstance(row, Mapping) for row in part):
+        pyarrow, _ = load_pyarrow()
+        part = pyarrow.Table.from_pylist(list(part))
+    return columns_from(part, "gold")
+
+
+def gold_from(data: object) -> Columns:
+    """Return the labels of articles alone as gold, whether or not the records have texts."""
+    placed = ((place, {"text": "", **record}) for place, record in _placed(_rows(data), _place(data)))
+    return articles.from_records(placed, _place(data), "test", {"test": data}, "records").gold
+
+
+def _documents(part: Any, key: str, split: str, place: str) -> Documents:
+    """The texts of a corpus or of queries: records, or a mapping of ids to texts or records."""
+    where = f"{place}[{key!r}]"
+    if _is_splits(part):
+        part = part[split] if split in part else next(iter(part.values()))
+    if key == "corpus" and type(part).__module__.partition(".")[0] == "datasets":
+        # It does not change and is mapped from its file: it is gone through without being held in memory.
+        return Documents(lambda: (document(record, row) for row, record in _placed(part, where)), where)
+    rows: Sequence[Record] | None
+    if isinstance(part, Mapping):
+        rows = [
+            {**(dict(value) if isinstance(value, Mapping) else {"text": value}), "id": text_id}
+            for text_id, value in part.items()
+        ]
+    else:
+        rows = _rows_or_none(part)
+    if not rows:
+        raise InputError(
+            f"the {key} is {shorten(part)}" if rows is None else f"the {key} is empty",
+            where=place,
+            remedy='give {"id": "text"}, {"id": {"title": "…", "text": "…"}}, or records with id and text',
+        )
+    found: dict[str, Document] = {}
+    places: dict[str, str] = {}
+    for row, record in _placed(rows, where):
+        made = document(record, row)
+        if made.id in found:
+            raise given_twice(made.id, places[made.id], row)
+        found[made.id], places[made.id] = made, row
+    return Documents(list(found.values()), where)
+
+
+def _is_splits(part: object) -> bool:
+    """Whether this maps splits to tables, as a DatasetDict does."""
+    return isinstance(part, Mapping) and bool(part) and all(hasattr(rows, "column_names") for rows in part.values())
+
+
+def _rows(data: object) -> Sequence[Record]:
+    rows = _rows_or_none(data)
+    if rows is None:
+        raise _refused(
+            data, shorten(data) if isinstance(data, (list, tuple)) else f"an object of type {type(data).__name__}"
+        )
+    return rows
+
+
+def _rows_or_none(data: Any) -> Sequence[Record] | None:
+    """The records of a table or a list, or None for what holds none; nothing is imported to find out."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(data, "to_dict"):
+        return data.to_dict("records")  # type: ignore[no-any-return]
+    if hasattr(data, "to_dicts"):  # polars
+        return data.to_dicts()  # type: ignore[no-any-return]
+    if hasattr(data, "to_pylist"):  # pyarrow
+        data = data.to_pylist()
+    if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
+        return None
+    rows = list(data)
+    return rows if all(isinstance(row, Mapping) for row in rows) else None
+
+
+def _placed(rows: Iterable[Record], place: str) -> Iterator[Placed]:
+    for number, record in enumerate(rows):
+        yield f"{place}: row {number} (counted from 0)", record
+
+
+def _place(data: object) -> str:
+    return f"the {type(data).__name__}"
+
+
+def _refused(data: object, what: str) -> InputError:
+    return InputError(f"{what} is no data to evaluate on", remedy=f"give the path of a file or folder, {ACCEPTED}")

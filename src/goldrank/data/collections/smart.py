@@ -1,0 +1,260 @@
+"""SMART collections: folders with files of documents, queries and judgments, as Cranfield, CISI and TIME are.
+
+NPL and LISA, which come from the same places with marks of their own, are read as well.
+
+Their traps are known and mended here, and each mending is told in the remarks of the collection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldrank.data.collections import smart_lisa as lisa
+from goldrank.data.collections import smart_npl as npl
+from goldrank.data.collections.collection import Collection, Document, Documents
+from goldrank.data.collections.smart_files import (
+    Judgments,
+    Records,
+    is_judgments,
+    is_records,
+    read_judgments,
+    read_smart,
+)
+from goldrank.data.collections.splits import choose_split, files_in
+from goldrank.data.collections.streams import head
+from goldrank.errors import InputError
+from goldrank.io.files import PathLike
+from goldrank.io.text import counts
+
+_QUERIES = re.compile(r"qry|que|query|queries|topic", re.IGNORECASE)
+_JUDGMENTS = re.compile(r"rel", re.IGNORECASE)
+_NUMBERS = re.compile(r"rj|num", re.IGNORECASE)
+# The vocabulary of NPL may look like its documents.
+_TERMS = re.compile(r"term|voc", re.IGNORECASE)
+_HEAD = 1 << 14
+# No collection counts as far, and Python reads no integers of thousands of digits.
+_DIGITS = 19
+# TIME had 425 documents. The copies that are about have 423, and their judgments still count the two that are missing,
+# which stood somewhere after number 371 and before number 378.
+_TIME_SIZE, _TIME_MISSING, _TIME_LAST_BEFORE, _TIME_FIRST_AFTER = 423, 2, 371, 378
+
+
+def matches(path: Path) -> bool:
+    """Whether the folder holds a file of SMART records, or one of NPL or LISA."""
+    known = (is_records, npl.is_records, lisa.is_documents)
+    return any(is_known(start) for start in _starts(path).values() for is_known in known)
+
+
+def _starts(folder: Path) -> dict[Path, bytes]:
+    return {file: head(file, _HEAD) for file in files_in(folder)}
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What the files of a folder hold."""
+
+    documents: Records
+    queries: Records
+    judged: Judgments
+    document_file: Path
+    """The folder where there are several."""
+    query_file: Path
+    remarks: list[str]
+
+
+def read(path: PathLike, split: str | None = None) -> Collection:
+    """Read a folder of SMART files, which are told apart by their content and their usual names.
+
+    The title is field T and the text field W; authors, sources and references are left out. In Cranfield the text
+    starts with the title again, as it does in the file. Grades are the numbers of the file: those of Cranfield run from
+    1, which its makers gave to a complete answer, to 4, and −1 is not relevant.
+
+    White space inside of texts stays as it is in the files.
+    """
+    folder = Path(path)
+    choose_split(split, ("test",), str(folder))
+    source = _source(folder)
+    documents, queries, judged = source.documents, source.queries, source.judged
+    document_file, query_file = source.document_file, source.query_file
+    remarks = _remarks_on_records(documents, document_file) + _remarks_on_records(queries, query_file)
+    remarks += source.remarks
+    query_ids, more = _query_ids(queries, judged)
+    items, still_more = _item_ids(documents, judged)
+    gold = judged.columns(judged.queries, items)
+    asked = [Document(i, query.title, query.sections) for i, query in zip(query_ids, queries.documents, strict=True)]
+    remarks += more + still_more + _remarks_on_judgments(judged, query_ids, items, documents)
+    return Collection(
+        name=folder.resolve().name,
+        items=Documents(documents.documents, str(document_file)),
+        queries=Documents(asked, str(query_file)),
+        gold=gold,
+        source=str(folder),
+        format="smart",
+        remarks=remarks,
+    )
+
+
+def _source(folder: Path) -> _Source:
+    starts = _starts(folder)
+    if any(map(is_records, starts.values())):
+        return _smart(folder, starts)
+    if any(map(lisa.is_documents, starts.values())):
+        return _lisa(folder, starts)
+    if any(map(npl.is_records, starts.values())):
+        return _npl(folder, starts)
+    return _smart(folder, starts)
+
+
+def _smart(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
+    document_file, query_file, judgment_file = _files(folder, starts)
+    documents, queries = read_smart(document_file), read_smart(query_file)
+    judged = read_judgments(judgment_file, lists=queries.starred)
+    return _Source(documents, queries, judged, document_file, query_file, [])
+
+
+def _npl(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
+    records = [file for file, start in starts.items() if npl.is_records(start) and not _TERMS.search(file.name)]
+    queries = [file for file in records if _QUERIES.search(file.name)]
+    documents = [file for file in records if file not in queries]
+    judged = [file for file, start in starts.items() if npl.is_judgments(start)]
+    _refuse_missing(folder, (documents, "doc-text"), (queries, "query-text"), (judged, "rlv-ass"))
+    document_file, query_file = max(documents, key=lambda file: file.stat().st_size), min(queries, key=_by_name)
+    found = npl.read_judgments(min(judged, key=_by_name))
+    return _Source(npl.read_records(document_file), npl.read_records(query_file), found, document_file, query_file, [])
+
+
+def _lisa(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
+    documents = [file for file, start in starts.items() if lisa.is_documents(start)]
+    queries = [file for file, start in starts.items() if lisa.is_queries(start)]
+    numbers = [file for file, start in starts.items() if _NUMBERS.search(file.name) and lisa.is_numbers(start)]
+    listed = [file for file, start in starts.items() if lisa.is_listed(start)]
+    judged = [*sorted(numbers, key=_by_name), *sorted(listed, key=_by_name)]
+    _refuse_missing(folder, (documents, "LISA0.001"), (queries, "LISA.QUE"), (judged, "LISA.REL"))
+    query_file = min(queries, key=_by_name)
+    records, remarks = lisa.read_documents(documents)
+    (found, more), *others = (lisa.read_judgments(file) for file in judged)
+    remarks += more
+    for other, _ in others:
+        if differing := _differing(found, other):
+            of = counts(differing, "query", "queries")
+            remarks.append(f"{other.path.name} has other judgments of {of} than {found.path.name}, which is used")
+    return _Source(
+        records,
+        lisa.read_queries(query_file),
+        found,
+        documents[0] if len(documents) == 1 else folder,
+        query_file,
+        remarks,
+    )
+
+
+def _differing(one: Judgments, other: Judgments) -> int:
+    """How many queries two files judge differently."""
+    pairs = set(zip(one.queries, one.items, strict=True)) ^ set(zip(other.queries, other.items, strict=True))
+    return len({query for query, _ in pairs})
+
+
+def _by_name(file: Path) -> tuple[int, str]:
+    return len(file.name), file.name
+
+
+def _refuse_missing(folder: Path, *kinds: tuple[Sequence[Path], str]) -> None:
+    for (files, example), what in zip(kinds, ("documents", "queries", "judgments"), strict=True):
+        if not files:
+            raise InputError(
+                f"the folder holds SMART files, but none of {what}",
+                where=str(folder),
+                remedy=f"add the file of {what}, named like {example}",
+            )
+
+
+def _files(folder: Path, starts: Mapping[Path, bytes]) -> tuple[Path, Path, Path]:
+    """The files of documents, queries and judgments."""
+    documents: list[Path] = []
+    queries: list[Path] = []
+    judgments: list[Path] = []
+    for file, start in starts.items():
+        if is_records(start):
+            is_query = start.lstrip().startswith(b"*FIND") or _QUERIES.search(file.name)
+            (queries if is_query else documents).append(file)
+        elif _JUDGMENTS.search(file.name) and is_judgments(start):
+            judgments.append(file)
+    _refuse_missing(folder, (documents, "cran.all.1400"), (queries, "cran.qry"), (judgments, "cranqrel"))
+    # TIME.REL.ALL holds more than TIME.REL; of other files of one kind the shortest name is the plain one.
+    best = min(judgments, key=lambda file: (not file.name.lower().endswith(".all"), len(file.name), file.name))
+    return max(documents, key=lambda file: file.stat().st_size), min(queries, key=lambda file: len(file.name)), best
+
+
+def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str]]:
+    """The ids the judgments call the queries by, in the order of the queries, and what is to be said about that."""
+    ids = [query.id for query in queries.documents]
+    by_order = [str(number) for number in range(1, len(ids) + 1)]
+    if set(judged.queries) <= set(ids) or not set(judged.queries) <= set(by_order):
+        return ids, []
+    return by_order, [
+        f"the judgments count the queries from 1 to {len(ids)} in the order of their file, and so do the ids here, "
+        "whatever their .I says"
+    ]
+
+
+def _item_ids(documents: Records, judged: Judgments) -> tuple[list[str], list[str]]:
+    """The judged documents by the ids of the documents that are there."""
+    numbers = [int(item) if item.isdecimal() and len(item) < _DIGITS else 0 for item in judged.items]
+    if not documents.starred or len(documents.documents) != _TIME_SIZE or max(numbers) <= _TIME_SIZE:
+        return judged.items, []
+    moved = sum(number >= _TIME_FIRST_AFTER for number in numbers)
+    unsure = sum(_TIME_LAST_BEFORE < number < _TIME_FIRST_AFTER for number in numbers)
+    remarks = [
+        f"the judgments count {_TIME_SIZE + _TIME_MISSING} documents, of which {_TIME_MISSING} are not there: "
+        f"{_TIME_MISSING} was subtracted from the document's number in {counts(moved, 'judgment')} "
+        f"(from {_TIME_FIRST_AFTER} on)"
+    ]
+    if unsure:
+        remarks.append(
+            f"{counts(unsure, 'judgment')} of numbers {_TIME_LAST_BEFORE + 1} to {_TIME_FIRST_AFTER - 1} may mean "
+            "a document that is not there"
+        )
+    return [str(n - _TIME_MISSING if n >= _TIME_FIRST_AFTER else n) for n in numbers], remarks
+
+
+def _remarks_on_records(records: Records, file: Path) -> list[str]:
+    remarks = []
+    if records.latin:
+        remarks.append(f"{file.name} is not UTF-8 and was read as latin-1")
+    if records.unended:
+        remarks.append(f"{file.name} ends inside of a text; it may be incomplete")
+    if records.broken:
+        remarks.append(f"{counts(records.broken, 'text')} of {file.name} held field marks, which were left out")
+    if empty := [document.id for document in records.documents if document.is_empty]:
+        shown = ", ".join(empty[:5]) + (" …" if len(empty) > 5 else "")
+        remarks.append(f"{counts(len(empty), 'record')} of {file.name} without any text: {shown}")
+    return remarks
+
+
+def _remarks_on_judgments(
+    judged: Judgments, query_ids: Sequence[str], items: Sequence[str], documents: Records
+) -> list[str]:
+    remarks = []
+    name = judged.path.name
+    if judged.graded:
+        negative = sum(grade.startswith("-") for grade in judged.grades)
+        values = sorted({float(grade) for grade in judged.grades if not grade.startswith("-")})
+        if len(values) > 1:
+            shown = ", ".join(f"{value:g}" for value in values)
+            turned = ", though there 1 is a complete answer and 4 of least interest" if "cran" in name.lower() else ""
+            remarks.append(f"the grades are the numbers of {name} as they are ({shown}){turned}")
+        if negative:
+            remarks.append(f"{counts(negative, 'judgment')} with a negative grade: judged, and not relevant")
+    else:
+        remarks.append(f"{name} gives no grades: what it lists has grade 1")
+    if unjudged := len(set(query_ids) - set(judged.queries)):
+        remarks.append(f"{unjudged} of {len(query_ids)} queries are not judged")
+    if unknown := len(set(judged.queries) - set(query_ids)):
+        remarks.append(f"{unknown} of the judged queries are not there")
+    there = {document.id for document in documents.documents}
+    if outside := sum(item not in there for item in items):
+        remarks.append(f"{counts(outside, 'judgment')} of documents that are not there")
+    return remarks

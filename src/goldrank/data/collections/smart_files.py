@@ -1,0 +1,224 @@
+"""The files of SMART collections: records with dotted fields (.I .T .W), TIME's starred ones, and judgments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from goldrank.data.collections.collection import Document
+from goldrank.data.collections.records import given_twice
+from goldrank.data.collections.streams import lines, text_encoding
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import parse_values
+from goldrank.io.columns import Columns, group
+
+_MARK = re.compile(r"\.([A-Z])(?:\s+(.*))?$")
+_STARRED = re.compile(r"\*(TEXT|FIND)\s+(\d+)\b")
+_STOP = re.compile(r"\*STOP\b")
+Lines = Iterable[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Records:
+    """The documents or queries of one file, and how many of them have field marks inside their text."""
+
+    documents: list[Document]
+    broken: int
+    starred: bool
+    latin: bool
+    unended: int = 0
+    """How many of its files end inside of a record."""
+
+
+def is_records(start: bytes) -> bool:
+    """Whether a file that starts so holds documents or queries."""
+    return re.match(rb"\s*(\.I\s+\S|\*(TEXT|FIND)\s+\d)", start) is not None
+
+
+def is_judgments(start: bytes) -> bool:
+    """Whether a file that starts so may hold judgments: a query's number and more."""
+    return re.match(rb"\s*\d+[ \t]+\S", start) is not None
+
+
+def read_smart(path: Path) -> Records:
+    """The records of a file; one that is not UTF-8 is taken for latin-1.
+
+    White space inside of a text stays as it is in the file, line breaks too. The number of a document of TIME is its
+    place in the file, which is what its judgments count by.
+    """
+    encoding = text_encoding(path)
+    numbered = list(lines(path, encoding))
+    first = next((line for _, line in numbered if line.strip()), "")
+    starred = _STARRED.match(first) is not None
+    if starred:
+        documents, broken = _starred(numbered, path), 0
+    else:
+        documents, broken = _dotted(numbered, path)
+    return Records(documents, broken, starred, encoding != "utf-8")
+
+
+def plain_id(number: str) -> str:
+    """An id without leading zeros, which one file has and the next has not.
+
+    >>> plain_id("007"), plain_id("d-07")
+    ('7', 'd-07')
+    """
+    return str(int(number)) if number.isascii() and number.isdigit() and len(number) < 100 else number
+
+
+def _starred(numbered: Lines, path: Path) -> list[Document]:
+    texts: dict[str, list[str]] = {}
+    places: dict[str, str] = {}
+    current: list[str] = []
+    for number, line in numbered:
+        if mark := _STARRED.match(line):
+            text_id = plain_id(mark[2]) if mark[1] == "FIND" else str(len(texts) + 1)
+            place = f"{path}:{number}"
+            if text_id in texts:
+                raise given_twice(text_id, places[text_id], place)
+            places[text_id] = place
+            current = texts[text_id] = []
+        elif not _STOP.match(line):
+            current.append(line)
+    return [Document.plain(text_id, verbatim(text)) for text_id, text in texts.items()]
+
+
+def _dotted(numbered: Lines, path: Path) -> tuple[list[Document], int]:
+    documents: list[Document] = []
+    places: dict[str, str] = {}
+    broken = 0
+    for number, name, body in _bodies(numbered, path):
+        place = f"{path}:{number}"
+        text_id = plain_id(name)
+        if text_id in places:
+            raise given_twice(text_id, places[text_id], place)
+        places[text_id] = place
+        title, text, is_broken = _fields(body)
+        broken += is_broken
+        documents.append(Document.plain(text_id, text, title))
+    return documents, broken
+
+
+def _bodies(numbered: Lines, path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """Every record with the line it starts in, its number and the lines after that."""
+    current: tuple[int, str, list[str]] | None = None
+    for number, line in numbered:
+        mark = _MARK.match(line)
+        words = (mark[2] or "").split() if mark and mark[1] == "I" else ["no", "mark"]
+        # More than a number after it, and the line is one of text (".I think that").
+        if len(words) < 2:
+            if current:
+                yield current
+            if not words:
+                raise InputError("the record has no number", where=f"{path}:{number}", remedy="write it after .I")
+            current = number, words[0], []
+        elif current:
+            current[2].append(line)
+        elif line.strip():
+            raise InputError(
+                f"the text {shorten(line.strip())} stands before the first record",
+                where=f"{path}:{number}",
+                remedy="start every record with .I and its number",
+            )
+    if current:
+        yield current
+
+
+def _fields(body: Sequence[str]) -> tuple[str, str, bool]:
+    """The title and the text, and whether there are marks inside the text."""
+    parts: dict[str, list[str]] = {}
+    field, broken = "", False
+    for line in body:
+        mark = _MARK.match(line)
+        if mark is None or (mark[2] or "").strip():
+            # A line of text may start like a mark (".I think"); a mark stands alone.
+            parts.setdefault(field, []).append(line)
+        elif field == "W" and mark[1] in parts:
+            # Fields do not come again after the text: these marks slipped into it, as in Cranfield's number 240.
+            broken = True
+        else:
+            field = mark[1]
+            parts.setdefault(field, [])
+    return verbatim(parts.get("T", ())), verbatim(parts.get("W", ())), broken
+
+
+def verbatim(text: Sequence[str]) -> str:
+    """The lines of a text as they are, without blank lines before and after it.
+
+    >>> verbatim(["", "  wings  in", "flow", " "])
+    '  wings  in\\nflow'
+    """
+    full = [at for at, line in enumerate(text) if line.strip()]
+    return "\n".join(text[full[0] : full[-1] + 1]) if full else ""
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """Rows of query, document and grade as a file has them, with their lines."""
+
+    path: Path
+    lines: list[int]
+    queries: list[str]
+    items: list[str]
+    grades: list[str]
+    graded: bool
+    """Whether the file gives grades, instead of listing what is relevant."""
+
+    def columns(self, queries: Sequence[str], items: Sequence[str]) -> Columns:
+        """The rows grouped, under these ids in place of those of the file."""
+
+        def place(row: int) -> str:
+            return f"{self.path}:{self.lines[row]}"
+
+        values = parse_values(self.grades, value="grade", place=place) if self.grades else np.zeros(0)
+        return group(queries, items, values, value="grade", source=str(self.path), place=place)
+
+
+def read_judgments(path: Path, *, lists: bool) -> Judgments:
+    """Read judgments of two to four columns, or, as those of TIME are, a query with a *list* of documents a line.
+
+    The columns are query and document, then maybe a grade (Cranfield) or two zeros (CISI); or those of TREC.
+    """
+    rows = [(number, line.split()) for number, line in lines(path, text_encoding(path)) if line.strip()]
+    for number, cells in rows:
+        for cell in cells[:1] if not lists else cells:
+            if not (cell.isascii() and cell.isdigit()):
+                raise InputError(
+                    f"the id {shorten(cell)} is no number",
+                    where=f"{path}:{number}",
+                    remedy="judgments are lines of numbers: query, document, grade",
+                )
+    if lists:
+        flat = [(number, cells[0], item) for number, cells in rows for item in cells[1:]]
+        return judgments(path, flat, ["1"] * len(flat), graded=False)
+    width = len(rows[0][1]) if rows else 0
+    for number, cells in rows:
+        if len(cells) != width or not 2 <= width <= 4:
+            raise InputError(
+                f"the line has {len(cells)} columns, judgments have two to four and the first line has {width}",
+                where=f"{path}:{number}",
+                remedy="write query, document and grade",
+            )
+    trec = width == 4 and all(cells[1] in ("0", "Q0") for _, cells in rows)
+    flat = [(number, cells[0], cells[2 if trec else 1]) for number, cells in rows]
+    grades = [cells[3 if trec else 2] for _, cells in rows] if width > 2 else []
+    graded = any(grade.strip("0.") for grade in grades)
+    return judgments(path, flat, grades if graded else ["1"] * len(flat), graded=graded)
+
+
+def judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str], *, graded: bool) -> Judgments:
+    """Judgments from rows of line, query and document."""
+    if not flat:
+        raise InputError("the file holds no judgments", where=str(path), remedy="check that it was written completely")
+    return Judgments(
+        path,
+        [number for number, _, _ in flat],
+        [plain_id(query) for _, query, _ in flat],
+        [plain_id(item) for _, _, item in flat],
+        grades,
+        graded,
+    )

@@ -1,0 +1,90 @@
+"""The files of NPL (the Vaswani collection): numbered texts and lists of numbers, each ended by a line with a slash."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from goldrank.data.collections.collection import Document
+from goldrank.data.collections.records import given_twice
+from goldrank.data.collections.smart_files import Judgments, Records, judgments, plain_id, verbatim
+from goldrank.data.collections.streams import lines, text_encoding
+from goldrank.errors import InputError, shorten
+
+_NUMBER = re.compile(r"\s*(\d+)\s*")
+_END = "/"
+
+
+def is_records(start: bytes) -> bool:
+    """Whether a file that starts so holds numbered texts."""
+    body = _first_body(start)
+    return body is not None and not all(map(bytes.isdigit, body.split()))
+
+
+def is_judgments(start: bytes) -> bool:
+    """Whether a file that starts so holds the numbers of relevant documents."""
+    body = _first_body(start)
+    return body is not None and all(map(bytes.isdigit, body.split()))
+
+
+def _first_body(start: bytes) -> bytes | None:
+    """What stands between the number and the slash of the first record; None where there is no such record."""
+    found = re.match(rb"\s*\d+[ \t]*\r?\n(.*?)^[ \t]*/[ \t]*\r?$", start, re.DOTALL | re.MULTILINE)
+    return found[1] if found and found[1].strip() else None
+
+
+def read_records(path: Path) -> Records:
+    """The numbered texts of a file; one that is not UTF-8 is taken for latin-1."""
+    encoding = text_encoding(path)
+    documents: list[Document] = []
+    places: dict[str, str] = {}
+    text: list[str] | None = None
+    for number, line in lines(path, encoding):
+        place = f"{path}:{number}"
+        if text is not None and line.strip() == _END:
+            documents[-1] = Document.plain(documents[-1].id, verbatim(text))
+            text = None
+        elif text is not None:
+            text.append(line)
+        elif found := _NUMBER.fullmatch(line):
+            text_id = plain_id(found[1])
+            if text_id in places:
+                raise given_twice(text_id, places[text_id], place)
+            places[text_id], text = place, []
+            documents.append(Document.plain(text_id, ""))
+        elif line.strip("\x1a").strip():
+            raise InputError(
+                f"{shorten(line.strip())} stands where the number of a text is expected",
+                where=place,
+                remedy="write a number, the text and a slash, each on lines of their own",
+            )
+    if text is not None:
+        documents[-1] = Document.plain(documents[-1].id, verbatim(text))
+    return Records(documents, 0, starred=False, latin=encoding != "utf-8", unended=int(text is not None))
+
+
+def read_judgments(path: Path) -> Judgments:
+    """The judgments of a file: the number of a query, those of its relevant documents, and a slash."""
+    flat: list[tuple[int, str, str]] = []
+    query: str | None = None
+    for number, token in _tokens(path):
+        if token == _END:
+            query = None
+        elif query is None:
+            query = token
+        else:
+            flat.append((number, query, token))
+    return judgments(path, flat, ["1"] * len(flat), graded=False)
+
+
+def _tokens(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in lines(path, text_encoding(path)):
+        for token in line.strip("\x1a").split():
+            if token != _END and not (token.isascii() and token.isdigit()):
+                raise InputError(
+                    f"{shorten(token)} is neither a number nor a slash",
+                    where=f"{path}:{number}",
+                    remedy="write the number of a query, those of its documents, and a slash",
+                )
+            yield number, token

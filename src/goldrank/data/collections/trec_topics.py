@@ -1,0 +1,213 @@
+"""TREC collections: files of <DOC> documents, <top> topics and qrels in one folder."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from goldrank import io
+from goldrank.data.collections.collection import Collection, Document, Documents
+from goldrank.data.collections.records import given_twice
+from goldrank.data.collections.splits import choose_split, in_order, split_of_name, stem_and_suffix
+from goldrank.data.collections.streams import head, lines, text_encoding, unpacked_size
+from goldrank.errors import InputError
+from goldrank.io.columns import Columns
+from goldrank.io.files import PathLike
+from goldrank.io.text import counts
+
+STREAM_FROM = 1 << 26
+"""Bytes of documents from which on they are streamed instead of held in memory."""
+
+_LOOK_AT = 64
+_DOCUMENTS = re.compile(rb"<DOC[\s>]", re.IGNORECASE)
+_TOPICS = re.compile(rb"<top[\s>]", re.IGNORECASE)
+_START, _END = re.compile(r"<DOC(?:\s[^>]*)?>", re.IGNORECASE), re.compile(r"</DOC\s*>", re.IGNORECASE)
+_NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TI)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|$)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
+_TOPIC = re.compile(r"<top(?:\s[^>]*)?>(.*?)</top\s*>", re.IGNORECASE | re.DOTALL)
+_PART = re.compile(r"<(num|title|desc|narr)\b[^>]*>(.*?)(?=<[A-Za-z]|</\1>|$)", re.IGNORECASE | re.DOTALL)
+# The words that the topics of the first years repeat after each tag.
+_LABEL = re.compile(r"^\s*(?:Number|Topic|Title|Description|Narrative)\s*:", re.IGNORECASE)
+
+
+def matches(path: Path) -> bool:
+    """Whether the folder holds a file with documents or topics of TREC among its first ones."""
+    with suppress(OSError):
+        return any(_kind(file) for file in islice(_files(path), _LOOK_AT))
+    return False
+
+
+def read(path: PathLike, split: str | None = None) -> Collection:
+    """Read a folder with documents, topics and qrels, which are told apart by their content.
+
+    A query is the title of its topic; description and narrative are kept as its sections. The text of a document is
+    what stands in TEXT, or all of it where there is none, without tags. Documents of more than `STREAM_FROM` bytes
+    are read anew each time they are gone through.
+    """
+    folder = Path(path)
+    kinds: dict[str, list[Path]] = {"documents": [], "topics": [], "qrels": []}
+    for file in _files(folder):
+        kind = "qrels" if "qrel" in str(file.relative_to(folder)).lower() else _kind(file)
+        if kind:
+            kinds[kind].append(file)
+    for kind, found in kinds.items():
+        if not found:
+            raise InputError(
+                f"the folder holds no {kind}",
+                where=str(folder),
+                remedy="a TREC collection is <DOC> documents, <top> topics and a file named qrels in one folder",
+            )
+    qrels = _by_split(kinds["qrels"])
+    if split is None and len(qrels) > 1 and "test" not in qrels:
+        raise InputError(
+            "there are several qrels", where=str(folder), remedy=f"choose one as the split: {', '.join(qrels)}"
+        )
+    chosen = choose_split(split, qrels, str(folder))
+    encodings = {file: text_encoding(file) for kind in ("documents", "topics") for file in kinds[kind]}
+    gold = io.read(qrels[chosen], "gold")
+    queries, remarks = _queries(kinds["topics"], encodings, gold)
+    latin = [file.name for file, encoding in encodings.items() if encoding != "utf-8"]
+    if latin:
+        remarks.append(f"{counts(len(latin), 'file')} not in UTF-8, read as latin-1 (the first is {latin[0]})")
+    rows = _DocumentFiles({file: encodings[file] for file in kinds["documents"]})
+    streamed = sum(map(unpacked_size, kinds["documents"])) > STREAM_FROM
+    return Collection(
+        name=folder.resolve().name,
+        items=Documents(rows if streamed else list(rows()), str(folder)),
+        queries=queries,
+        gold=gold,
+        split=chosen,
+        splits=in_order(qrels),
+        source=str(folder),
+        format="trec",
+        remarks=remarks,
+    )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from _files(entry)
+        elif entry.is_file():
+            yield entry
+
+
+def _by_split(files: Sequence[Path]) -> dict[str, Path]:
+    """The qrels of each split: test where there is one file, else what it is named for, else its whole name."""
+    if len(files) == 1:
+        return {"test": files[0]}
+    stems = [re.sub(r"^qrels?[-_.]?|[-_.]?qrels?$", "", stem_and_suffix(file)[0]) for file in files]
+    return {split_of_name(stem) or file.name: file for stem, file in zip(stems, files, strict=True)}
+
+
+def _kind(file: Path) -> str | None:
+    start = head(file, 2048)
+    return "documents" if _DOCUMENTS.search(start) else "topics" if _TOPICS.search(start) else None
+
+
+class _DocumentFiles:
+    """The documents of several files, read from the beginning at each call."""
+
+    def __init__(self, encodings: dict[Path, str]) -> None:
+        self._encodings = encodings
+        self._unique = False
+
+    def __call__(self) -> Iterator[Document]:
+        """Read them."""
+        places: dict[str, str] = {}
+        for file, encoding in self._encodings.items():
+            for number, body in _bodies(file, encoding):
+                place = f"{file}:{number}"
+                document = _document(body, place)
+                if not self._unique:
+                    if document.id in places:
+                        raise given_twice(document.id, places[document.id], place)
+                    places[document.id] = place
+                yield document
+        self._unique = True
+
+
+def _bodies(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """What stands between <DOC> and </DOC>, with the line it starts in."""
+    started, body = 0, [""]
+    for number, line in lines(file, encoding):
+        rest = line
+        while True:
+            if not started:
+                found = _START.search(rest)
+                if not found:
+                    break
+                started, body, rest = number, [], rest[found.end() :]
+            found = _END.search(rest)
+            if not found:
+                body.append(rest)
+                break
+            yield started, "\n".join([*body, rest[: found.start()]])
+            started, rest = 0, rest[found.end() :]
+    if started:
+        raise InputError(
+            "the document has no </DOC>", where=f"{file}:{started}", remedy="check that the file was written completely"
+        )
+
+
+def _document(body: str, place: str) -> Document:
+    number = _NUMBER.search(body)
+    if number is None or not number[1].strip():
+        raise InputError("the document has no <DOCNO>", where=place, remedy="give every document a number")
+    title = _TITLE.search(body)
+    rest = _NUMBER.sub(" ", body if title is None else f"{body[: title.start()]} {body[title.end() :]}")
+    text = " ".join(_TEXT.findall(rest)) or ("" if _TEXT.search(rest) else rest)
+    return Document.plain(number[1].strip(), _plain(text), _plain(title[2]) if title else "")
+
+
+def _plain(text: str) -> str:
+    return " ".join(html.unescape(_TAG.sub(" ", text)).split())
+
+
+def _queries(files: Sequence[Path], encodings: dict[Path, str], gold: Columns) -> tuple[Documents, list[str]]:
+    judged = set(gold.queries)
+    queries: dict[str, Document] = {}
+    places: dict[str, str] = {}
+    renumbered = 0
+    for file in files:
+        content = "\n".join(line for _, line in lines(file, encodings[file]))
+        for topic in _TOPIC.finditer(content):
+            place = f"{file}:{content.count(chr(10), 0, topic.start()) + 1}"
+            query = _query(topic[1], place)
+            # Topics are numbered 051 where their qrels say 51.
+            if query.id not in judged and query.id.lstrip("0") in judged:
+                query = Document(query.id.lstrip("0"), query.title, query.sections)
+                renumbered += 1
+            if query.id in queries:
+                raise given_twice(query.id, places[query.id], place)
+            queries[query.id], places[query.id] = query, place
+    if not queries:
+        raise InputError("no topic is complete", where=str(files[0]), remedy="close every <top> with </top>")
+    remarks = []
+    if any(query.sections for query in queries.values()):
+        remarks.append("a query is the title of its topic; description and narrative are kept and not used")
+    if untitled := sum(not query.title for query in queries.values()):
+        remarks.append(f"{counts(untitled, 'topic')} without a title")
+    if renumbered:
+        remarks.append(f"{counts(renumbered, 'topic')} lost the leading zeros of the number, as in the qrels")
+    return Documents(list(queries.values()), str(files[0].parent if len(files) > 1 else files[0])), remarks
+
+
+def _query(body: str, place: str) -> Document:
+    parts = {part[1].lower(): _plain(_LABEL.sub("", part[2])) for part in reversed(list(_PART.finditer(body)))}
+    if not parts.get("num"):
+        raise InputError("the topic has no <num>", where=place, remedy="write <num> Number: 301")
+    sections = [("description", parts.get("desc", "")), ("narrative", parts.get("narr", ""))]
+    return Document(
+        parts["num"].split()[0], parts.get("title", ""), tuple((name, text) for name, text in sections if text)
+    )

@@ -1,0 +1,110 @@
+"""Find queries that give their answer away: the text of a relevant item, its title, or a part of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from goldrank.data.near_duplicates import LEAST_JACCARD, LEAST_WORDS, fold
+
+# A shorter query, such as "red wine", stands in many texts without having been taken from them.
+LEAST_WORDS_INSIDE = 5
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """The queries of each kind, each with the first relevant item that shows it."""
+
+    same: dict[str, str] = field(default_factory=dict)
+    """Queries with the very words of a relevant item."""
+    near: dict[str, str] = field(default_factory=dict)
+    """Queries that are a near-duplicate of a relevant item."""
+    title: dict[str, str] = field(default_factory=dict)
+    """Queries that are the title of a relevant item."""
+    inside: dict[str, str] = field(default_factory=dict)
+    """Queries of five words or more that stand word for word in a relevant item."""
+    answer: dict[str, str] = field(default_factory=dict)
+    """Queries that hold the text of a relevant item word for word."""
+
+    def by_code(self) -> dict[str, dict[str, str]]:
+        """The queries under the code of the warning that names them."""
+        return {
+            "query-is-its-answer": self.same | self.near,
+            "query-is-a-title": self.title,
+            "query-inside-its-answer": self.inside,
+            "answer-inside-query": self.answer,
+        }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A query with a relevant item, as texts."""
+
+    query: str
+    item: str
+    asked: str
+    text: str
+    """The whole text of the item, as a model reads it."""
+    title: str = ""
+    """Its title, where the text holds it."""
+    body: str = ""
+    """Its text without the title, where it has one."""
+
+
+def find_leaks(pairs: Iterable[Pair]) -> Leaks:
+    """Return the queries whose text and a relevant item's are the same, or stand in each other.
+
+    Case, punctuation and Unicode forms make no difference. A query is of one kind only, the gravest.
+
+    >>> find_leaks([Pair("q", "d", "RADIUM, and how it was found!", "Radium and how it was found")]).same
+    {'q': 'd'}
+    """
+    folded: dict[str, str] = {}
+
+    def folded_once(text: str) -> str:
+        if text not in folded:
+            folded[text] = fold(text)
+        return folded[text]
+
+    graves = ("same", "near", "title", "inside", "answer")
+    found: dict[str, tuple[int, str]] = {}
+    for pair in pairs:
+        kind = _kind(*map(folded_once, (pair.asked, pair.text, pair.title, pair.body)))
+        if kind is not None and (graves.index(kind), pair.item) < found.get(pair.query, (len(graves), "")):
+            found[pair.query] = (graves.index(kind), pair.item)
+    leaks = Leaks()
+    for query, (grave, item) in found.items():
+        getattr(leaks, graves[grave])[query] = item
+    return leaks
+
+
+def _kind(asked: str, text: str, title: str, body: str) -> str | None:
+    if not asked:
+        return None
+    if asked in (text, body):
+        return "same"
+    if asked == title:
+        return "title"
+    if _are_near(asked, body or text) or _are_near(asked, text):
+        return "near"
+    if _word_count(asked) >= LEAST_WORDS_INSIDE and f" {asked} " in f" {text} ":
+        return "inside"
+    answer = body or text
+    return "answer" if _word_count(answer) >= LEAST_WORDS_INSIDE and f" {answer} " in f" {asked} " else None
+
+
+def _are_near(first: str, second: str) -> bool:
+    sizes = sorted((_word_count(first), _word_count(second)))
+    if sizes[0] < LEAST_WORDS or sizes[1] * LEAST_JACCARD > sizes[0]:
+        return False
+    one, other = _shingles(first), _shingles(second)
+    return len(one & other) >= LEAST_JACCARD * len(one | other)
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.split(" ")
+    return set(zip(words, words[1:], words[2:], strict=False))
+
+
+def _word_count(text: str) -> int:
+    return text.count(" ") + 1 if text else 0

@@ -1,0 +1,113 @@
+"""TextRule: how a document becomes the text, or the pieces of text, that a model is given; declared and recorded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from goldrank.data.collections import Document
+from goldrank.errors import InputError, unknown_name
+
+PARTS = {
+    "title": "the title",
+    "heading": "the heading of each section, before its text",
+    "text": "the text of each section",
+}
+# A full stop, question or exclamation mark, closing quotes or brackets, then white space.
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+")
+
+
+@dataclass(frozen=True)
+class TextRule:
+    """Which parts of a document are put together, with what between them, and how much of that is kept.
+
+    >>> article = Document("w1", "Yquem", (("", "A sweet wine."), ("Vineyard", "Gravel on clay.")))
+    >>> TextRule().text(article)
+    'Yquem A sweet wine. Vineyard Gravel on clay.'
+    >>> TextRule(parts=("text",), words=4).text(article)
+    'A sweet wine. Gravel'
+    >>> TextRule().sentences(article)
+    [['Yquem', 'A sweet wine.'], ['Vineyard', 'Gravel on clay.']]
+    """
+
+    parts: tuple[str, ...] = ("title", "heading", "text")
+    separator: str = " "
+    sections: int | None = None
+    """Only so many sections from the first on."""
+    words: int | None = None
+    """Only so many words, white space between them, from the first on."""
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            if part not in PARTS:
+                raise unknown_name("part of a document", part, PARTS, f"join some of {', '.join(PARTS)} by +")
+        if not self.parts or len(set(self.parts)) != len(self.parts):
+            raise InputError("a text is made of parts, each named once", remedy="write title+heading+text")
+        for name in ("sections", "words"):
+            if (limit := getattr(self, name)) is not None and limit < 1:
+                raise InputError(f"{name} is {limit}", remedy="keep at least one, or give no limit")
+
+    @classmethod
+    def parse(cls, parts: str, **limits: Any) -> TextRule:
+        """Read the parts as ``title+text``."""
+        return cls(tuple(part.strip() for part in parts.split("+")), **limits)
+
+    def text(self, document: Document) -> str:
+        """The whole document as one text."""
+        return self._cut(self.separator.join(part for piece in self._pieces(document) for part in piece))
+
+    def passages(self, document: Document) -> list[str]:
+        """One text for each section; the title stands before the first."""
+        joined = [self._cut(self.separator.join(piece)) for piece in self._pieces(document)]
+        return [text for text in joined if text]
+
+    def sentences(self, document: Document) -> list[list[str]]:
+        """The sentences of each section; a title and headings are sentences of their own."""
+        found = []
+        for piece in self._pieces(document):
+            sentences = [sentence for part in piece for sentence in split_sentences(part)]
+            if kept := [cut for sentence in sentences if (cut := self._cut(sentence))]:
+                found.append(kept)
+        return found
+
+    def _pieces(self, document: Document) -> list[list[str]]:
+        pieces: list[list[str]] = []
+        for heading, text in document.sections[: self.sections]:
+            written = {"heading": heading, "text": text}
+            pieces.append([written[part] for part in self.parts if written.get(part, "").strip()])
+        if "title" in self.parts and document.title.strip():
+            # Beside a first section of its own heading the title is still the start of the document.
+            pieces[:1] = [[document.title, *(pieces[0] if pieces else [])]]
+        return [piece for piece in pieces if piece]
+
+    def _cut(self, text: str) -> str:
+        if self.words is None:
+            return text
+        ends = [match.end() for match in re.finditer(r"\S+", text)]
+        return text if len(ends) <= self.words else text[: ends[self.words - 1]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rule as it is recorded with a result."""
+        return {
+            "parts": "+".join(self.parts),
+            "separator": self.separator,
+            "sections": self.sections,
+            "words": self.words,
+        }
+
+    def __str__(self) -> str:
+        limits = [f"the first {n} {name}" for name in ("sections", "words") if (n := getattr(self, name)) is not None]
+        return ", ".join(["+".join(self.parts), *limits])
+
+
+def split_sentences(text: str) -> list[str]:
+    """Sentences, told apart by their closing marks.
+
+    >>> split_sentences("Is it wine? “Yes.” It is.")
+    ['Is it wine?', '“Yes.”', 'It is.']
+    """
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    return [
+        part for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if (part := text[start:end].strip())
+    ]

@@ -1,0 +1,146 @@
+"""Queries on the GPU, and the limits that scores are compared with: what is sure, and what needs a closer look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from goldrank.hits import Ints
+from goldrank.index.cuda.item_store import ROUNDED, Chunk, Store, Tensor, growth, length_of, times_power
+from goldrank.index.exact.signs import Matrix
+
+try:
+    import torch
+
+    from goldrank.index.cuda import kernels
+except ImportError:
+    torch = None
+
+PAIRS = 2**25
+"""Open pairs that are looked at more closely at a time."""
+PLAIN_SCORES = 2**25
+"""Scores that are held at a time where no kernel compares them as they come."""
+# Bits for open pairs: at most so many, and a thirty-second part of the device's memory.
+_MOST_BITS = 2**35
+TENSOR_UNIT = 1.25 * 2.0**-23
+"""What a tensor core may lose of a sum for each of its terms; see `goldrank.index.cuda.index`."""
+
+
+class Asked:
+    """Queries on the device, scaled and rounded, and how far their scores may be off."""
+
+    def __init__(self, queries: Matrix, columns: Ints, store: Store) -> None:
+        self.store, device = store, store.device
+        self.count = len(columns)
+        unit = store.tile.rows if store.tile else 1
+        self.places = -(-max(self.count, 1) // unit) * unit
+        self.raw = torch.from_numpy(queries if queries.flags.writeable else queries.copy()).to(device)
+        self._columns = columns
+        own = self._own()
+        peaks = own.abs().amax(dim=1) if queries.shape[1] else own.sum(dim=1)
+        exponents = torch.frexp(peaks)[1].long()
+        if store.squared:
+            # Half the square of an item has the item's scale twice: with this its share is never above 1.
+            exponents = exponents.clamp(min=store.exponent)
+        self.exponents = exponents
+        scaled = times_power(own, -exponents[:, None])
+        rounded = scaled.half()
+        self.operand = torch.zeros((self.places, store.depth), dtype=torch.float16, device=device)
+        self.operand[:, : queries.shape[1]] = rounded
+        length, lost = length_of(rounded.double()), length_of(scaled - rounded.double())
+        self.share = times_power(torch.ones_like(length), store.exponent - exponents) * store.squared
+        gamma = growth(queries.shape[1] + 16, TENSOR_UNIT) + 2.0**-22
+        rough = torch.stack([lost + 1.01 * gamma * length, length, self.share, self.share * 2.0**-21])
+        self.terms = (ROUNDED * rough).float()
+        self.terms[2] = self.share.float()
+
+    def _own(self) -> Tensor:
+        """The query of each place, in float64."""
+        if self.count == len(self.raw) == self.places and (self._columns == np.arange(self.count)).all():
+            return self.raw.double()
+        own = torch.zeros((self.places, self.raw.shape[1]), dtype=torch.float64, device=self.raw.device)
+        own[: self.count] = self.raw[torch.from_numpy(self._columns).to(self.raw.device)].double()
+        return own
+
+    # For the few items beside whole tiles, and where there are no tiles: seldom all of the work.
+    @cached_property
+    def _plain(self) -> Tensor:
+        return times_power(self._own(), -self.exponents[:, None] - self.store.exponent).to(self.store.dtype)
+
+    @cached_property
+    def _plain_terms(self) -> Tensor:
+        kind = torch.finfo(self.store.dtype)
+        full = length_of(times_power(self._own(), -self.exponents[:, None]))
+        gamma = growth(self.raw.shape[1] + 16, kind.eps)
+        return torch.stack([gamma * full, torch.zeros_like(full), self.share, self.share * 8 * kind.eps])
+
+    def margins(self, spans: Tensor, *, plain: bool) -> Tensor:
+        """How far the scores of each query may be off for items with these spans (‖x‖, ‖x - x'‖, ‖x‖²/2)."""
+        terms, wide = self._plain_terms if plain else self.terms.double(), spans.double()
+        return ROUNDED * (terms[0] * wide[0] + terms[1] * wide[1] + terms[3] * wide[2]) + 2.0**-60
+
+    def plain_scores(self, chunk: Chunk, first: int, last: int) -> Tensor:
+        """The scores of some items in the precision of the vectors."""
+        rows = chunk.rows[first:last]
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
+        try:
+            scores = self._plain @ rows.T
+        finally:
+            torch.set_float32_matmul_precision(before)
+        if self.store.squared:
+            halves = 0.5 * (rows.double() * 2.0**-self.store.exponent).square().sum(dim=1)
+            scores -= (self.share[:, None] * halves[None, :]).to(scores.dtype)
+        return scores
+
+
+class Marks:
+    """Bits for the pairs that the kernels leave open, and room for the pairs that are read from them."""
+
+    def __init__(self, store: Store, capacity: int) -> None:
+        self._store = store
+        # A single row of bits has to find room, however many of them are set.
+        self._most = _MOST_BITS
+        if store.device.type == "cuda":
+            self._most = min(_MOST_BITS, torch.cuda.get_device_properties(store.device).total_memory // 4)
+        room = max(capacity, min(len(store.items), self._most))
+        self._pairs = kernels.Pairs.empty(room if store.tile else 0, store.device)
+        self._bits = torch.empty(0, dtype=torch.int32, device=store.device)
+
+    def stretches(self, rows: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The tiles *first* to *last* in stretches whose bits fit, for so many rows of them."""
+        step = max(1, self._most // (rows * self._store.tile.items)) if self._store.tile else 1
+        return ((start, min(start + step, last)) for start in range(first, last, step))
+
+    def compare(
+        self,
+        chunk: Chunk,
+        asked: Asked,
+        limits: Tensor,
+        slots: Tensor,
+        above: Tensor,
+        first: int,
+        last: int,
+        *,
+        collect: bool,
+    ) -> Tensor:
+        """The bits of the pairs between the limits, for a stretch of tiles."""
+        tile, store = self._store.tile, self._store
+        assert tile is not None
+        shape = above.numel(), (last - first) * (tile.items // 32)
+        if self._bits.numel() < shape[0] * shape[1]:
+            self._bits = torch.empty(shape[0] * shape[1], dtype=torch.int32, device=store.device)
+        bits = self._bits[: shape[0] * shape[1]].view(shape)
+        terms = torch.zeros_like(asked.terms) if collect else asked.terms
+        terms[2] = asked.terms[2]
+        kernels.compare_tiles(
+            asked.operand, chunk.operand, chunk.halves, chunk.spans, terms, limits, slots, above, bits, first, last,
+            tile, squared=store.squared, collect=collect,
+        )  # fmt: skip
+        return bits
+
+    def pairs_of(self, bits: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """The items, counted from the first of the stretch, and the rows of the bits that are set."""
+        return kernels.marked_pairs(bits, self._pairs)

@@ -1,0 +1,227 @@
+"""Counting on the GPU who beats the gold: the counts of the processor's engine, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from goldrank.hits import Ints
+from goldrank.index.cuda.comparison import PAIRS, PLAIN_SCORES, Asked, Marks
+from goldrank.index.cuda.item_store import ROUNDED, Chunk, Store, Tensor, growth, is_whole, length_of, times_power
+from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.exact.signs import Matrix, difference_signs
+from goldrank.progress import Progress
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+# Judged items that are compared at once, and how many of one query share a place.
+_BLOCK_ROWS = 16384
+_MOST_SLOTS = 8
+_PAIR_BATCH = 2**22
+# Sorting all ids takes longer than sorting so many of them many times.
+_FEW_IDS = 2**14
+# Below this every sum of whole numbers is exact in float64.
+_EXACT_LENGTH = 2.0**25
+
+
+class CudaCounter:
+    """Counts the rivals of judged items over all items of a store; the counts are those of exact_counting.Counter."""
+
+    def __init__(self, queries: Matrix, store: Store, rows: Rows, *, capacity: int = PAIRS) -> None:
+        self._store, self._capacity = store, capacity
+        by_column = np.argsort(rows.column, kind="stable")
+        starts = range(0, len(by_column), _BLOCK_ROWS)
+        self._parts = [by_column[start : start + _BLOCK_ROWS] for start in starts]
+        self._queries, self._rows = queries, rows
+
+    def run(self) -> Counts:
+        """Go through all items and return the counts."""
+        counts = Counts(*(np.zeros(len(self._rows.gold), np.int64) for _ in range(4)))
+        blocks = [CountedRows(self._queries, self._store, self._rows, part) for part in self._parts]
+        marks = Marks(self._store, self._capacity)
+        with Progress("exact ranks", total=len(self._store.items)) as progress:
+            for chunk in self._store.chunks():
+                for block in blocks:
+                    block.count(chunk, marks)
+                progress.advance(len(chunk))
+        for part, block in zip(self._parts, blocks, strict=True):
+            found = block.finished()
+            counts.above[part], counts.tied[part] = found[0], found[1]
+            counts.tied_docid[part], counts.tied_input[part] = found[2], found[3]
+        return counts
+
+
+class CountedRows:
+    """Some judged items: their places beside their queries, their limits, and what has been counted for them."""
+
+    def __init__(self, queries: Matrix, store: Store, rows: Rows, part: Ints) -> None:
+        self._store, device = store, store.device
+        columns, column = np.unique(rows.column[part], return_inverse=True)
+        # Most often all queries are here: then nothing has to be copied.
+        self._queries = queries if len(columns) == len(queries) else queries[columns]
+        self._column_np = column.reshape(-1)
+        self._own, self._gold_np = rows.own[columns][self._column_np], rows.gold[part]
+        place, slot = _places(self._column_np, len(columns))
+        column_of_place = np.zeros(int(place.max()) + 1, np.int64)
+        column_of_place[place] = self._column_np
+        self._asked = asked = Asked(self._queries, column_of_place, store)
+        self._slots = int(slot.max()) + 1
+        self._column, self._gold = (torch.from_numpy(v).to(device) for v in (self._column_np, self._gold_np))
+        self._gold_vectors = store.take(self._gold_np)
+        self._row_at = torch.full((self._slots * asked.places,), -1, dtype=torch.int64, device=device)
+        at = torch.from_numpy(slot * asked.places + place).to(device)
+        self._row_at[at] = torch.arange(len(part), device=device)
+        self._score_gold(torch.from_numpy(place).to(device), at)
+        slots_of = np.zeros(asked.places, np.int32)
+        np.maximum.at(slots_of, place, (slot + 1).astype(np.int32))
+        unit = store.tile.rows if store.tile else 1
+        self._slots_of_tile = torch.from_numpy(slots_of.reshape(-1, unit).max(axis=1)).to(device)
+        self._sure = torch.zeros((self._slots, asked.places), dtype=torch.int32, device=device)
+        self._counts = torch.zeros((4, len(part)), dtype=torch.int64, device=device)
+
+    def _score_gold(self, place: Tensor, at: Tensor) -> None:
+        """Each gold's score in the units of the products, with the error it may have, and in float64 as it is."""
+        store, asked, rows = self._store, self._asked, torch.arange(len(at), device=at.device)
+        vectors = self._gold_vectors
+        self._gold_scores = store.pair_scores(vectors, rows, asked.raw, self._column, squared=store.squared)
+        self._query_lengths, self._gold_lengths = length_of(asked.raw.double()), length_of(vectors.double())
+        self._close = growth(self._queries.shape[1] + 16, 2.0**-53)
+        centre, size = self._gold_scores, self._query_lengths[self._column] * self._gold_lengths
+        if store.squared:
+            centre = store.pair_scores(vectors, rows, asked.raw, self._column, squared=False)
+            centre = centre - 0.5 * store.pair_scores(vectors, rows, vectors, rows, squared=False)
+            size = size + self._gold_lengths.square()
+        unit = -asked.exponents[place] - store.exponent
+        centre, error = times_power(centre, unit), times_power(self._close * size, unit)
+        self._centre = torch.full((self._slots * asked.places,), torch.inf, dtype=torch.float64, device=at.device)
+        self._slack = torch.zeros_like(self._centre)
+        self._centre[at] = centre
+        self._slack[at] = ROUNDED * error + centre.abs() * 2.0**-22 + 2.0**-60
+        both = torch.stack((self._centre.view(self._slots, -1), self._slack.view(self._slots, -1)), dim=1)
+        self._limits = both.reshape(2 * self._slots, -1).float()
+
+    def count(self, chunk: Chunk, marks: Marks) -> None:
+        """Count over one chunk of items."""
+        asked, unit = self._asked, self._store.tile.items if self._store.tile else 0
+        tiles = len(chunk) // unit if unit else 0
+        for first, last in marks.stretches(self._slots * asked.places, 0, tiles):
+            sure = torch.zeros_like(self._sure)
+            bits = marks.compare(chunk, asked, self._limits, self._slots_of_tile, sure, first, last, collect=False)
+            self._add_sure(sure)
+            for item, place in marks.pairs_of(bits):
+                self._look_closer(chunk, item + first * unit, place)
+        step = max(1, PLAIN_SCORES // asked.places)
+        for first in range(tiles * unit, len(chunk), step):
+            self._count_plain(chunk, first, min(first + step, len(chunk)))
+
+    def _count_plain(self, chunk: Chunk, first: int, last: int) -> None:
+        asked, scores = self._asked, self._asked.plain_scores(chunk, first, last)
+        margins = asked.margins(chunk.spans.amax(dim=1), plain=True)
+        sure = torch.zeros_like(self._sure)
+        for slot, (centre, slack) in enumerate(
+            zip(self._centre.view(self._slots, -1), self._slack.view(self._slots, -1), strict=True)
+        ):
+            low, high = ((centre + sign * (margins + slack)).to(scores.dtype)[:, None] for sign in (-1, 1))
+            over = scores > high
+            sure[slot] = over.sum(dim=1)
+            place, item = torch.nonzero((scores >= low) & ~over, as_tuple=True)
+            self._look_closer(chunk, item + first, place + slot * asked.places)
+        self._add_sure(sure)
+
+    def _add_sure(self, sure: Tensor) -> None:
+        flat, here = sure.view(-1).long(), self._row_at >= 0
+        self._counts[0].index_add_(0, self._row_at[here], flat[here])
+
+    def _look_closer(self, chunk: Chunk, item: Tensor, place: Tensor) -> None:
+        for start in range(0, len(item), _PAIR_BATCH):
+            some, row = (
+                item[start : start + _PAIR_BATCH].long(),
+                self._row_at[place[start : start + _PAIR_BATCH].long()],
+            )
+            rivals = chunk.start + some != self._gold[row]
+            self._add_pairs(chunk.rows, some[rivals], chunk.start + some[rivals], row[rivals], 1)
+
+    def _add_pairs(self, vectors: Tensor, at: Tensor, number: Tensor, row: Tensor, weight: int) -> None:
+        """Add, or with a *weight* of -1 take back, the outcome of items against judged items."""
+        signs = self._signs(vectors, at, row)
+        tied = signs == 0
+        number, tied_row = number[tied], row[tied]
+        gold = self._gold[tied_row]
+        by_docid = self._ids_after(number, gold)
+        for kind, rows in enumerate((row[signs > 0], tied_row, tied_row[by_docid], tied_row[number < gold])):
+            self._counts[kind] += weight * torch.bincount(rows, minlength=self._counts.shape[1])
+
+    def _signs(self, vectors: Tensor, at: Tensor, row: Tensor) -> Tensor:
+        """Whether an item beats (1), ties (0) or trails (-1) a judged item, as real numbers give it."""
+        column = self._column[row]
+        scores = self._store.pair_scores(vectors, at, self._asked.raw, column, squared=self._store.squared)
+        gold = self._gold_scores[row]
+        if self._store.squared:
+            size = scores.abs() + gold.abs()
+        else:
+            size = self._query_lengths[column] * (self._store.longest + self._gold_lengths[row])
+        margin = self._close * size + (self._queries.shape[1] + 8) * 2.0**-1000
+        signs = (scores - gold > margin).to(torch.int8) - (scores - gold < -margin).to(torch.int8)
+        undecided = torch.nonzero(signs == 0)[:, 0]
+        step = max(1, PLAIN_SCORES // max(1, vectors.shape[1]))
+        for start in range(0, len(undecided), step):
+            some = undecided[start : start + step]
+            signs[some] = self._exact_signs(vectors[at[some]], row[some], scores[some] - gold[some])
+        return signs
+
+    def _exact_signs(self, items: Tensor, row: Tensor, differences: Tensor) -> Tensor:
+        """Equal vectors tie; sums of small whole numbers are exact as they are; the processor decides the rest."""
+        gold, queries = self._gold_vectors[row], self._asked.raw[self._column[row]]
+        signs = torch.sign(differences).to(torch.int8)
+        equal = (items == gold).all(dim=1)
+        signs[equal] = 0
+        exact = torch.zeros_like(equal)
+        longest = max(self._store.longest, float(self._query_lengths.max()))
+        if longest < _EXACT_LENGTH:
+            exact = is_whole(items) & is_whole(gold) & is_whole(queries)
+        left = torch.nonzero(~(equal | exact))[:, 0]
+        if len(left):
+            rows = [matrix[left].cpu().numpy() for matrix in (queries, items, gold)]
+            decided = difference_signs(*rows, squared=self._store.squared)
+            signs[left] = torch.from_numpy(decided).to(signs.device)
+        return signs
+
+    def _ids_after(self, number: Tensor, gold: Tensor) -> Tensor:
+        """Whether the id of an item comes after that of the judged item; only the ids that occur are sorted."""
+        named, within = torch.unique(torch.cat((number, gold)), return_inverse=True)
+        numbers, items = named.cpu().numpy(), self._store.items
+        if len(numbers) > _FEW_IDS:
+            ranks = items.id_ranks[numbers]
+        else:
+            names = [items.name(item) for item in numbers.tolist()]
+            ranks = np.empty(len(names), np.int64)
+            ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        ranks = torch.from_numpy(ranks).to(number.device)[within]
+        return ranks[: len(number)] > ranks[len(number) :]
+
+    def finished(self) -> Ints:
+        """The four counts of each judged item; the item to leave out was counted as any other and is taken back."""
+        rows = np.flatnonzero(self._own >= 0)
+        if len(rows):
+            numbers = torch.from_numpy(self._own[rows]).to(self._store.device)
+            at, row = torch.arange(len(rows), device=numbers.device), torch.from_numpy(rows).to(numbers.device)
+            self._add_pairs(self._store.take(self._own[rows]), at, numbers, row, -1)
+        counts: Ints = self._counts.cpu().numpy()
+        return counts
+
+
+def _places(column: Ints, columns: int) -> tuple[Ints, Ints]:
+    """For each judged item a place, which stands for its query, and a slot there; queries with the most come first."""
+    counts = np.bincount(column, minlength=columns)
+    if counts.max(initial=0) == 1:
+        return column, np.zeros(len(column), np.int64)
+    first = np.argsort(-counts, kind="stable")
+    needed = -(-counts // _MOST_SLOTS)
+    starts = np.empty(columns, np.int64)
+    starts[first] = np.cumsum(needed[first]) - needed[first]
+    by_column = np.argsort(column, kind="stable")
+    nth = np.empty(len(column), np.int64)
+    nth[by_column] = np.arange(len(column)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return starts[column] + nth // _MOST_SLOTS, nth % _MOST_SLOTS

@@ -1,0 +1,137 @@
+"""Exact ranks and exact top k on one GPU, equal to those of the processor bit for bit.
+
+Tensor cores score every pair from numbers rounded to float16, with an error that is bounded beforehand from what the
+rounding really lost. What lies further from the gold's score than that bound is decided as it leaves the registers;
+the rest is scored again in float64 on the GPU, and what is open even then is decided exactly on the processor. The
+top k keeps what may still belong to it and orders that by the float64 scores of the processor.
+
+For a query q and an item x that are rounded to q' and x', q·x - q'·x' = (q - q')·x + q'·(x - x'), so the rounding
+costs at most ‖q - q'‖‖x‖ + ‖q'‖‖x - x'‖ (Cauchy and Schwarz). Tensor cores add up a few exact products at a time and
+cut off what lies below the last place of the largest (Fasi et al., Numerical behavior of NVIDIA tensor cores, PeerJ
+Computer Science 7, 2021); `TENSOR_UNIT` (cuda_comparing.py) stands for that, with room for groups as small as four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.hits import Floats, Ints, Run
+from goldrank.index.cuda.counting import CudaCounter
+from goldrank.index.cuda.item_store import Store
+from goldrank.index.cuda.search import CudaSearch
+from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.exact.index import ExactIndex
+from goldrank.index.exact.search import search
+from goldrank.index.exact.signs import Matrix
+from goldrank.index.exact.vectors import Vectors
+
+try:
+    import torch
+
+    from goldrank.index.cuda import kernels
+except ImportError:
+    torch = None
+
+_SEARCH_PAIRS = 2**25
+# Beyond these scales float32 scores could leave their range: the processor's engine takes over.
+_TAME_EXPONENT = 60
+
+
+class CudaIndex(ExactIndex):
+    """Item vectors that one GPU ranks: held there where they fit, streamed through where they do not.
+
+    Args:
+        items: one row per item, as for ExactIndex.
+        ids: ids of the items; "0", "1", … by default.
+        similarity: ``cosine``, ``dot`` or ``l2``.
+        device: a torch device; ``cpu`` runs the same steps on the processor, which is for tests.
+        memory: how many bytes of the device's memory items may take; most of what is free by default.
+        threads: how many read items on the processor.
+        plain: use no Triton kernels even where they would run.
+    """
+
+    spec = "cuda"
+
+    def __init__(
+        self,
+        items: object,
+        ids: Sequence[object] | None = None,
+        similarity: str = "cosine",
+        *,
+        device: str = "cuda",
+        memory: int | None = None,
+        threads: int | None = None,
+        plain: bool = False,
+    ) -> None:
+        if torch is None:
+            raise MissingExtraError("the index cuda", "torch", "cuda")
+        if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+            raise InputError("torch finds no CUDA device", where="index cuda", remedy="use the index exact")
+        super().__init__(items, ids, similarity, threads=threads)
+        self._device, self._memory = torch.device(device), memory
+        self._tile = None if plain or not kernels.available(self._device) else kernels.Tile()
+        self._stores: dict[np.dtype[Any], Store] = {}
+
+    def prepare(self) -> CudaIndex:
+        """Bring the items to the device now instead of with the first question."""
+        self._store(self._items)
+        return self
+
+    def _store(self, items: Vectors) -> Store:
+        if items.dtype not in self._stores:
+            longest = float(self._checked().max(initial=0))
+            self._stores = {
+                items.dtype: Store(
+                    items, longest, self._device, self._memory, self._tile, self._threads, squared=self._squared
+                )
+            }
+        return self._stores[items.dtype]
+
+    @property
+    def _squared(self) -> bool:
+        return self.similarity == "l2"
+
+    def _is_tame(self, queries: Matrix) -> bool:
+        peaks = np.abs(queries).max(axis=1, initial=0)
+        sizes = np.concatenate((peaks[peaks > 0], [length for length in [self._checked().max(initial=0)] if length]))
+        return bool((np.abs(np.frexp(sizes)[1]) < _TAME_EXPONENT).all())
+
+    def _count(
+        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
+    ) -> Counts:
+        used, column = np.unique(query_of_row, return_inverse=True)
+        queries = asked.take(query[used])
+        if not certify or not len(gold) or not self._is_tame(queries):
+            return super()._count(asked, query, own, query_of_row, gold, certify, block)
+        rows = Rows(column.reshape(-1), gold, own[used])
+        return CudaCounter(queries, self._store(self._items.at(asked.dtype)), rows).run()
+
+    def top_k(
+        self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
+    ) -> Run:
+        """The best *k* items of each query, as ExactIndex gives them."""
+        asked = self._query_vectors(queries, query_ids)
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 or not len(asked):
+            return super().top_k(queries, k, query_ids, exclude_self)
+        wanted = min(int(k), len(self))
+        depth = min(wanted + exclude_self, len(self))
+        return self._as_run(asked, self.search(asked, depth), wanted, exclude_self)
+
+    def search(self, asked: Vectors, k: int) -> Iterator[tuple[Ints, Floats]]:
+        """For each query the numbers and scores of its best *k* items, as `exact_search.search` gives them."""
+        items = self._items.at(asked.dtype)
+        size = int(np.clip(_SEARCH_PAIRS // (4 * max(k, 1)), 128, 8192))
+        for start in range(0, len(asked), size):
+            queries = asked.read(start, min(start + size, len(asked)))
+            tame = len(self) and self._is_tame(queries)
+            found = CudaSearch(queries, self._store(items), k).run() if tame else {}
+            missing = [place for place in range(len(queries)) if place not in found]
+            if missing:
+                rest = Vectors(queries[missing], "the queries", normalise=False)
+                best = search(rest, items, self._checked(), k, squared=self._squared, threads=self._threads)
+                found.update(zip(missing, best, strict=True))
+            yield from (found[place] for place in range(len(queries)))

@@ -1,0 +1,244 @@
+"""Items on one GPU: held there where they fit, or streamed through it from the memory of the machine."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goldrank.hits import Ints
+from goldrank.index.exact.signs import Matrix
+from goldrank.index.exact.vectors import Vectors, spread
+
+try:
+    import torch
+
+    from goldrank.index.cuda import kernels
+except ImportError:
+    torch = None
+
+Tensor = Any
+"""A torch tensor: torch is not there on every machine that checks types."""
+_PREPARED_ROWS = 2**16
+_CHUNK_BYTES = 2**29
+# Rounding to float16 leaves room for items this much longer than the shortest that keep all bits.
+ITEM_BITS = 14
+# Covers the rounding of the few float32 operations that make up a limit.
+ROUNDED = 1.0001
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Items on the device: as stored, as multiplied, half the squares, and how long and how rounded each tile is."""
+
+    start: int
+    rows: Tensor
+    operand: Tensor
+    halves: Tensor
+    spans: Tensor
+    """For each tile the greatest ‖x‖, ‖x - x'‖ and ‖x‖²/2, in the units of the scaled items."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Store:
+    """The items of an index on a device, or on their way through it in chunks."""
+
+    def __init__(
+        self,
+        items: Vectors,
+        longest: float,
+        device: Any,
+        memory: int | None,
+        tile: kernels.Tile | None,
+        threads: int,
+        *,
+        squared: bool,
+    ) -> None:
+        self.items, self.device, self.tile, self.squared, self.threads = items, device, tile, squared, threads
+        self.longest = longest
+        self.exponent = int(np.frexp(longest)[1]) - ITEM_BITS
+        self.dtype = torch.float32 if items.dtype == np.float32 else torch.float64
+        step = tile.step if tile else 64
+        self.depth = -(-max(items.dimension, 1) // step) * step
+        width = items.dimension * items.dtype.itemsize
+        budget = memory if memory is not None else _free_memory(device)
+        self._whole: Chunk | None = None
+        self._source: _HostRows | None = None
+        if len(items) * (width + 2 * self.depth + 8) <= budget:
+            self._whole = self._resident()
+        else:
+            unit = tile.items if tile else 256
+            fitting = min(budget // (2 * width + 2 * self.depth + 8), _CHUNK_BYTES // max(width, 1))
+            self._size = max(unit, int(fitting) // unit * unit)
+
+    @property
+    def resident(self) -> bool:
+        """Whether all items are on the device at once."""
+        return self._whole is not None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All items, a chunk after the other; a chunk is good until the next is asked for."""
+        if self._whole is not None:
+            yield self._whole
+        elif self.device.type == "cuda":
+            yield from self._streamed()
+        else:
+            for start in range(0, len(self.items), self._size):
+                rows = self.items.read(start, min(start + self._size, len(self.items)))
+                yield self.prepared(start, torch.from_numpy(np.array(rows)))
+
+    def pair_scores(self, left: Tensor, left_row: Tensor, right: Tensor, right_row: Tensor, *, squared: bool) -> Tensor:
+        """The float64 scores of pairs of rows."""
+        return kernels.pair_scores(left, left_row, right, right_row, squared=squared, plain=self.tile is None)
+
+    def greatest_spans(self) -> Tensor:
+        """What no span of any tile exceeds: measured where all items are here, else what rounding can lose at most."""
+        if self._whole is not None:
+            return self._whole.spans.amax(dim=1)
+        length = ROUNDED * self.longest * 2.0**-self.exponent
+        lost = 2.0**-11 * length + 2.0**-25 * math.sqrt(self.items.dimension)
+        return torch.tensor([length, lost, 0.5 * length**2], dtype=torch.float64, device=self.device)
+
+    def take(self, numbers: Ints) -> Tensor:
+        """The vectors of items with these numbers, on the device."""
+        if self._whole is not None:
+            return self._whole.rows[torch.from_numpy(numbers).to(self.device)]
+        return torch.from_numpy(self.items.take(numbers)).to(self.device)
+
+    def prepared(self, start: int, rows: Tensor, operand: Tensor | None = None) -> Chunk:
+        """Round and measure a chunk; *operand* is memory that may be used for it."""
+        count, unit = len(rows), self.tile.items if self.tile else 256
+        tiles = -(-max(count, 1) // unit)
+        if operand is None:
+            shape = (count, self.depth) if self.tile else (0, self.depth)
+            operand = torch.zeros(shape, dtype=torch.float16, device=self.device)
+        lengths, lost, halves = (torch.zeros(tiles * unit, dtype=torch.float32, device=self.device) for _ in range(3))
+        # The sums of squares err by less than this, and squares that vanish are smaller still.
+        over = ROUNDED + rows.shape[1] * 2.0**-22
+        for first in range(0, count, _PREPARED_ROWS):
+            part = slice(first, min(first + _PREPARED_ROWS, count))
+            scaled = rows[part] * 2.0**-self.exponent
+            lengths[part] = (over * torch.linalg.vector_norm(scaled, dim=1) + 2.0**-50).float()
+            if self.squared:
+                halves[part] = (0.5 * scaled.double().square().sum(dim=1)).float()
+            if self.tile:
+                rounded = scaled.half()
+                operand[part, : rows.shape[1]] = rounded
+                scaled -= rounded
+                lost[part] = (over * torch.linalg.vector_norm(scaled, dim=1) + 2.0**-50).float()
+        spans = torch.stack([values.view(tiles, unit).amax(dim=1) for values in (lengths, lost, halves)])
+        return Chunk(start, rows, operand, halves, spans)
+
+    def _resident(self) -> Chunk:
+        rows = torch.empty((len(self.items), self.items.dimension), dtype=self.dtype, device=self.device)
+        starts = range(0, len(self.items), _PREPARED_ROWS)
+        # A few at a time: what has been read waits in memory until it is sent.
+        for group in range(0, len(starts), self.threads):
+            some = starts[group : group + self.threads]
+            for start, part in zip(some, spread(self._read, some, self.threads), strict=True):
+                rows[start : start + len(part)] = torch.from_numpy(part)
+        return self.prepared(0, rows)
+
+    def _read(self, start: int, size: int = _PREPARED_ROWS) -> Matrix:
+        rows = self.items.read(start, min(start + size, len(self.items)))
+        return rows if rows.flags.writeable else rows.copy()
+
+    def _streamed(self) -> Iterator[Chunk]:
+        """Copy the next chunk while the work on this one goes on; two places on the device take turns."""
+        shape = (self._size, self.items.dimension)
+        places = [torch.empty(shape, dtype=self.dtype, device=self.device) for _ in range(2)]
+        operand = torch.zeros((self._size, self.depth), dtype=torch.float16, device=self.device)
+        source = self._source = self._source or _HostRows(self.items, self._size, self.dtype, self.threads)
+        copies, work = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        copied = [torch.cuda.Event() for _ in range(2)]
+        starts = list(range(0, len(self.items), self._size))
+        copies.wait_stream(work)
+
+        def send(turn: int) -> None:
+            rows = source.rows(turn, starts[turn], copied[turn % 2])
+            with torch.cuda.stream(copies):
+                # What used this place is done: its outcome has been read before the next chunk was asked for.
+                copies.wait_stream(work)
+                places[turn % 2][: len(rows)].copy_(rows, non_blocking=True)
+                copied[turn % 2].record(copies)
+
+        send(0)
+        for turn, start in enumerate(starts):
+            if turn + 1 < len(starts):
+                send(turn + 1)
+            work.wait_event(copied[turn % 2])
+            count = min(self._size, len(self.items) - start)
+            yield self.prepared(start, places[turn % 2][:count], operand[:count])
+
+
+class _HostRows:
+    """Items in memory that the device can copy from by itself: where they lie, or in two places that take turns."""
+
+    def __init__(self, items: Vectors, size: int, dtype: Any, threads: int) -> None:
+        self._items, self._size, self._threads = items, size, threads
+        plain = items.plain
+        self._pinned = plain if plain is not None and plain.flags.c_contiguous and _pin(plain) else None
+        if self._pinned is not None:
+            # The rows may outlive this store, and must not stay locked in memory.
+            weakref.finalize(self, torch.cuda.cudart().cudaHostUnregister, self._pinned.ctypes.data)
+        else:
+            shape = (size, items.dimension)
+            self._places = [torch.empty(shape, dtype=dtype, pin_memory=True) for _ in range(2)]
+
+    def rows(self, turn: int, start: int, copied: Any) -> Tensor:
+        """The chunk that starts there; *copied* says when the one before in its place has left."""
+        stop = min(start + self._size, len(self._items))
+        if self._pinned is not None:
+            return torch.from_numpy(self._pinned[start:stop])
+        copied.synchronize()
+        place = self._places[turn % 2][: stop - start]
+        step = -(-(stop - start) // self._threads)
+
+        def fill(first: int) -> None:
+            last = min(first + step, stop - start)
+            place[first:last].numpy()[:] = self._items.read(start + first, start + last)
+
+        list(spread(fill, range(0, stop - start, step), self._threads))
+        return place
+
+
+def _pin(rows: Matrix) -> bool:
+    """Let the device read the rows where they lie; whether the system allows it (not for a mapped file, mostly)."""
+    return bool(
+        rows.flags.writeable and int(torch.cuda.cudart().cudaHostRegister(rows.ctypes.data, rows.nbytes, 0)) == 0
+    )
+
+
+def _free_memory(device: Any) -> int:
+    if device.type != "cuda":
+        return 2**62
+    return int(0.8 * torch.cuda.mem_get_info(device)[0])
+
+
+def growth(terms: int, unit: float) -> float:
+    """How far a sum of so many terms may be off, as a share of the sum of their sizes."""
+    return terms * unit / (1 - terms * unit)
+
+
+def length_of(rows: Tensor) -> Tensor:
+    """The length of each row, from above."""
+    return 1.000001 * torch.linalg.vector_norm(rows, dim=1)
+
+
+def times_power(values: Tensor, exponents: Tensor | int) -> Tensor:
+    """Float64 values times powers of two, without rounding: all scales here are tame."""
+    if isinstance(exponents, int):
+        return values * math.ldexp(1.0, exponents)
+    # A float64 with nothing but an exponent: a power function need not hit it.
+    return values * ((exponents.long() + 1023) << 52).view(torch.float64)
+
+
+def is_whole(rows: Tensor) -> Tensor:
+    """Whether all numbers of each row are integers."""
+    return (torch.round(rows) == rows).all(dim=1)

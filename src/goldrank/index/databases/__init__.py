@@ -1,0 +1,1 @@
+"""Vector databases as the index under test."""

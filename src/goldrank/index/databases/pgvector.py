@@ -1,0 +1,318 @@
+"""PostgreSQL with pgvector as the index under test: loaded by binary COPY, searched exactly, by HNSW or by IVFFlat.
+
+Everything goldrank makes is in one schema: a table for each data set, its indexes, and the table of markers. Data and
+marker are written in one transaction, so that there is a whole load or none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import numpy as np
+
+from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
+from goldrank.index.databases.base import (
+    Data,
+    DatabaseIndex,
+    Found,
+    Kinds,
+    Marker,
+    Place,
+    Value,
+    chosen_options,
+    refuse_password,
+    refuse_zero,
+    scores_of,
+    written,
+)
+from goldrank.index.databases.postgresql import (
+    COPY_END,
+    COPY_START,
+    TYPES,
+    clear_errors,
+    connect,
+    drop_loads,
+    exists,
+    lock,
+    make_schema,
+    one,
+    packed_rows,
+    read_marker,
+    write_marker,
+)
+from goldrank.progress import Progress
+
+KINDS: Kinds = {
+    "exact": {},
+    "hnsw": {"m": 16, "ef_construction": 64, "ef_search": 40, "iterative_scan": "off"},
+    "ivfflat": {"lists": 100, "probes": 1, "iterative_scan": "off"},
+}
+_SEARCH_OPTIONS = ("ef_search", "probes", "iterative_scan")
+_SCANS = ("off", "relaxed_order", "strict_order")
+_OPERATORS = {"cosine": "<=>", "dot": "<#>", "l2": "<->"}
+_CLASSES = {"cosine": "cosine", "dot": "ip", "l2": "l2"}
+_COPY_ROWS = 1 << 8
+
+
+@dataclass(frozen=True)
+class Target:
+    """A database, and the schema and table in it.
+
+    >>> Target.parse("postgresql://ann@host/db?sslmode=require&schema=tests&table=wines")
+    Target(url='postgresql://ann@host/db?sslmode=require', schema='tests', table='wines')
+    """
+
+    url: str
+    schema: str = "goldrank"
+    table: str | None = None
+    """None stands for a name made from the checksum of the data."""
+
+    @classmethod
+    def parse(cls, address: str) -> Target:
+        """Read the URL of a spec; a password in it is refused, because specs are stored and shown."""
+        refuse_password(address, "leave it out and set PGPASSWORD, or write it into ~/.pgpass")
+        parts = urlsplit(address)
+        if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
+            raise InputError(
+                f"{shorten(address, 160)} is no URL of a PostgreSQL database",
+                remedy="write pgvector:postgresql://user@host:5432/database?table=name(index=hnsw)",
+            )
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        schema, table = query.pop("schema", cls.schema), query.pop("table", None)
+        for name in (schema, table):
+            if name is not None and not re.fullmatch(r"[a-z_][a-z0-9_]{0,47}", name):
+                raise InputError(
+                    f"{shorten(name)} is no name for a schema or table here",
+                    remedy="use up to 48 small letters, digits and _, no digit first",
+                )
+        return cls(urlunsplit(parts._replace(query=urlencode(query))), schema, table)
+
+    def address(self, table: str) -> str:
+        """The URL with schema and table, as a spec has it."""
+        parts = urlsplit(self.url)
+        query = [*parse_qsl(parts.query), ("schema", self.schema), ("table", table)]
+        return urlunsplit(parts._replace(query=urlencode(query)))
+
+
+class PgvectorIndex(DatabaseIndex):
+    """Items in a table of PostgreSQL, found through pgvector over one connection, one query at a time.
+
+    Scores are PostgreSQL's distances turned round: 1 minus the cosine distance, the inner product, minus the distance.
+    """
+
+    _without_zero = "pgvector"
+
+    def __init__(
+        self,
+        connection: Any,
+        target: Target,
+        table: str,
+        marker: Marker,
+        similarity: Similarity,
+        options: Mapping[str, Value],
+    ) -> None:
+        self.target, self.table, self.similarity, self.options = target, table, similarity, dict(options)
+        self._connection, self._marker = connection, marker
+        self._close = weakref.finalize(self, connection.close)
+
+    @classmethod
+    def build(
+        cls, spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine"
+    ) -> PgvectorIndex:
+        """Load the vectors unless an identical load is there, and make the index unless it is there.
+
+        Args:
+            spec: ``pgvector:postgresql://user@host/database?schema=goldrank&table=name(index=hnsw,m=16,…)``.
+            vectors: one row per item.
+            ids: their ids, by default "0", "1", ….
+            similarity: ``cosine``, ``dot`` or ``l2``.
+        """
+        target, options = read_spec(spec)
+        checked = checked_similarity(similarity)
+        data = Data.of(vectors, ids)
+        if checked == "cosine":
+            refuse_zero(data.vectors, data.ids, "item", "pgvector")
+        if options["type"] == "halfvec":
+            _refuse_too_large(data)
+        table = target.table or f"items_{data.checksum[:16]}_{options['type']}"
+        where = f"pgvector:{target.address(table)}"
+        built = cls(connect(target.url, where), target, table, Marker.of(data), checked, options)
+        try:
+            with clear_errors(where):
+                built._load(data, where)
+                built._index()
+                built._prepare(where)
+        except BaseException:
+            built.close()
+            raise
+        return built
+
+    def close(self) -> None:
+        """Close the connection; what is loaded stays."""
+        self._close()
+
+    def drop(self) -> None:
+        """Remove the table, its indexes and its marker."""
+        with clear_errors(self.spec):
+            drop_loads(self._connection, self.target.schema, self.table)
+
+    @property
+    def spec(self) -> str:
+        """What builds an index like this one."""
+        return f"pgvector:{self.target.address(self.table)}{written(self.options)}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of the table with what is stored beside it and, where there is one, of the index that is searched."""
+        name = f"{self.target.schema}.{self.table}"
+        with clear_errors(self.spec):
+            size = one(self._connection, "SELECT pg_table_size(%s::regclass)", name)
+            if self.options["index"] != "exact":
+                index = f"{self.target.schema}.{self._index_name}"
+                size += one(self._connection, "SELECT pg_relation_size(%s::regclass)", index)
+        return int(size)
+
+    @property
+    def _number(self) -> int:
+        """What tells this index from others of the table; it follows from all that the index is made with."""
+        made = [(n, v) for n, v in self.options.items() if n not in _SEARCH_OPTIONS]
+        return int(hashlib.sha256(repr((self.similarity, made)).encode()).hexdigest()[:7], 16) + 1
+
+    @property
+    def _index_name(self) -> str:
+        return f"{self.table}_{self._number:07x}"
+
+    @property
+    def _table(self) -> str:
+        # Both names were checked to be letters, digits and _.
+        return f'"{self.target.schema}"."{self.table}"'
+
+    def _load(self, data: Data, where: str) -> None:
+        schema, kind = self.target.schema, str(self.options["type"])
+        make_schema(self._connection, schema)
+        with self._connection.transaction():
+            # Two that load the same table at once: the second waits, and finds a whole load.
+            lock(self._connection, schema, self.table)
+            marker = read_marker(self._connection, schema, self.table)
+            if exists(self._connection, schema, self.table):
+                if marker is None:
+                    raise InputError(
+                        "a table is there that goldrank did not load", where=where, remedy="choose another table="
+                    )
+                loaded, loaded_as = marker
+                loaded.refuse_other(data, where)
+                if loaded_as != kind:
+                    raise InputError(f"the table holds {loaded_as}", where=where, remedy="choose another table=")
+                loaded.refuse_changed(one(self._connection, f"SELECT count(*) FROM {self._table}"), where)
+                return
+            self._connection.execute(
+                f"CREATE TABLE {self._table} "
+                f"(position bigint NOT NULL, id text NOT NULL, embedding {kind}({data.dimension}) NOT NULL)"
+            )
+            # Frozen, the first search does not have to write to every page that it reads.
+            self._copy(data, f"COPY {self._table} FROM STDIN (FORMAT BINARY, FREEZE)")
+            write_marker(self._connection, schema, self.table, self._marker, kind)
+
+    def _copy(self, data: Data, statement: str) -> None:
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(statement) as copy,
+            Progress("loading (pgvector)", total=len(data.ids)) as progress,
+        ):
+            copy.write(COPY_START)
+            for rows in blocks(len(data.ids), _COPY_ROWS):
+                copy.write(packed_rows(data.ids[rows], data.vectors[rows], rows.start, str(self.options["type"])))
+                progress.advance(rows.stop - rows.start)
+            copy.write(COPY_END)
+
+    def _index(self) -> None:
+        kind = str(self.options["index"])
+        if kind == "exact":
+            return
+        settings = ", ".join(f"{name} = {self.options[name]}" for name in KINDS[kind] if name not in _SEARCH_OPTIONS)
+        operators = f"{self.options['type']}_{_CLASSES[self.similarity]}_ops"
+        with self._connection.transaction():
+            lock(self._connection, self.target.schema, self.table)
+            if not exists(self._connection, self.target.schema, self._index_name):
+                # The condition is true of every row. It lets a query name one of several indexes of a column, for
+                # which PostgreSQL has no other means.
+                self._connection.execute(
+                    f'CREATE INDEX "{self._index_name}" ON {self._table} USING {kind} (embedding {operators}) '
+                    f"WITH ({settings}) WHERE position <> -{self._number}"
+                )
+
+    def _prepare(self, where: str) -> None:
+        """Set how this connection searches, and see that PostgreSQL does search that way."""
+        kind = str(self.options["index"])
+        exact = kind == "exact"
+        # The library has to be loaded for its settings to be known.
+        self._connection.execute("SELECT '[1]'::vector")
+        for name in ("enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"):
+            self._connection.execute(f"SET {name} = {'off' if exact else 'on'}")
+        self._connection.execute(f"SET enable_seqscan = {'on' if exact else 'off'}")
+        for name in _SEARCH_OPTIONS:
+            if name in self.options:
+                self._connection.execute(f"SET {kind}.{name} = {self.options[name]}")
+        probe = np.ones((1, self.dimension), np.float32)
+        plan = self._connection.execute(f"EXPLAIN {self._statement(1)}", (self._parameter(probe[0]),), prepare=False)
+        text = "\n".join(row[0] for row in plan.fetchall())
+        if (self._index_name in text) == exact:
+            raise GoldrankError(f"{where}: PostgreSQL does not search by the index {kind} but by this plan: {text}")
+
+    def _statement(self, k: int) -> str:
+        distance = f"embedding {_OPERATORS[self.similarity]} %b::{self.options['type']}"
+        where = "" if self.options["index"] == "exact" else f"WHERE position <> -{self._number} "
+        return f"SELECT id, {distance} FROM {self._table} {where}ORDER BY 2 LIMIT {k}"
+
+    def _parameter(self, vector: Dense) -> Any:
+        from pgvector import HalfVector, Vector
+
+        return (HalfVector if self.options["type"] == "halfvec" else Vector)(vector)
+
+    def _search(self, queries: Dense, k: int) -> Iterator[Found]:
+        statement = self._statement(k)
+        with clear_errors(self.spec), self._connection.cursor(binary=True) as cursor:
+            for query in queries:
+                rows = cursor.execute(statement, (self._parameter(query),), prepare=True).fetchall()
+                ids, distances = [row[0] for row in rows], [row[1] for row in rows]
+                yield ids, scores_of(distances, self.similarity, squared=False, one_minus_dot=False)
+
+
+def read_spec(spec: str) -> tuple[Target, dict[str, Value]]:
+    """Where a spec points and its options, checked before any server is asked."""
+    place = Place.parse(spec)
+    options = chosen_options(place, KINDS, {"type": "vector"}, "exact")
+    for name, allowed in (("type", tuple(TYPES)), ("iterative_scan", _SCANS)):
+        if name in options and options[name] not in allowed:
+            raise unknown_name(f"value of the option {name}", str(options[name]), allowed, " or ".join(allowed))
+    return Target.parse(place.address), options
+
+
+def drop(spec: str) -> list[str]:
+    """Remove what goldrank loaded at a spec: its table or, where it names none, all it loaded into the schema."""
+    target, _ = read_spec(spec)
+    where = f"pgvector:{target.url}"
+    connection = connect(target.url, where)
+    try:
+        with clear_errors(where):
+            return [f"{target.schema}.{name}" for name in drop_loads(connection, target.schema, target.table)]
+    finally:
+        connection.close()
+
+
+def _refuse_too_large(data: Data) -> None:
+    limit = float(np.finfo(np.float16).max)
+    for rows in blocks(len(data.ids)):
+        fits = (np.abs(data.vectors[rows]) <= limit).all(axis=1)
+        if not fits.all():
+            raise InputError(
+                f"the vector of the item {shorten(data.ids[rows.start + int(fits.argmin())])} does not fit in 16 bits",
+                remedy="use type=vector",
+            )

@@ -1,0 +1,196 @@
+"""The PostgreSQL side of the pgvector index: connecting, markers, rows for binary COPY, and errors in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from goldrank.index.base import Dense
+from goldrank.index.databases.base import Marker
+from goldrank.redaction import redact
+
+MARKERS = "goldrank_loads"
+TYPES = {"vector": ">f4", "halfvec": ">f2"}
+COPY_START = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+COPY_END = b"\xff\xff"
+_CONNECT_SECONDS = 10
+
+
+def connect(url: str, where: str) -> Any:
+    """A connection that commits each statement by itself, with the types and operators of pgvector in its path."""
+    try:
+        import psycopg
+        from pgvector.psycopg import register_vector
+    except ImportError:
+        raise MissingExtraError("the index pgvector", "psycopg and pgvector", "pgvector") from None
+    given = dict(parse_qsl(urlsplit(url).query))
+    options = {} if "connect_timeout" in given else {"connect_timeout": _CONNECT_SECONDS}
+    try:
+        connection = psycopg.connect(url, autocommit=True, application_name="goldrank", **options)
+    except psycopg.Error as error:
+        raise _refused(_said(error), where) from None
+    try:
+        with clear_errors(where):
+            found = connection.execute(
+                "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
+                "WHERE extname = 'vector'"
+            ).fetchone()
+            if found is None:
+                raise InputError(
+                    "the database has no extension vector",
+                    where=where,
+                    remedy="install pgvector on the server and run there: CREATE EXTENSION vector",
+                )
+            # Wherever the extension was put, its operators are found, and nothing else by accident.
+            connection.execute(f"SET search_path = pg_catalog, {found[0]}")
+            register_vector(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refused(said: str, where: str) -> InputError:
+    if "password" in said or "authentication failed" in said:
+        return InputError(
+            f"the server refuses the user or the password ({said})",
+            where=where,
+            remedy="set PGPASSWORD, or write the password into ~/.pgpass",
+        )
+    return InputError(f"the server cannot be reached ({said})", where=where, remedy="check the URL and the server")
+
+
+@contextmanager
+def clear_errors(where: str) -> Iterator[None]:
+    """Errors of PostgreSQL as one sentence that says what became of the data."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.errors.DiskFull as error:
+        raise GoldrankError(
+            f"{where}: the server has no space left ({_said(error)}); nothing was kept, make space and run it again"
+        ) from None
+    except (psycopg.errors.ProgramLimitExceeded, psycopg.errors.InvalidParameterValue) as error:
+        raise InputError(
+            f"pgvector refuses this index ({_said(error)})",
+            where=where,
+            remedy="change its options; type=halfvec takes vectors of twice the size",
+        ) from None
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise InputError(
+            f"the user lacks a right ({_said(error)})", where=where, remedy="name a schema= that the user may write in"
+        ) from None
+    except psycopg.OperationalError as error:
+        raise GoldrankError(
+            f"{where}: the server stopped or the connection was lost ({_said(error)}); "
+            "a load that was under way is undone, run it again"
+        ) from None
+    except psycopg.Error as error:
+        raise GoldrankError(f"{where}: PostgreSQL refused ({_said(error)})") from None
+
+
+def _said(error: Exception) -> str:
+    text = redact(str(error).strip().partition("\n")[0])
+    return text.removeprefix("connection failed: ").rstrip(".") or type(error).__name__
+
+
+def one(connection: Any, statement: str, *parameters: object) -> Any:
+    """The first value of a statement's first row; None where there is no row."""
+    row = connection.execute(statement, parameters).fetchone()
+    return None if row is None else row[0]
+
+
+def lock(connection: Any, *names: str) -> None:
+    """Wait until no other goldrank works on what *names* name, and hold it to the end of the transaction."""
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (".".join(("goldrank", *names)),))
+
+
+def exists(connection: Any, schema: str, name: str) -> bool:
+    """Whether the schema has a table or an index of that name."""
+    found = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relname = %s"
+    return one(connection, found, schema, name) is not None
+
+
+def make_schema(connection: Any, schema: str) -> None:
+    """Make the schema and its table of markers unless they are there."""
+    # Asked first: CREATE … IF NOT EXISTS wants the right to create a schema even where there is one.
+    if exists(connection, schema, MARKERS):
+        return
+    with connection.transaction():
+        lock(connection, schema)
+        if one(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", schema) is None:
+            connection.execute(f'CREATE SCHEMA "{schema}"')
+        connection.execute(
+            f'CREATE TABLE IF NOT EXISTS "{schema}"."{MARKERS}" (name text PRIMARY KEY, checksum text NOT NULL, '
+            "count bigint NOT NULL, dimension integer NOT NULL, type text NOT NULL, "
+            "loaded timestamptz NOT NULL DEFAULT now())"
+        )
+
+
+def read_marker(connection: Any, schema: str, table: str) -> tuple[Marker, str] | None:
+    """The marker of a table and the type of its vectors."""
+    statement = f'SELECT checksum, count, dimension, type FROM "{schema}"."{MARKERS}" WHERE name = %s'
+    row = connection.execute(statement, (table,)).fetchone()
+    return None if row is None else (Marker(*row[:3]), row[3])
+
+
+def write_marker(connection: Any, schema: str, table: str, marker: Marker, kind: str) -> None:
+    """Say that the table is whole; to be called in the transaction that loads it."""
+    # A table that was removed by hand has left its marker.
+    connection.execute(f'DELETE FROM "{schema}"."{MARKERS}" WHERE name = %s', (table,))
+    connection.execute(
+        f'INSERT INTO "{schema}"."{MARKERS}" (name, checksum, count, dimension, type) VALUES (%s, %s, %s, %s, %s)',
+        (table, marker.checksum, marker.count, marker.dimension, kind),
+    )
+
+
+def drop_loads(connection: Any, schema: str, table: str | None) -> list[str]:
+    """Remove what goldrank loaded into the schema: one table, or all of them and the schema if nothing else is in it.
+
+    Tables without a marker are never touched.
+    """
+    if not exists(connection, schema, MARKERS):
+        return []
+    with connection.transaction():
+        rows = connection.execute(f'SELECT name FROM "{schema}"."{MARKERS}" ORDER BY name').fetchall()
+        names = [name for (name,) in rows if table in (None, name)]
+        for name in names:
+            connection.execute(f'DROP TABLE IF EXISTS "{schema}"."{name}"')
+            connection.execute(f'DELETE FROM "{schema}"."{MARKERS}" WHERE name = %s', (name,))
+        if table is None:
+            connection.execute(f'DROP TABLE "{schema}"."{MARKERS}"')
+            inside = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s LIMIT 1"
+            if one(connection, inside, schema) is None:
+                connection.execute(f'DROP SCHEMA "{schema}"')
+    return names
+
+
+def packed_rows(ids: Sequence[str], vectors: Dense, first: int, kind: str) -> bytes:
+    """Rows (position, id, embedding) as COPY reads them in its binary format.
+
+    Numpy lays out all vectors of a block at once; only the ids, which differ in length, are put in one by one.
+
+    >>> packed_rows(["a"], np.ones((1, 1), np.float32), 7, "vector").hex(" ", -4)[:44]
+    '00030000 00080000 00000000 00070000 00016100'
+    """
+    count, dimension = vectors.shape
+    values = np.dtype((TYPES[kind], (dimension,)))
+    head = np.zeros(count, [("fields", ">i2"), ("size", ">i4"), ("position", ">i8"), ("length", ">i4")])
+    tail = np.zeros(count, [("size", ">i4"), ("dimension", ">i2"), ("unused", ">i2"), ("values", values)])
+    names = [name.encode() for name in ids]
+    head["fields"], head["size"], head["position"] = 3, 8, np.arange(first, first + count)
+    head["length"] = [len(name) for name in names]
+    tail["size"], tail["dimension"], tail["values"] = 4 + values.itemsize, dimension, vectors
+    # Views, so that each vector is copied once more and not three times.
+    heads, tails = head.view(np.uint8).data, tail.view(np.uint8).data
+    before, after = head.dtype.itemsize, tail.dtype.itemsize
+    parts: list[bytes | memoryview] = []
+    for row, name in enumerate(names):
+        parts += (heads[row * before : (row + 1) * before], name, tails[row * after : (row + 1) * after])
+    return b"".join(parts)

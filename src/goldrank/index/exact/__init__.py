@@ -1,0 +1,1 @@
+"""Exact ranks and exact top k on the processor."""

@@ -1,0 +1,163 @@
+"""The parts that exact counting moves: blocks of items and queries, rounds of gold items, and their arithmetic."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.hits import Floats, Ints
+from goldrank.index.exact.signs import Matrix, Signs
+
+QUERY_BLOCK = 2048
+"""How many queries, or gold items of them, are compared at once."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Judged items that are compared with one product at once: the columns they need, and their rows."""
+
+    columns: slice | Ints
+    rows: Ints
+
+
+@dataclass(frozen=True)
+class QueryBlock:
+    """Some of the queries: their columns, the matrix that is multiplied, and what is compared with it."""
+
+    columns: Ints
+    operand: Matrix
+    rounds: list[Round]
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows of all rounds."""
+        return np.concatenate([each.rows for each in self.rounds])
+
+    @cached_property
+    def widths(self) -> Ints:
+        """How many rows each round has."""
+        return np.array([len(each.rows) for each in self.rounds], np.int64)
+
+
+@dataclass
+class Block:
+    """A block of items: as stored, as multiplied, half the squared lengths, and the length of the longest."""
+
+    start: int
+    rows: Matrix
+    operand: Matrix
+    halves: Floats
+    length: float
+
+    @property
+    def stop(self) -> int:
+        """The number of the first item after the block."""
+        return self.start + len(self.rows)
+
+    @cached_property
+    def distinct(self) -> tuple[Ints, Ints]:
+        """The first of each group of equal rows, and for every row its group."""
+        # Adding zero turns -0.0 into 0.0: equal numbers, but other bytes.
+        plain = np.ascontiguousarray(self.rows + self.rows.dtype.type(0))
+        as_bytes = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).reshape(-1)
+        _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
+        return first, group.reshape(-1)
+
+
+class Scratch(threading.local):
+    """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
+
+    _kept: Matrix | None = None
+
+    def matrix(self, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
+        """A matrix with anything in it; always of the same type."""
+        size = shape[0] * shape[1]
+        if self._kept is None or len(self._kept) < size:
+            self._kept = np.empty(size, dtype)
+        return self._kept[:size].reshape(shape)
+
+
+def rounds_of(column: Ints, queries: int, *, apart: bool) -> Iterator[tuple[Ints, list[Round]]]:
+    """Columns in groups, with the rounds of their judged items; *column* has the column of each judged item.
+
+    Queries with the most gold come first, so that the k-th gold items of a group belong to its first columns. Where
+    rounds are to stay *apart*, those that pick columns are given them as a group of their own.
+    """
+    counts = np.bincount(column, minlength=queries)
+    columns = np.argsort(-counts, kind="stable")
+    place = np.empty_like(columns)
+    place[columns] = np.arange(len(columns))
+    by_place = np.argsort(place[column], kind="stable")
+    starts = np.concatenate(([0], np.cumsum(counts[columns])))
+    for first in range(0, len(columns), QUERY_BLOCK):
+        here = columns[first : first + QUERY_BLOCK]
+        rows = by_place[starts[first] : starts[first + len(here)]]
+        within = place[column[rows]] - first
+        nth = np.arange(len(rows)) - (starts[first : first + len(here)] - starts[first])[within]
+        together = list(_rounds(rows, within, nth))
+        picking = [each for each in together if apart and not isinstance(each.columns, slice)]
+        yield here, together[: len(together) - len(picking)]
+        for each in picking:
+            yield here[each.columns], [Round(slice(0, len(each.rows)), each.rows)]
+
+
+def _rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
+    """Rows of one query block in rounds: the first gold of every query, the second, … and the long tail together."""
+    sizes = np.bincount(nth) if len(nth) else np.zeros(0, np.int64)
+    # A round for a handful of columns costs as much overhead as a full one.
+    full = int(np.count_nonzero(sizes >= max(1, sizes.max(initial=0) // 8)))
+    by_round = np.argsort(nth, kind="stable")
+    ends = np.cumsum(sizes)
+    for number in range(full):
+        yield Round(slice(0, int(sizes[number])), rows[by_round[ends[number] - sizes[number] : ends[number]]])
+    tail = by_round[ends[full - 1] if full else 0 :]
+    for start in range(0, len(tail), QUERY_BLOCK):
+        part = tail[start : start + QUERY_BLOCK]
+        yield Round(within[part], rows[part])
+
+
+def signs_outside(differences: Floats, margin: Floats) -> Signs:
+    """1 or -1 where a difference exceeds its margin, else 0."""
+    signs: Signs = (differences > margin).astype(np.int8)
+    signs -= differences < -margin
+    return signs
+
+
+def half_squares(rows: Matrix) -> Floats:
+    """Half the squared length of each row, in float64."""
+    halves: Floats = 0.5 * np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    return halves
+
+
+def lengths_above(rows: Matrix) -> Floats:
+    """The length of each row in float64, a little more than it is."""
+    lengths: Floats = 1.001 * np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    return lengths
+
+
+def is_whole(rows: Matrix) -> bool:
+    """Whether all numbers are integers."""
+    return bool((np.rint(rows) == rows).all())
+
+
+def scaled(values: Matrix, exponents: NDArray[np.integer]) -> Floats:
+    """The values in float64 times powers of two, in one go where both are near 1."""
+    wide: Floats
+    if values.dtype == np.float32 and np.abs(exponents).max(initial=0) < 1000:
+        # A product with a power of two is as exact as ldexp, and ten times as fast.
+        wide = np.multiply(values, np.ldexp(1.0, exponents), dtype=np.float64)
+    else:
+        wide = np.ldexp(values.astype(np.float64), exponents)
+    return wide
+
+
+def ldexp(values: Matrix, exponents: int | NDArray[np.integer]) -> Matrix:
+    """The values times powers of two; as they are where that would change nothing."""
+    if isinstance(exponents, (int, np.integer)) and exponents == 0:
+        return values
+    return np.ldexp(values, exponents)

@@ -1,0 +1,436 @@
+"""Counting who beats the gold: blocked products that decide nearly every pair, and a closer look at the rest.
+
+A product of blocks gives every score with an error that is bounded beforehand. What lies further from the gold's
+score than that bound is decided at the cost of two comparisons, in memory or as it leaves the processor's tiles; the
+few pairs within it are scored again in float64 with a bound of its own, and what is open even then is decided
+exactly. The counts are therefore those of real arithmetic, whatever the product, the size of the blocks and the
+number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from goldrank.hits import Floats, Ints
+from goldrank.index.exact.blocks import (
+    QUERY_BLOCK,
+    Block,
+    QueryBlock,
+    Round,
+    Scratch,
+    half_squares,
+    is_whole,
+    ldexp,
+    lengths_above,
+    rounds_of,
+    scaled,
+    signs_outside,
+)
+from goldrank.index.exact.products import Error, Tiles, rounding_error
+from goldrank.index.exact.signs import Matrix, Signs, difference_signs
+from goldrank.index.exact.vectors import CHUNK, Vectors, single_threaded_blas, spread
+from goldrank.native import count_beyond, pair_scores, places_between
+from goldrank.native.counting_fallback import Mask, count_columns
+from goldrank.progress import Progress
+
+# How many scores are kept at once; and how many numbers of items, where the scores are not.
+_BLOCK_ELEMENTS = 2**21
+_TILE_ELEMENTS = 2**19
+_PAIR_ELEMENTS = 2**20
+# Products of a single row or column take another kernel, whose sums may differ in the last bit.
+_LEAST_SIDE = 8
+# From this share of open pairs on, treating the whole block in float64 is cheaper than going pair by pair.
+_DENSE_SHARE = 128
+# Sorting all ids takes longer than comparing so many of them.
+_FEW_IDS = 64
+# Within these no product of two vectors leaves the range of a float32, and the items are used as they are.
+_SAFE_EXPONENT = 40
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is to be counted: for each judged item, its query's column and its own number among the items.
+
+    Where the items are a part of all, numbers below 0 or beyond the last stand for items before or after this part.
+    """
+
+    column: Ints
+    gold: Ints
+    own: Ints
+    """For each column, the number of the item to leave out of the rivals; -1 where there is none."""
+
+
+@dataclass(frozen=True)
+class GoldItems:
+    """The judged items by themselves, for counting over items that need not hold them."""
+
+    vectors: Matrix
+    """As the items are read: in their precision, normalised where that is asked for."""
+    ids: list[str]
+    place: Ints
+    """For each judged item as in Rows, where it stands among the vectors."""
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The length of each vector, from above."""
+        return lengths_above(self.vectors)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """For each judged item, what stands above it and what is tied with it, as in Hits."""
+
+    above: Ints
+    tied: Ints
+    tied_docid: Ints
+    tied_input: Ints
+
+
+class Counter:
+    """Counts the rivals of judged items over all items.
+
+    Args:
+        queries: the query of each column, as stored (normalised already where that is asked for).
+        items: the items, checked.
+        lengths: the longest of each chunk of items.
+        rows: the judged items.
+        squared: rank by distance instead of dot product.
+        certify: decide every pair exactly; without it, the blocked products count as they come.
+        gold: the judged items, where the items are only a part of all; counts of all parts add up to those of all.
+    """
+
+    def __init__(
+        self,
+        queries: Matrix,
+        items: Vectors,
+        lengths: Floats,
+        rows: Rows,
+        *,
+        squared: bool,
+        certify: bool,
+        gold: GoldItems | None = None,
+    ) -> None:
+        self._queries, self._items, self._lengths, self._rows, self._gold = queries, items, lengths, rows, gold
+        self._squared, self._certify = squared, certify
+        self._dtype = queries.dtype
+        self._choose_scales()
+        self._tiles = Tiles.for_vectors(queries, items.dimension, certify=certify)
+        self._error = self._tiles.error if self._tiles else rounding_error(items.dimension, self._dtype)
+        self._close_error = rounding_error(items.dimension, np.dtype(np.float64))
+        self._blocks = list(self._query_blocks())
+        self._counts = Counts(*(np.zeros(len(rows.gold), np.int64) for _ in range(4)))
+        self._lock, self._scratch = threading.Lock(), Scratch()
+
+    def run(self, *, block: int | None, threads: int) -> Counts:
+        """Go through all items and return the counts."""
+        size = block or self._usual_block()
+        with (
+            single_threaded_blas(threads) as workers,
+            Progress("exact ranks", total=len(self._items)) as progress,
+        ):
+            self._score_gold()
+            if block is None:
+                # As many blocks for every thread, so that none waits for another's last.
+                turns = -(-len(self._items) // (size * workers))
+                size = max(1, -(-len(self._items) // max(1, turns * workers)))
+            starts = range(0, len(self._items), size) if len(self._rows.gold) else range(0)
+            for done in spread(lambda start: self._count_block(start, size), starts, workers):
+                progress.advance(done)
+        return self._counts
+
+    def _usual_block(self) -> int:
+        if self._tiles:
+            return int(np.clip(_TILE_ELEMENTS // max(self._items.dimension, 1), 1024, 4096))
+        columns = min(max(len(self._queries), 1), QUERY_BLOCK)
+        return int(np.clip(_BLOCK_ELEMENTS // columns, 512, 16384))
+
+    def _choose_scales(self) -> None:
+        """Powers of two that bring every number near 1: they move no rank and keep products in range."""
+        longest = float(self._lengths.max(initial=0))
+        if self._gold is not None:
+            longest = max(longest, float(self._gold.lengths.max(initial=0)))
+        peaks = np.abs(self._queries).max(axis=1, initial=0).astype(np.float64)
+        query_exponents = np.frexp(peaks)[1]
+        if self._squared:
+            # Distances bear only a common scale.
+            longest = max(longest, float(peaks.max(initial=0)))
+        exponent = int(np.frexp(longest)[1])
+        self._item_exponent = exponent if abs(exponent) > _SAFE_EXPONENT else 0
+        self._query_exponents = np.full_like(query_exponents, self._item_exponent) if self._squared else query_exponents
+        self._wide = wide = scaled(self._queries, -self._query_exponents[:, None])
+        self._query_lengths = 1.001 * np.sqrt(np.einsum("ij,ij->i", wide, wide))
+
+    def _query_blocks(self) -> Iterator[QueryBlock]:
+        for columns, rounds in rounds_of(self._rows.column, len(self._queries), apart=self._tiles is not None):
+            operand = self._query_operand(columns)
+            yield QueryBlock(columns, self._tiles.pack(operand, queries=True) if self._tiles else operand, rounds)
+
+    def _query_operand(self, columns: Ints) -> Matrix:
+        queries, squared = self._wide[columns], int(self._squared)
+        operand = np.zeros((max(len(columns), _LEAST_SIDE), queries.shape[1] + squared), self._dtype)
+        operand[: len(columns), : queries.shape[1]] = queries
+        operand[: len(columns), queries.shape[1] :] = 1
+        return operand
+
+    def _item_block(self, start: int, stop: int) -> Block:
+        lengths = self._lengths[start // CHUNK : (stop - 1) // CHUNK + 1]
+        return self._block(self._items.read(start, stop), start, float(ldexp(lengths.max(), -self._item_exponent)))
+
+    def _block(self, rows: Matrix, start: int, length: float) -> Block:
+        """The score of a distance is q·x - ‖x‖²/2, whose last term becomes one more column of the product."""
+        operand, halves = rows, self._halves(rows)
+        if self._squared or self._item_exponent or len(rows) < _LEAST_SIDE:
+            shape = max(len(rows), _LEAST_SIDE), rows.shape[1] + int(self._squared)
+            operand = np.zeros(shape, self._dtype)
+            operand[: len(rows), : rows.shape[1]] = ldexp(rows, -self._item_exponent)
+            if self._squared:
+                operand[: len(rows), -1] = -halves
+        packed = self._tiles.pack(operand, queries=False) if self._tiles else operand
+        return Block(start, rows, packed, halves, length)
+
+    def _halves(self, rows: Matrix) -> Floats:
+        """What the score of a distance takes from the dot product with each row; nothing otherwise."""
+        if not self._squared:
+            return np.zeros(len(rows))
+        return half_squares(self._wide_items(rows) if self._item_exponent else rows)
+
+    def _wide_items(self, rows: Matrix) -> Floats:
+        return ldexp(rows.astype(np.float64), -self._item_exponent)
+
+    def _score_gold(self) -> None:
+        """Each judged item's score, in the scaled units of the products, and the error it may have."""
+        column = self._rows.column
+        self._gold_scores, self._gold_errors, self._gold_lengths = (np.zeros(len(column)) for _ in range(3))
+        step = 64 if not self._certify else max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
+        for start in range(0, len(column), step):
+            part = slice(start, start + step)
+            vectors = self._gold_vectors(part)
+            if self._certify:
+                self._gold_scores[part] = self._pair_scores(
+                    column[part], vectors, np.arange(len(vectors)), self._halves(vectors)
+                )
+                lengths = lengths_above(self._wide_items(vectors) if self._item_exponent else vectors)
+                self._gold_lengths[part] = lengths
+                self._gold_errors[part] = self._bound(column[part], lengths, self._close_error)
+            else:
+                operand = self._block(vectors, 0, 0.0).operand
+                product = operand @ self._query_operand(column[part]).T
+                self._gold_scores[part] = np.diagonal(product)[: len(vectors)]
+
+    def _gold_vectors(self, rows: Ints | slice) -> Matrix:
+        """The judged items of *rows*."""
+        if self._gold is None:
+            return self._items.take(self._rows.gold[rows])
+        vectors: Matrix = self._gold.vectors[self._gold.place[rows]]
+        return vectors
+
+    def _pair_scores(self, columns: Ints, rows: Matrix, chosen: Ints, halves: Floats) -> Floats:
+        """The float64 scores of chosen rows, each with the query of its column."""
+        scores: Floats
+        if self._item_exponent:
+            scores = np.add.reduce(self._wide[columns] * self._wide_items(rows[chosen]), axis=1)
+        else:
+            scores = np.empty(len(chosen))
+            pair_scores(rows, chosen, self._wide, columns, scores)
+        return scores - halves[chosen] if self._squared else scores
+
+    def _bound(self, columns: Ints, length: float | Floats, error: Error) -> Floats:
+        """How far a score that errs like this may lie from the true one, for items up to *length*."""
+        return error.bound(self._query_lengths[columns], length, squared=self._squared)
+
+    def _limits(self, rows: Ints, length: float) -> tuple[Matrix, Matrix]:
+        """Scores from which on an item surely stands below, or surely above, the judged items of *rows*."""
+        scores = self._gold_scores[rows]
+        if not self._certify:
+            return scores.astype(self._dtype), scores.astype(self._dtype)
+        margin = self._bound(self._rows.column[rows], length, self._error) + self._gold_errors[rows]
+        low, high = (scores - margin).astype(self._dtype), (scores + margin).astype(self._dtype)
+        return np.nextafter(low, self._dtype.type(-np.inf)), np.nextafter(high, self._dtype.type(np.inf))
+
+    def _count_block(self, start: int, size: int) -> int:
+        # Underflow is part of the bound, and nothing here can overflow.
+        with np.errstate(under="ignore"):
+            block = self._item_block(start, min(start + size, len(self._items)))
+            for queries in self._blocks:
+                if self._tiles:
+                    self._count_in_tiles(self._tiles, block, queries)
+                else:
+                    self._count_in_memory(block, queries)
+        return len(block.rows)
+
+    def _count_in_tiles(self, tiles: Tiles, block: Block, queries: QueryBlock) -> None:
+        """Count all rounds at once, from scores that nobody sees."""
+        rows = queries.rows
+        low, high = self._limits(rows, block.length)
+        # The judged items themselves lie between their limits.
+        most = len(block.rows) * len(rows) // _DENSE_SHARE + len(rows)
+        left_out = self._rows.own[queries.columns] - block.start
+        near = tiles.compare(block.operand, queries.operand, len(block.rows), left_out, queries.widths, low, high, most)
+        if near.places is None:
+            at = np.flatnonzero(near.between)
+            near.above[at] = 0
+            step = max(1, _BLOCK_ELEMENTS // len(block.rows))
+            for start in range(0, len(at), step):
+                part = rows[at[start : start + step]]
+                self._count_signs(block, part, self._block_signs(block, part))
+        else:
+            item, place = np.divmod(near.places, len(rows))
+            rivals = np.flatnonzero(block.start + item != self._rows.gold[rows[place]])
+            self._count_pairs(block, rows, item[rivals], place[rivals])
+        with self._lock:
+            self._counts.above[rows] += near.above
+
+    def _count_in_memory(self, block: Block, queries: QueryBlock) -> None:
+        """Count round after round, from scores in the memory of this thread."""
+        product = self._scratch.matrix((len(block.operand), len(queries.operand)), self._dtype)
+        np.matmul(block.operand, queries.operand.T, out=product)
+        scores = product[: len(block.rows), : len(queries.columns)]
+        own = self._rows.own[queries.columns]
+        here = np.flatnonzero((own >= block.start) & (own < block.stop))
+        scores[own[here] - block.start, here] = -np.inf
+        for each in queries.rounds:
+            self._count_round(block, scores, each)
+
+    def _count_round(self, block: Block, scores: Matrix, each: Round) -> None:
+        rows = each.rows
+        compared = scores[:, each.columns] if isinstance(each.columns, slice) else scores.take(each.columns, axis=1)
+        low, high = self._limits(rows, block.length)
+        sure, reached = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        # The judged item is no rival of its own, whatever the product made of it, but it is one of the others'.
+        gold = self._rows.gold[rows]
+        here = np.flatnonzero((gold >= block.start) & (gold < block.stop))
+        at_gold = gold[here] - block.start, here
+        kept = compared[at_gold]
+        compared[at_gold] = -np.inf
+        count_beyond(compared, low, high, sure, reached)
+        near = reached - sure
+        open_pairs = int(near.sum())
+        if open_pairs * _DENSE_SHARE > compared.size:
+            at = np.flatnonzero(near)
+            sure[at] = 0
+            self._count_signs(block, rows[at], self._dense_signs(block, rows[at], compared[:, at], low[at], high[at]))
+        elif open_pairs:
+            places = np.frombuffer(places_between(compared, low, high), np.int64)
+            self._count_pairs(block, rows, *np.divmod(places, len(rows)))
+        compared[at_gold] = kept
+        with self._lock:
+            self._counts.above[rows] += sure
+
+    def _dense_signs(self, block: Block, rows: Ints, scores: Matrix, low: Matrix, high: Matrix) -> Signs:
+        if self._certify:
+            return self._block_signs(block, rows)
+        signs: Signs = (scores > high).astype(np.int8) - (scores < low)
+        return signs
+
+    def _count_pairs(self, block: Block, rows: Ints, item: Ints, place: Ints) -> None:
+        """Add the outcome of single open pairs: an item of the block against the judged item at a place of *rows*."""
+        signs = self._pair_signs(block, item, rows[place]) if self._certify else np.zeros(len(item), np.int8)
+        won, tied = place[signs > 0], signs == 0
+        place, item = place[tied], block.start + item[tied]
+        by_docid = place[self._ids_after(item, rows[place])]
+        by_input = place[item < self._rows.gold[rows[place]]]
+        self._add(rows, *(np.bincount(found, minlength=len(rows)) for found in (won, place, by_docid, by_input)))
+
+    def _count_signs(self, block: Block, rows: Ints, signs: Signs) -> None:
+        """Add the outcome of a whole block against the judged items of *rows*."""
+        gold, own = self._rows.gold[rows], self._rows.own[self._rows.column[rows]]
+        for left_out in (gold, own):
+            here = np.flatnonzero((left_out >= block.start) & (left_out < block.stop))
+            signs[left_out[here] - block.start, here] = -1
+        tied = signs == 0
+        ranks, numbers = self._items.id_ranks[block.start : block.stop], np.arange(block.start, block.stop)
+        by_docid = tied & (ranks[:, None] > self._gold_id_ranks(rows))
+        by_input = tied & (numbers[:, None] < gold)
+        self._add(rows, *(count_columns(mask) for mask in (signs > 0, tied, by_docid, by_input)))
+
+    def _add(self, rows: Ints, above: Ints, tied: Ints, tied_docid: Ints, tied_input: Ints) -> None:
+        with self._lock:
+            self._counts.above[rows] += above
+            self._counts.tied[rows] += tied
+            self._counts.tied_docid[rows] += tied_docid
+            self._counts.tied_input[rows] += tied_input
+
+    def _pair_signs(self, block: Block, item: Ints, rows: Ints) -> Signs:
+        """For each pair whether the item beats (1), ties (0) or trails (-1) the judged item."""
+        signs = np.empty(len(item), np.int8)
+        step = max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
+        for start in range(0, len(item), step):
+            part = slice(start, start + step)
+            columns = self._rows.column[rows[part]]
+            scores = self._pair_scores(columns, block.rows, item[part], block.halves)
+            margin = self._bound(columns, block.length, self._close_error) + self._gold_errors[rows[part]]
+            signs[part] = signs_outside(scores - self._gold_scores[rows[part]], margin)
+        undecided = np.flatnonzero(signs == 0)
+        signs[undecided] = self._exact_signs(block, item[undecided], rows[undecided])
+        return signs
+
+    def _block_signs(self, block: Block, rows: Ints) -> Signs:
+        """The same for every item of the block, by a float64 product over the items that differ."""
+        first, group = block.distinct
+        columns = self._rows.column[rows]
+        items, queries = self._wide_items(block.rows[first]), self._wide[columns]
+        scores = items @ queries.T
+        if self._squared:
+            scores -= block.halves[first][:, None]
+        margin = self._bound(columns, block.length, self._close_error) + self._gold_errors[rows]
+        if not self._is_exact_in_float64(block, rows):
+            signs = signs_outside(scores - self._gold_scores[rows], margin)
+            item, place = np.nonzero(signs == 0)
+            signs[item, place] = self._exact_signs(block, first[item], rows[place])
+        else:
+            signs = signs_outside(scores - self._gold_scores[rows], np.zeros(len(rows)))
+        return signs[group]
+
+    def _is_exact_in_float64(self, block: Block, rows: Ints) -> bool:
+        """Whether all numbers are whole and so small that float64 holds every sum: counts, bits, small integers."""
+        if self._item_exponent:
+            return False
+        column = self._rows.column[rows]
+        queries = self._queries[column]
+        longest = max(
+            block.length, float(self._gold_lengths[rows].max()), float(np.abs(queries).max()) * queries.shape[1]
+        )
+        if longest >= 2.0**25 or not (is_whole(block.rows) and is_whole(queries)):
+            return False
+        return is_whole(self._gold_vectors(rows))
+
+    def _exact_signs(self, block: Block, item: Ints, rows: Ints) -> Signs:
+        signs = np.empty(len(item), np.int8)
+        step = max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
+        for start in range(0, len(item), step):
+            part = slice(start, start + step)
+            queries = self._queries[self._rows.column[rows[part]]]
+            gold = self._gold_vectors(rows[part])
+            signs[part] = difference_signs(queries, block.rows[item[part]], gold, squared=self._squared)
+        return signs
+
+    def _ids_after(self, items: Ints, rows: Ints) -> Mask:
+        """Whether the id of an item comes after that of the judged item beside it."""
+        if len(items) <= _FEW_IDS:
+            pairs = zip(items.tolist(), rows.tolist(), strict=True)
+            return np.array([self._items.name(item) > self._gold_name(row) for item, row in pairs], bool)
+        after: Mask = self._items.id_ranks[items] > self._gold_id_ranks(rows)
+        return after
+
+    def _gold_name(self, row: int) -> str:
+        if self._gold is None:
+            return self._items.name(int(self._rows.gold[row]))
+        return self._gold.ids[int(self._gold.place[row])]
+
+    def _gold_id_ranks(self, rows: Ints) -> Ints:
+        """For each of the judged items the rank of the last id among the items that does not come after its own."""
+        if self._gold is None:
+            return self._items.id_ranks[self._rows.gold[rows]]
+        return self._ranks_of_gold_ids[self._gold.place[rows]]
+
+    @cached_property
+    def _ranks_of_gold_ids(self) -> Ints:
+        assert self._gold is not None
+        in_order = sorted(self._items.ids)
+        return np.array([bisect_right(in_order, name) - 1 for name in self._gold.ids], np.int64)

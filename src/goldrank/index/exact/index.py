@@ -1,0 +1,214 @@
+"""Exact ranks of the gold over all items: counted, not sorted, so they cost one matrix product and little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError, unknown_name
+from goldrank.hits import Floats, Gold, Hits, Ints, Run
+from goldrank.index.exact.counting import Counter, Counts, Rows
+from goldrank.index.exact.search import search
+from goldrank.index.exact.vectors import Vectors, default_threads, refuse_other_dimension
+
+RANKABLE = ("cosine", "dot", "l2")
+
+
+def exact_hits(
+    queries: object,
+    items: object,
+    gold: Any,
+    *,
+    similarity: str = "cosine",
+    query_ids: Sequence[object] | None = None,
+    item_ids: Sequence[object] | None = None,
+    exclude_self: bool = False,
+    certify: bool = True,
+    block: int | None = None,
+    threads: int | None = None,
+) -> Hits:
+    """Where each gold item lands when all items are ranked by similarity to its query.
+
+    Args:
+        queries: one row per query: a float16, float32 or float64 matrix, or a scipy sparse one.
+        items: one row per item, of the same dimension and kind; a dense one may be memory-mapped and larger than
+            memory.
+        gold: the right items of each query, as a Gold or anything Gold() takes.
+        similarity: ``cosine`` (rows brought to length 1 in their precision, zero rows stay zero), ``dot``, or
+            ``l2`` (nearest first, which is also the order of 1/(1 + distance)).
+        query_ids: ids of the queries; "0", "1", … by default.
+        item_ids: ids of the items; "0", "1", … by default.
+        exclude_self: leave the item that has the query's id out of the ranking.
+        certify: make every count that of exact arithmetic on the stored numbers; without it, scores are
+            compared as the product in their precision gives them, which misplaces some items by one or two.
+        block: items per block; never changes a certified result.
+        threads: never changes a certified result; as many as there are cores by default.
+
+    >>> hits = exact_hits([[1.0, 0.0]], [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]], {"0": ["1"]})
+    >>> hits.above.tolist(), hits.tied.tolist(), hits.depth.tolist()
+    ([1], [0], [3])
+    """
+    index = exact_index(items, item_ids, similarity, threads=threads)
+    return index.exact_hits(queries, gold, query_ids, exclude_self, certify=certify, block=block)
+
+
+def exact_index(
+    items: object, ids: Sequence[object] | None = None, similarity: str = "cosine", *, threads: int | None = None
+) -> ExactIndex:
+    """The exact index over dense vectors, or over a scipy sparse matrix."""
+    if hasattr(items, "tocsr"):
+        from goldrank.index.exact.sparse import SparseExactIndex
+
+        return SparseExactIndex(items, ids, similarity, threads=threads)
+    return ExactIndex(items, ids, similarity, threads=threads)
+
+
+class ExactIndex:
+    """Item vectors, checked once, to ask for exact hits or the top k as often as one likes.
+
+    >>> index = ExactIndex(np.eye(3), ids=["a", "b", "c"], similarity="dot")
+    >>> index.top_k([[0.0, 2.0, 1.0]], 2, query_ids=["q"]).to_dict()
+    {'q': {'b': 2.0, 'c': 1.0}}
+    """
+
+    def __init__(
+        self,
+        items: object,
+        ids: Sequence[object] | None = None,
+        similarity: str = "cosine",
+        *,
+        threads: int | None = None,
+    ) -> None:
+        if similarity not in RANKABLE:
+            raise unknown_name("similarity to rank by", similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
+        self.similarity = similarity
+        self._threads = _positive("threads", threads) or default_threads()
+        self._items = self._taken(items, "the items", ids)
+        self._lengths: Floats | None = None
+
+    def _taken(self, data: object, what: str, ids: Sequence[object] | None) -> Vectors:
+        return Vectors(data, what, ids, normalise=self.similarity == "cosine")
+
+    spec = "exact"
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def count(self) -> int:
+        """Items held."""
+        return len(self)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return self._items.dimension
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the items."""
+        return self._items.ids
+
+    def exact_hits(
+        self,
+        queries: object,
+        gold: Any,
+        query_ids: Sequence[object] | None = None,
+        exclude_self: bool = False,
+        *,
+        certify: bool = True,
+        block: int | None = None,
+    ) -> Hits:
+        """Where each gold item lands; see the function of the same name."""
+        judged = (gold if isinstance(gold, Gold) else Gold(gold)).columns
+        asked = self._query_vectors(queries, query_ids)
+        block = _positive("block", block)
+        query, item = asked.find(judged.queries), self._items.find(judged.items)
+        own = np.where((query >= 0) & exclude_self, self._items.find(judged.queries), -1)
+        query_of_row = np.repeat(np.arange(len(query)), np.diff(judged.starts))
+        if len(query) and (query < 0).all():
+            raise InputError(
+                f"no query of the gold has a vector (the gold has {judged.queries[0]!r}, "
+                f"the vectors {asked.ids[0] if asked.ids else 'none'!r})",
+                where=asked.what,
+                remedy="give the ids of the query vectors as query_ids",
+            )
+        counted = (item >= 0) & (query >= 0)[query_of_row] & (item != own[query_of_row])
+        above, tied, tied_docid, tied_input = (np.zeros(len(item), np.int64) for _ in range(4))
+        above[~counted] = -1
+        counts = self._count(asked, query, own, query_of_row[counted], item[counted], certify, block)
+        above[counted], tied[counted] = counts.above, counts.tied
+        tied_docid[counted], tied_input[counted] = counts.tied_docid, counts.tied_input
+        return Hits(
+            queries=judged.queries,
+            starts=judged.starts,
+            items=judged.items,
+            grade=judged.values,
+            above=above,
+            tied=tied,
+            tied_docid=tied_docid,
+            tied_input=tied_input,
+            depth=np.where(query >= 0, len(self) - (own >= 0), 0),
+            precision="float64" if certify or asked.dtype == np.float64 else "float32",
+            corpus=len(self),
+            outside=item < 0,
+            ignored_queries=len(asked) - int(np.count_nonzero(query >= 0)),
+            dropped_self=int(np.count_nonzero(own >= 0)),
+            subtopics=judged.subtopics,
+        )
+
+    def _count(
+        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
+    ) -> Counts:
+        """Count for the queries that have gold to look for, each of them one column of the products."""
+        used, column = np.unique(query_of_row, return_inverse=True)
+        rows = Rows(column.reshape(-1), gold, own[used])
+        squared = self.similarity == "l2"
+        items = self._items.at(asked.dtype)
+        counter = Counter(asked.take(query[used]), items, self._checked(), rows, squared=squared, certify=certify)
+        return counter.run(block=block, threads=self._threads)
+
+    def top_k(
+        self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
+    ) -> Run:
+        """The best *k* items of each query; equal scores are ordered by descending id, byte by byte.
+
+        Scores are float64: the cosine, the dot product, or minus the distance.
+        """
+        asked = self._query_vectors(queries, query_ids)
+        wanted = min(_positive("k", k) or 0, len(self))
+        items, depth = self._items.at(asked.dtype), min(wanted + exclude_self, len(self))
+        squared = self.similarity == "l2"
+        found = search(asked, items, self._checked(), depth, squared=squared, threads=self._threads)
+        return self._as_run(asked, found, wanted, exclude_self)
+
+    def _as_run(self, asked: Vectors, found: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool) -> Run:
+        """The numbers and scores found for each query as rankings, of which there may be one item too many."""
+        name_of = self.ids.__getitem__
+        rows: dict[str, dict[str, float]] = {}
+        for name, (numbers, scores) in zip(asked.ids, found, strict=True):
+            ranking = dict(zip(map(name_of, numbers.tolist()), scores.tolist(), strict=True))
+            if exclude_self and ranking.pop(name, None) is None and len(ranking) > wanted:
+                ranking.popitem()
+            rows[name] = ranking
+        return Run.view(rows)
+
+    def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> Vectors:
+        asked = self._taken(queries, "the queries", ids)
+        refuse_other_dimension(asked, self._items)
+        asked.check(self._threads)
+        return asked.at(np.result_type(asked.dtype, self._items.dtype))
+
+    def _checked(self) -> Floats:
+        """The lengths of the items, from the one pass that also refuses NaN and infinities."""
+        if self._lengths is None:
+            self._lengths = self._items.check(self._threads)
+        return self._lengths
+
+
+def _positive(name: str, value: int | None) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+        raise InputError(f"{name} is {value!r}", remedy=f"give a whole number of at least 1 as {name}")
+    return value

@@ -1,0 +1,178 @@
+"""The best k items of each query by full search: fast scores choose candidates, float64 scores order them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.hits import Floats, Ints
+from goldrank.index.exact.selection import select
+from goldrank.index.exact.vectors import Matrix, Vectors, spread
+from goldrank.native import row_scores
+
+_QUERY_BLOCK = 1024
+_QUERIES_AT_ONCE = 32
+_PAIR_ELEMENTS = 2**20
+# Candidates beyond k: with some to spare, the last one is nearly always clearly worse than the k-th.
+_SPARE, _SPARE_SHARE = 16, 16
+# Where it is not, so many times as many are looked at before everything is.
+_WIDER = 8
+# Longer vectors may overflow a float32 product.
+_LONGEST = 2.0**40
+
+
+def search(
+    queries: Vectors,
+    items: Vectors,
+    lengths: Floats,
+    k: int,
+    *,
+    squared: bool,
+    threads: int,
+    least: Floats | None = None,
+) -> Iterator[tuple[Ints, Floats]]:
+    """For each query the numbers and float64 scores of its best *k* items, equal scores by descending id.
+
+    The score is the dot product, or with *squared* minus the distance. Where the fast scores cannot tell the
+    k-th item from those left out (ties, mostly), the query is searched once more, at last in float64. With *least*,
+    a score for each query, items below it may be left out, which saves looking at them more closely.
+    """
+    longest = float(lengths.max(initial=0))
+    kept = min(k + _SPARE + k // _SPARE_SHARE, len(items))
+    bars = np.full(len(queries), -np.inf) if least is None else least
+    for start in range(0, len(queries), _QUERY_BLOCK):
+        rows = queries.read(start, min(start + _QUERY_BLOCK, len(queries)))
+        bar = bars[start : start + len(rows)]
+        own = np.sqrt(np.add.reduce(np.square(rows, dtype=np.float64), axis=1))
+        margins = _margins(own, longest, rows.shape[1], rows.dtype, squared)
+        fast = max(longest, float(own.max(initial=0))) < _LONGEST
+        if fast:
+            # What is compared is minus the squared distance.
+            bar = np.where(np.isfinite(bar), -np.square(bar), bar) if squared else bar
+            yield from _Search(rows, items, margins, bar - margins, k, squared, threads).run(kept)
+        else:
+            yield from _all(rows, items, k, squared)
+
+
+class _Search:
+    """One block of queries."""
+
+    def __init__(
+        self, rows: Matrix, items: Vectors, margins: Floats, bars: Floats, k: int, squared: bool, threads: int
+    ) -> None:
+        self._rows, self._items, self._margins = rows, items, margins
+        self._bars = bars
+        """Fast scores below which no item of the query is wanted."""
+        self._k, self._squared, self._threads = k, squared, threads
+
+    def run(self, kept: int) -> list[tuple[Ints, Floats]]:
+        """Look at *kept* candidates of every query, and at more where those do not settle it."""
+        found: dict[int, tuple[Ints, Floats]] = {}
+        places = np.arange(len(self._rows))
+        floors = np.full(len(places), -np.inf)
+        while len(places) and kept <= len(self._items):
+            floors[places] = self._settle(places, kept, found)
+            places = np.array([place for place in places.tolist() if place not in found], np.int64)
+            kept *= _WIDER
+        if len(places):
+            candidates = _at_least(self._rows[places], self._items, floors[places], self._squared)
+            for place, numbers in zip(places.tolist(), candidates, strict=True):
+                scores = _scores(self._rows[place], self._items, numbers, self._squared)
+                found[place] = _best(numbers, scores, self._items, self._k, self._squared)
+        return [found[place] for place in range(len(self._rows))]
+
+    def _settle(self, places: Ints, kept: int, found: dict[int, tuple[Ints, Floats]]) -> Floats:
+        """Add the queries whose best are sure; gives for each query the score that its k-th has at least."""
+        bars = self._bars[places]
+        numbers, fast, floors = select(
+            self._rows[places],
+            self._items,
+            kept,
+            squared=self._squared,
+            threads=self._threads,
+            bars=bars if np.isfinite(bars).all() else None,
+        )
+
+        def look(at: int) -> float:
+            place = int(places[at])
+            chosen = numbers[at][fast[at] >= self._bars[place]]
+            scores = _scores(self._rows[place], self._items, chosen, self._squared)
+            if floors[at] < self._bars[place]:
+                found[place] = _best(chosen, scores, self._items, self._k, self._squared)
+                return -np.inf
+            last = float(np.partition(scores, -self._k)[-self._k])
+            if kept == len(self._items) or last > floors[at] + self._margins[place]:
+                found[place] = _best(chosen, scores, self._items, self._k, self._squared)
+            return last - float(self._margins[place])
+
+        def look_at_some(start: int) -> list[float]:
+            return [look(at) for at in range(start, min(start + _QUERIES_AT_ONCE, len(places)))]
+
+        starts = range(0, len(places), _QUERIES_AT_ONCE)
+        return np.array([floor for part in spread(look_at_some, starts, self._threads) for floor in part])
+
+
+def _all(rows: Matrix, items: Vectors, k: int, squared: bool) -> Iterator[tuple[Ints, Floats]]:
+    """The best of all items by float64 scores alone."""
+    numbers = np.arange(len(items))
+    for row in rows:
+        yield _best(numbers, _scores(row, items, numbers, squared), items, k, squared)
+
+
+def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], squared: bool) -> Floats:
+    """How far a fast score may lie from the true one."""
+    size = np.square(own + longest) if squared else own * longest
+    kind = np.finfo(dtype)
+    # Twice what a sum of so many products can be off by; a distance has three such sums in it.
+    sums = 4.0 if squared else 1.0
+    return sums * (dimension + 8) * float(kind.eps) * size + 4.0 * (dimension + 8) * float(kind.tiny)
+
+
+def _scores(row: Matrix, items: Vectors, numbers: Ints, squared: bool) -> Floats:
+    """Float64 scores, each computed by itself so that equal items score equal: dot, or minus squared distance."""
+    query = row.astype(np.float64)
+    scores = np.empty(len(numbers))
+    if (plain := items.plain) is not None:
+        row_scores(plain, numbers, query, squared, scores)
+        return scores
+    step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))
+    for start in range(0, len(numbers), step):
+        part = numbers[start : start + step]
+        row_scores(items.take(part), np.arange(len(part)), query, squared, scores[start : start + step])
+    return scores
+
+
+def _at_least(rows: Matrix, items: Vectors, floors: Floats, squared: bool) -> list[Ints]:
+    """For each query the numbers of all items that score its floor or more, give or take a rounding."""
+    queries = rows.astype(np.float64)
+    found: list[list[Ints]] = [[] for _ in queries]
+    step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))
+    for start in range(0, len(items), step):
+        block = items.read(start, min(start + step, len(items))).astype(np.float64)
+        scores = queries @ block.T
+        if squared:
+            scores = 2 * scores - _squares(block) - _squares(queries)[:, None]
+        for listed, row, floor in zip(found, scores, floors, strict=True):
+            listed.append(start + np.flatnonzero(row >= floor))
+    return [np.concatenate(listed) for listed in found]
+
+
+def _best(numbers: Ints, scores: Floats, items: Vectors, k: int, squared: bool) -> tuple[Ints, Floats]:
+    if not np.isfinite(scores).all():
+        raise InputError("a score is larger than any float64", remedy="divide all vectors by the same constant")
+    if squared:
+        scores = -np.sqrt(-scores)
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    if (ranked[1:] == ranked[:-1]).any():
+        # Ids decide only where scores are equal, which is rare; to sort all of them takes a while, but once.
+        order = np.lexsort((-items.id_ranks[numbers], -scores))
+    return numbers[order[:k]], scores[order[:k]]
+
+
+def _squares(rows: Matrix) -> Floats:
+    squares: Floats = np.add.reduce(np.square(rows, dtype=np.float64), axis=1)
+    return squares

@@ -1,0 +1,198 @@
+"""Exact ranks and top k over sparse vectors (scipy CSR): the same counts, from sparse products in float64.
+
+Scores come from float64 products whose error is bounded beforehand, as for dense vectors. Pairs within the bound are
+tied if their vectors are equal, or if neither shares a term with the query; the few others are decided exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.hits import Floats, Ints, Run
+from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.exact.index import ExactIndex
+from goldrank.index.exact.signs import difference_signs
+from goldrank.index.exact.vectors import Vectors, refuse_other_dimension
+from goldrank.native.counting_fallback import count_columns
+from goldrank.progress import Progress
+from goldrank.vectors.similarity import as_matrix, normalised
+
+_BLOCK_ELEMENTS = 2**21
+_QUERIES = 512
+
+
+class SparseVectors(Vectors):
+    """A CSR matrix with ids, in float64, rows brought to length 1 where that is asked for."""
+
+    def __init__(self, data: Any, what: str, ids: Sequence[object] | None = None, *, normalise: bool) -> None:
+        matrix = as_matrix(data, what)
+        if isinstance(matrix, np.ndarray):
+            raise InputError(
+                "one side is dense and the other sparse", where=what, remedy="give both dense or both as CSR matrices"
+            )
+        self._data = matrix = matrix.astype(np.float64).copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if normalise:
+            self._data = normalised(matrix)
+        self.what, self.dtype = what, np.dtype(np.float64)
+        self._name(ids, matrix.shape[0])
+
+    def __len__(self) -> int:
+        return int(self._data.shape[0])
+
+    @cached_property
+    def no_negatives(self) -> bool:
+        """Whether no number is negative: a product of two such sets is 0 only where they share no term."""
+        return bool((self.matrix.data >= 0).all())
+
+    @property
+    def matrix(self) -> Any:
+        """The vectors, as a CSR matrix."""
+        return self._data
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The length of each row."""
+        return np.sqrt(np.asarray(self.matrix.multiply(self.matrix).sum(axis=1), np.float64).reshape(-1))
+
+    @cached_property
+    def groups(self) -> Ints:
+        """A number for each row, the same for equal rows only."""
+        numbers: dict[bytes, int] = {}
+        data, found = self.matrix, np.empty(len(self), np.int64)
+        for row in range(len(self)):
+            part = slice(data.indptr[row], data.indptr[row + 1])
+            key = data.indices[part].tobytes() + b"|" + data.data[part].tobytes()
+            found[row] = numbers.setdefault(key, len(numbers))
+        return found
+
+
+class SparseExactIndex(ExactIndex):
+    """Sparse item vectors to ask for exact hits or the top k.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> index = SparseExactIndex(csr_matrix([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), similarity="dot")
+    >>> index.exact_hits(csr_matrix([[2.0, 1.0]]), {"0": ["0"]}).above.tolist()
+    [1]
+    """
+
+    _items: SparseVectors
+
+    def _taken(self, data: Any, what: str, ids: Sequence[object] | None) -> SparseVectors:
+        return SparseVectors(data, what, ids, normalise=self.similarity == "cosine")
+
+    def _query_vectors(self, queries: Any, ids: Sequence[object] | None) -> SparseVectors:
+        asked = self._taken(queries, "the queries", ids)
+        refuse_other_dimension(asked, self._items)
+        return asked
+
+    def _count(
+        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
+    ) -> Counts:
+        assert isinstance(asked, SparseVectors)
+        counts = Counts(*(np.zeros(len(gold), np.int64) for _ in range(4)))
+        columns = query[query_of_row]
+        scores = self._pair_scores(asked, columns, gold)
+        margins = 2 * self._margin(asked)[columns]
+        order = np.argsort(columns, kind="stable")
+        with Progress("exact ranks", total=len(order)) as progress:
+            for start in range(0, len(order), _QUERIES):
+                rows = order[start : start + _QUERIES]
+                part = Rows(columns[rows], gold[rows], own[query_of_row[rows]])
+                self._count_rows(asked, part, scores[rows], margins[rows], rows, counts, block)
+                progress.advance(len(rows))
+        return counts
+
+    def _count_rows(
+        self,
+        asked: SparseVectors,
+        part: Rows,
+        gold_scores: Floats,
+        margins: Floats,
+        rows: Ints,
+        counts: Counts,
+        block: int | None,
+    ) -> None:
+        used, within = np.unique(part.column, return_inverse=True)
+        size = block or max(1, _BLOCK_ELEMENTS // len(rows))
+        zeros_are_exact = self._items.no_negatives and asked.no_negatives and self.similarity != "l2"
+        for start in range(0, len(self), size):
+            items = np.arange(start, min(start + size, len(self)))
+            differences = self._scores(items, asked, used)[:, within.reshape(-1)]
+            zero = differences == 0 if zeros_are_exact else None
+            differences -= gold_scores
+            rivals = (items[:, None] != part.gold) & (items[:, None] != part.own)
+            above = (differences > margins) & rivals
+            near = (np.abs(differences) <= margins) & rivals
+            tied = near & (self._items.groups[items][:, None] == self._items.groups[part.gold])
+            if zero is not None:
+                tied |= near & zero & (gold_scores == 0)
+            for item, row in zip(*np.nonzero(near & ~tied), strict=True):
+                sign = self._exact_sign(asked, int(part.column[row]), int(items[item]), int(part.gold[row]))
+                above[item, row], tied[item, row] = sign > 0, sign == 0
+            ranks = self._items.id_ranks
+            counts.above[rows] += count_columns(above)
+            counts.tied[rows] += count_columns(tied)
+            counts.tied_docid[rows] += count_columns(tied & (ranks[items][:, None] > ranks[part.gold]))
+            counts.tied_input[rows] += count_columns(tied & (items[:, None] < part.gold))
+
+    def top_k(self, queries: Any, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False) -> Run:
+        """The best *k* items of each query; equal scores are ordered by descending id, byte by byte."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"k is {k!r}", remedy="give a whole number of at least 1 as k")
+        asked = self._query_vectors(queries, query_ids)
+        ranking: dict[str, dict[str, float]] = {}
+        size = max(1, _BLOCK_ELEMENTS // max(1, len(self)))
+        for start in range(0, len(asked), size):
+            columns = np.arange(start, min(start + size, len(asked)))
+            scores = self._scores(np.arange(len(self)), asked, columns)
+            for column, values in zip(columns.tolist(), scores.T, strict=True):
+                name = asked.ids[column]
+                wanted = min(int(k) + exclude_self, len(self))
+                floor = np.partition(values, -wanted)[-wanted]
+                chosen = np.flatnonzero(values >= floor)
+                chosen = chosen[np.lexsort((-self._items.id_ranks[chosen], -values[chosen]))]
+                shown = self._shown(asked, column, chosen, values)
+                kept = [(self.ids[n], s) for n, s in shown if not (exclude_self and self.ids[n] == name)]
+                ranking[name] = dict(kept[: int(k)])
+        return Run(ranking)
+
+    def _shown(self, asked: SparseVectors, column: int, chosen: Ints, values: Floats) -> list[tuple[int, float]]:
+        scores = values[chosen]
+        if self.similarity == "l2":
+            # The ranking score is q·x - ‖x‖²/2; what is shown is minus the distance.
+            scores = -np.sqrt(np.maximum(asked.lengths[column] ** 2 - 2 * scores, 0.0))
+        return list(zip(chosen.tolist(), scores.tolist(), strict=True))
+
+    def _scores(self, items: Ints, asked: SparseVectors, columns: Ints) -> Floats:
+        rows = self._items.matrix[items[0] : items[-1] + 1]
+        scores: Floats = np.asarray((rows @ asked.matrix[columns].T).toarray())
+        if self.similarity == "l2":
+            scores -= 0.5 * np.square(self._items.lengths[items])[:, None]
+        return scores
+
+    def _pair_scores(self, asked: SparseVectors, columns: Ints, gold: Ints) -> Floats:
+        products = asked.matrix[columns].multiply(self._items.matrix[gold]).sum(axis=1)
+        scores = np.asarray(products, np.float64).reshape(-1)
+        return scores - 0.5 * np.square(self._items.lengths[gold]) if self.similarity == "l2" else scores
+
+    def _margin(self, asked: SparseVectors) -> Floats:
+        """How far a float64 score may lie from the true one, per query (see `Counter._bound`)."""
+        terms = int(np.diff(self._items.matrix.indptr).max(initial=0)) + 8
+        unit = terms * float(np.finfo(np.float64).eps) / 2
+        longest = float(self._items.lengths.max(initial=0))
+        size = asked.lengths * longest + (0.5 * longest**2 if self.similarity == "l2" else 0.0)
+        return 2 * unit / (1 - unit) * size + terms * 4 * float(np.finfo(np.float64).tiny)
+
+    def _exact_sign(self, asked: SparseVectors, column: int, item: int, gold: int) -> int:
+        """Whether the item beats (1), ties (0) or trails (-1) the gold, on the terms that any of the three has."""
+        rows = [asked.matrix[column], self._items.matrix[item], self._items.matrix[gold]]
+        terms = np.unique(np.concatenate([row.indices for row in rows]))
+        query, left, right = (np.asarray(row[:, terms].toarray()) for row in rows)
+        return int(difference_signs(query, left, right, squared=self.similarity == "l2")[0])

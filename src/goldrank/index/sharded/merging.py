@@ -1,0 +1,68 @@
+"""The best of all shards from the best of each: by score, equal scores by descending id, in any order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from goldrank.hits import Floats, Ints
+from goldrank.index.sharded.worker import Found
+
+_NONE = -1
+# How many scores are sorted at once.
+_ELEMENTS = 2**22
+
+
+class Best:
+    """For each query the best *depth* items so far."""
+
+    def __init__(self, queries: int, depth: int, name: Callable[[int], str]) -> None:
+        self.depth, self._name = depth, name
+        self._numbers = np.full((queries, depth), _NONE, np.int64)
+        self._scores = np.full((queries, depth), -np.inf)
+
+    def __iter__(self) -> Iterator[tuple[Ints, Floats]]:
+        """The numbers and scores of each query, best first."""
+        for numbers, scores in zip(self._numbers, self._scores, strict=True):
+            there = int(np.count_nonzero(numbers != _NONE))
+            yield numbers[:there], scores[:there]
+
+    @property
+    def floors(self) -> Floats:
+        """For each query the score that an item must reach to be among the best."""
+        return self._scores[:, -1].copy()
+
+    def add(self, found: Found) -> None:
+        """Put the best of one more shard among them."""
+        ends = np.cumsum(found.per_query)
+        touched = np.flatnonzero(found.per_query)
+        width = self.depth + int(found.per_query.max(initial=0))
+        step = max(1, _ELEMENTS // width)
+        for start in range(0, len(touched), step):
+            queries = touched[start : start + step]
+            self._merge(queries, found, ends[queries] - found.per_query[queries], width)
+
+    def _merge(self, queries: Ints, found: Found, starts: Ints, width: int) -> None:
+        numbers, scores = np.full((len(queries), width), _NONE, np.int64), np.full((len(queries), width), -np.inf)
+        numbers[:, : self.depth], scores[:, : self.depth] = self._numbers[queries], self._scores[queries]
+        counts = found.per_query[queries]
+        row = np.repeat(np.arange(len(queries)), counts)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        source = starts[row] + nth
+        numbers[row, self.depth + nth], scores[row, self.depth + nth] = found.numbers[source], found.scores[source]
+        # Two runs that are in order already: a stable sort merges them.
+        order = np.argsort(-scores, axis=1, kind="stable")
+        ranked = np.take_along_axis(scores, order, 1)
+        tied = ((ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] > -np.inf)).any(axis=1)
+        for at in np.flatnonzero(tied).tolist():
+            order[at] = self._order(numbers[at], scores[at])
+        order = order[:, : self.depth]
+        self._numbers[queries] = np.take_along_axis(numbers, order, 1)
+        self._scores[queries] = np.take_along_axis(scores, order, 1)
+
+    def _order(self, numbers: Ints, scores: Floats) -> Ints:
+        """By descending score and then descending id; places that nobody has come last."""
+        names = [self._name(number) if number != _NONE else "" for number in numbers.tolist()]
+        by_name = sorted(range(len(names)), key=names.__getitem__, reverse=True)
+        return np.array(by_name, np.int64)[np.argsort(-scores[by_name], kind="stable")]

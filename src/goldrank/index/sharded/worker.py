@@ -1,0 +1,270 @@
+"""What a worker does for a sharded index: read a shard, count or search in it, and keep the result as a small file.
+
+A job is a file that all nodes reach, with everything that its tasks have in common; a task names the job and a shard.
+Results lie beside the job under the number of their shard, so that a second start finds what is done. Each file begins
+with a digest of the rest: what was damaged is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError
+from goldrank.hits import Floats, Ints
+from goldrank.index.exact.counting import Counter, Counts, GoldItems, Rows
+from goldrank.index.exact.search import search
+from goldrank.index.exact.vectors import Matrix, Vectors, single_threaded_blas
+from goldrank.io.formats.vector_shards import VectorShard, by_group, open_shard
+from goldrank.io.remote import join, read_bytes, shown, write_whole
+from goldrank.vectors.transforms import Pipeline
+
+JOB, RESULT = "job.npz", ".result"
+COUNTS = ("above", "tied", "tied_docid", "tied_input")
+_DIGEST = 16
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done to the rows of a shard before they are compared."""
+
+    transform: str | None
+    """Where the transform was saved."""
+    digest: str
+    """The digest of that file, so that another one of the same name is not mistaken for it."""
+
+    def transformed(self, rows: Matrix) -> Matrix:
+        """Whole row groups, transformed."""
+        if self.transform is None:
+            return rows
+        # One thread, as the result may differ in the last bit with the number of threads.
+        with single_threaded_blas(1):
+            made: Matrix = pipeline_at(self.transform, self.digest).apply(rows)
+        return made
+
+
+@dataclass(frozen=True)
+class GatherTask:
+    """Rows wanted of one shard, by their numbers in it."""
+
+    shard: VectorShard
+    rows: Ints
+    preparation: Preparation
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """One shard to count in."""
+
+    job: str
+    number: int
+    shard: VectorShard
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """One shard to search, and for each query the score below which nothing is wanted any more."""
+
+    job: str
+    number: int
+    shard: VectorShard
+    floors: Floats
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best of one shard: how many for each query, and one after the other their numbers among all and scores."""
+
+    per_query: Ints
+    numbers: Ints
+    scores: Floats
+
+
+def gather(task: GatherTask) -> tuple[VectorShard, Matrix]:
+    """The shard and the rows asked for, prepared; no more is read than it takes.
+
+    A transform is applied to whole groups, because the last bits of a row may depend on how many stand beside it.
+    """
+    with open_shard(task.shard) as file:
+        if task.preparation.transform is None:
+            return task.shard, file.take(task.rows)
+        parts, places = [], []
+        for group, some, within in by_group(task.rows):
+            parts.append(task.preparation.transformed(file.group(group))[within])
+            places.append(some)
+    rows = np.concatenate(parts)
+    rows[np.concatenate(places)] = rows.copy()
+    return task.shard, rows
+
+
+def count(task: CountTask) -> Counts:
+    """Count the rivals that one shard holds, and keep the counts beside the job."""
+    job = opened_job(task.job)
+    items = _ShardVectors(task.shard, job)
+    first, arrays = task.shard.first, job.arrays
+    rows = Rows(arrays["column"], arrays["gold"] - first, arrays["own"] - first)
+    _refuse_other_ids(items, rows.gold, arrays["place"], job.gold_ids)
+    counter = Counter(arrays["queries"], items, items.check(1), rows, squared=job.squared, certify=True, gold=job.gold)
+    counts = counter.run(block=None, threads=1)
+    keep(result_path(task.job, task.number), {name: getattr(counts, name) for name in COUNTS})
+    return counts
+
+
+def find(task: SearchTask) -> Found:
+    """The best items of one shard for each query as far as they reach its floor, kept beside the job."""
+    job = opened_job(task.job)
+    items = _ShardVectors(task.shard, job)
+    asked = Vectors(job.arrays["queries"], "the queries", normalise=False)
+    depth = min(job.depth, len(items))
+    per_query, numbers, scores = np.zeros(len(asked), np.int64), [], []
+    found = search(asked, items, items.check(1), depth, squared=job.squared, threads=1, least=task.floors)
+    for query, (rows, values) in enumerate(found):
+        enter = values >= task.floors[query]
+        per_query[query] = np.count_nonzero(enter)
+        numbers.append(rows[enter] + task.shard.first)
+        scores.append(values[enter])
+    made = Found(per_query, np.concatenate(numbers), np.concatenate(scores))
+    keep(result_path(task.job, task.number), vars(made))
+    return made
+
+
+class _ShardVectors(Vectors):
+    """The vectors of one shard; that ids are not given twice was checked for all shards together."""
+
+    def __init__(self, shard: VectorShard, job: Job) -> None:
+        with open_shard(shard) as file:
+            data, self._names = file.vectors(), file.ids()
+        super().__init__(job.preparation.transformed(data), shown(shard.path), None, normalise=job.normalise)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of each row; to make a list of them takes a while, and few are asked for unless much is tied."""
+        names: list[str] = self._names.to_pylist()
+        return names
+
+    def name(self, row: int) -> str:
+        """The id of one row."""
+        return str(self._names[row])
+
+
+def _refuse_other_ids(items: Vectors, gold: Ints, place: Ints, gold_ids: list[str]) -> None:
+    """The judged items that lie in this shard must have the ids they were asked for by."""
+    for row in np.flatnonzero((gold >= 0) & (gold < len(items))).tolist():
+        found, wanted = items.name(int(gold[row])), gold_ids[int(place[row])]
+        if found != wanted:
+            raise InputError(
+                f"row {gold[row]} of this shard has the id {found!r}, where {wanted!r} is expected",
+                where=items.what,
+                remedy="give the ids in the order of the shards",
+            )
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all tasks of a job share."""
+
+    arrays: dict[str, Any]
+    preparation: Preparation
+    similarity: str
+    depth: int = 0
+    gold_ids: list[str] = field(default_factory=list)
+
+    @cached_property
+    def gold(self) -> GoldItems:
+        """The judged items."""
+        return GoldItems(self.arrays["gold_vectors"], self.gold_ids, self.arrays["place"])
+
+    @property
+    def squared(self) -> bool:
+        """Whether distances rank."""
+        return self.similarity == "l2"
+
+    @property
+    def normalise(self) -> bool:
+        """Whether items are compared at length 1."""
+        return self.similarity == "cosine"
+
+    def content(self) -> bytes:
+        """The file that holds it."""
+        about = {
+            "preparation": vars(self.preparation),
+            "similarity": self.similarity,
+            "depth": self.depth,
+            "gold_ids": self.gold_ids,
+        }
+        return sealed({**self.arrays, "about": np.frombuffer(json.dumps(about).encode(), np.uint8)})
+
+
+# A worker has many shards of one job to go through, and seldom more than one job at a time.
+@lru_cache(maxsize=2)
+def opened_job(folder: str) -> Job:
+    """The job in a folder, read once; the folder is named by the digest of its content, so it never changes."""
+    arrays = unsealed(read_bytes(join(folder, JOB)))
+    if arrays is None:
+        what = "the file of this job is damaged"
+        raise InputError(what, where=shown(folder), remedy="remove this folder and start again")
+    about = json.loads(arrays.pop("about").tobytes())
+    about["preparation"] = Preparation(**about["preparation"])
+    return Job(arrays, **about)
+
+
+@lru_cache(maxsize=2)
+def pipeline_at(path: str, digest: str) -> Pipeline:
+    """The transform saved at a path, which must be the very one that the digest names."""
+    content = read_bytes(path)
+    if content_digest(content) != digest:
+        raise InputError("the transform was changed meanwhile", where=shown(path), remedy="start again")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "transform.npz")
+        copy.write_bytes(content)
+        try:
+            return Pipeline.load(copy)
+        except InputError as error:
+            raise InputError(error.what, where=shown(path), remedy=error.remedy) from None
+
+
+def content_digest(content: bytes) -> str:
+    """What names content among any other."""
+    return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
+
+
+def result_path(folder: str, number: int) -> str:
+    """Where the result of the shard with this number lies."""
+    return join(folder, f"{number:06d}{RESULT}")
+
+
+def keep(path: str, arrays: Mapping[str, Any]) -> None:
+    """Write arrays as one file, whole or not at all."""
+    content = sealed(arrays)
+    write_whole(path, lambda stream: stream.write(content))
+
+
+def kept(path: str) -> dict[str, Any] | None:
+    """The arrays of a result, None where its file is damaged."""
+    return unsealed(read_bytes(path))
+
+
+def sealed(arrays: Mapping[str, Any]) -> bytes:
+    """Arrays as bytes that show whether they were changed."""
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    content = stream.getvalue()
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest() + content
+
+
+def unsealed(content: bytes) -> dict[str, Any] | None:
+    """The arrays, None where anything was changed."""
+    body = memoryview(content)[_DIGEST:]
+    if hashlib.blake2b(body, digest_size=_DIGEST).digest() != content[:_DIGEST]:
+        return None
+    with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

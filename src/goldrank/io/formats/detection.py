@@ -1,0 +1,128 @@
+"""Tells the format of a file from what stands in it, never from its name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import is_number
+from goldrank.io.column_names import ITEM, QUERY, normal
+from goldrank.io.columns import Kind
+from goldrank.io.files import is_parquet
+from goldrank.io.formats import FORMATS, TREC_LAYOUT
+
+_JSON_START = re.compile(rb'\s*(\{\s*["}]|\[\s*[\[{"\]])')
+_VISIBLE = re.compile(rb"\S")
+_LINE_END = re.compile(rb"[\r\n]|$")
+_DELIMITERS = {"tsv": "\t", "csv": ","}
+
+
+def recognise(data: bytes, kind: Kind, name: str) -> str:
+    """The format of *data*, one of `FORMATS`; a file that fits none is refused, showing its first line."""
+    if is_parquet(data):
+        return "parquet"
+    if _JSON_START.match(data):
+        return _json_or_jsonl(data)
+    first = next(_lines(data), None)
+    if first is None:
+        raise InputError(
+            "the file holds no rows, only blank lines", where=name, remedy="check that it was written completely"
+        )
+    at, line = first
+    found = _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
+    if found is None and line.lstrip().startswith("#"):
+        # Maybe a comment, which no format has: the reader of the format that the rows are in will say so.
+        row = next((text for _, text in _lines(data) if not text.lstrip().startswith("#")), "")
+        found = _headed(row) or _bare(row, "tsv") or _trec(row, kind) or _bare(row, "csv")
+    found = found or _nearly(line)
+    if found is None:
+        raise InputError(
+            f"the format is not recognised from the line {shorten(line.strip())}",
+            where=f"{name}:{data.count(bytes([10]), 0, at) + 1}",
+            remedy=f"give {', '.join(FORMATS)} (TREC qrels have 4 columns, runs 6), or name the format",
+        )
+    return found
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, str]]:
+    """Every line that is not blank, with the offset of its first visible character."""
+    end = 0
+    while (visible := _VISIBLE.search(data, end)) is not None:
+        line_end = _LINE_END.search(data, visible.start())
+        assert line_end is not None  # the end of the data is an end of line too
+        start, end = end, line_end.start()
+        blank = data[start : visible.start()]
+        indent = len(blank) - max(blank.rfind(b"\n"), blank.rfind(b"\r")) - 1
+        yield visible.start(), data[visible.start() - indent : end].decode()
+
+
+def _cells(line: str, format: str) -> list[str]:
+    return [cell.strip(' "') for cell in line.split(_DELIMITERS[format])]
+
+
+def _words(line: str) -> list[str]:
+    # The native reader splits at the white space of ASCII, str.split() at that of every script.
+    return [word.decode() for word in line.encode().split()]
+
+
+def _headed(line: str) -> str | None:
+    """TSV, BEIR or CSV by a header of known names."""
+    for format in _DELIMITERS:
+        names = [normal(cell) for cell in _cells(line, format)]
+        if format == "tsv" and names == ["query_id", "corpus_id", "score"]:
+            return "beir"
+        if len(names) > 2 and _any_named(names, QUERY) and _any_named(names, ITEM):
+            return format
+    return None
+
+
+def _any_named(names: list[str], groups: tuple[tuple[str, ...], ...]) -> bool:
+    return any(name in accepted for accepted in groups for name in names)
+
+
+def _trec(line: str, kind: Kind) -> str | None:
+    width, value_column = TREC_LAYOUT[kind]
+    cells = _words(line)
+    # A run may have text after its tag. The second column is 0 or Q0; a comma in it shows a CSV row whose ids hold
+    # spaces.
+    fits = len(cells) == width or (kind == "run" and len(cells) > width and is_number(cells[value_column - 1]))
+    fits = fits and "," not in cells[1] and is_number(cells[value_column])
+    return "trec" if fits else None
+
+
+def _bare(line: str, *formats: str) -> str | None:
+    """TSV or CSV by three columns, of which the last is a number."""
+    for format in formats or _DELIMITERS:
+        cells = _cells(line, format)
+        if len(cells) == 3 and all(cells) and is_number(cells[2]):
+            return format
+    return None
+
+
+def _nearly(line: str) -> str | None:
+    """The format that a faulty line was meant to be, whose reader can say what is wrong with it."""
+    cells = _words(line)
+    if 3 <= len(cells) <= 8 and "," not in cells[1] and any(map(is_number, cells[1:])):
+        return "trec"
+    if len(cells) in (4, 6) and cells[1] == "Q0":
+        return "trec"
+    for format in _DELIMITERS:
+        if len(_cells(line, format)) > 2:
+            return format
+    return "json" if cells and cells[0][0] in "{[" else None
+
+
+def _json_or_jsonl(data: bytes) -> str:
+    lines = _lines(data)
+    first, second = next(lines), next(lines, None)
+    if second is None or first[1].lstrip().startswith("["):
+        return "json"
+    if first[1].rstrip().endswith("}") and second[1].lstrip().startswith("{"):
+        return "jsonl"
+    try:
+        json.loads(first[1])
+    except (ValueError, RecursionError):
+        return "json"
+    return "jsonl"

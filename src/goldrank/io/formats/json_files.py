@@ -1,0 +1,308 @@
+"""JSON (queries mapped to items, or a list of records) and JSON Lines (one record per line)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import NoReturn
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import id_strings, numeric_values, parse_ranks
+from goldrank.io.column_names import QUERY, choose, normal, query_column, rank_column, subtopic_column
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
+from goldrank.io.mappings import from_pairs, unfold
+from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
+from goldrank.io.text import number_text, refuse_empty_queries, row_queries
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
+_COLON = re.compile(r"\s*:")
+_MTEB_MODEL = "mteb_model_meta"
+_MTEB_SCORES = re.compile(r'\s*\{[^{\[]{0,500}"mteb_version"[^{\[]{0,500}"scores"\s*:\s*\{')
+_QUERY_NAMES = frozenset(name for names in QUERY for name in names)
+
+
+class _RefusedError(Exception):
+    """The text is JSON as Python reads it, but repeats a key or holds NaN or Infinity."""
+
+
+def load_json(data: bytes, kind: Kind, name: str) -> Columns:
+    """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}``, a list of records, or a list of lists by position.
+
+    A list of items means grade 1 for each in gold. In a run it is a ranking, best first: of n items the first
+    gets the score n and the last 1, so that the order is kept. The evaluation script of FlagEmbedding puts a run under
+    the key ``search_results``, beside what made it.
+    """
+    text = data.decode()
+    if _MTEB_SCORES.match(text):
+        raise InputError(
+            "this is mteb's result of a task, which holds its scores and no rankings",
+            where=name,
+            remedy="let mteb keep the rankings (mteb.evaluate(..., prediction_folder=FOLDER)) and give "
+            "FOLDER/TASK_predictions.json",
+        )
+    content = decode(text, name, first_line=1)
+    if isinstance(content, dict) and _MTEB_MODEL in content:
+        content = _mteb_rankings(content, name)
+    if kind == "run" and isinstance(content, dict) and isinstance(content.get("search_results"), dict):
+        content = content["search_results"]
+    if isinstance(content, list) and content and all(isinstance(entry, list) for entry in content):
+        by_position = is_by_position(content)
+        if by_position is None:
+            raise ambiguous_rows(kind, name)
+        if by_position:
+            return columns_by_position(content, kind, name)
+    if isinstance(content, dict) and _is_record(content):
+        content = [content]
+    if isinstance(content, list):
+        records = enumerate(content, start=1)
+        return _from_records(records, kind, name, lambda number: f"{name}: record {number}")
+    if isinstance(content, dict):
+        return from_pairs(content.items(), kind, name, integers=True)
+    raise InputError(
+        f"the file holds {shorten(content)}, not queries with their items",
+        where=name,
+        remedy=f'write {{"query": {{"item": {VALUE_WORD[kind]}}}}}',
+    )
+
+
+def _mteb_rankings(content: dict[str, object], name: str) -> object:
+    """The rankings in the predictions that mteb writes by subset and split, of which there must be one.
+
+    The results of a query are in the order of a heap there; they are put in that of the scores.
+    """
+    found = {
+        f"{subset}/{split}": rankings
+        for subset, splits in content.items()
+        if subset != _MTEB_MODEL and isinstance(splits, dict)
+        for split, rankings in splits.items()
+    }
+    if len(found) != 1:
+        raise InputError(
+            f"mteb's predictions are of {len(found)} splits ({', '.join(found) or 'none'}), not of one",
+            where=name,
+            remedy="write the split that is meant to a file of its own",
+        )
+    (rankings,) = found.values()
+    if isinstance(rankings, dict) and all(isinstance(results, dict) for results in rankings.values()):
+        with suppress(TypeError):  # scores that are no numbers, which the reader refuses with the place
+            return {
+                query: dict(sorted(results.items(), key=lambda entry: -entry[1])) for query, results in rankings.items()
+            }
+    return rankings
+
+
+def load_jsonl(data: bytes, kind: Kind, name: str) -> Columns:
+    """Read one record per line: a query with one item and its value, or a query with its *results*."""
+    lines = data.decode().split("\n")
+    records = ((n, decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
+    return _from_records(records, kind, name, lambda number: f"{name}:{number}")
+
+
+def _is_record(content: dict[str, object]) -> bool:
+    return any(normal(key) in _QUERY_NAMES and isinstance(cell, (str, int)) for key, cell in content.items())
+
+
+def decode(text: str, name: str, first_line: int) -> object:
+    """One JSON document, refusing repeated keys, NaN and what is not JSON with its line."""
+    try:
+        content: object = _DECODER.decode(text)
+        return content
+    except _RefusedError:
+        raise _refusal(text, name, first_line) from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"this is not valid JSON ({error.msg[:1].lower()}{error.msg[1:]} at column {error.colno})",
+            where=f"{name}:{error.lineno + first_line - 1}",
+            remedy="repair the JSON there, or write the file again",
+        ) from None
+    except (RecursionError, ValueError) as error:
+        deep = isinstance(error, RecursionError)
+        raise InputError(
+            "the JSON is nested too deeply" if deep else "the JSON holds a number of thousands of digits",
+            where=f"{name}:{first_line}",
+            remedy="write flat records with numbers of a usual size",
+        ) from None
+
+
+def decode_text(text: str, name: str, first_line: int) -> object:
+    """One JSON document whose strings can all be written as UTF-8, refusing what `decode` refuses and others."""
+    content = decode(text, name, first_line)
+    refuse_surrogates(content, text, f"{name}:{first_line}")
+    return content
+
+
+def refuse_surrogates(content: object, written: str, where: str) -> None:
+    """Raise where a string of *content* holds half of a surrogate pair, which only an escape of the text can bring."""
+    if "\\u" not in written and "\\U" not in written:
+        return
+    waiting = [content]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        elif isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"the text {shorten(value[max(error.start - 20, 0) : error.start + 20])} holds half of a surrogate "
+                    "pair, which is no character",
+                    where=where,
+                    remedy="repair the text; it cannot be written as UTF-8",
+                ) from None
+
+
+def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise _RefusedError
+    return content
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise _RefusedError
+
+
+# One decoder for all lines: making one costs as much as a short line.
+_DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+
+
+def _refusal(text: str, name: str, first_line: int) -> InputError:
+    # The parser does not say where its hooks were called, so the text is walked again for the place.
+    open_objects: list[set[str]] = []
+    for token in _TOKEN.finditer(text):
+        found = token.group()
+        if found == "{":
+            open_objects.append(set())
+        elif found == "}":
+            open_objects.pop()
+        elif found[0] != '"':
+            what, remedy = f"{found} is not a finite number", "write finite decimal numbers"
+            break
+        elif _COLON.match(text, token.end()):
+            key = json.loads(found)
+            if key in open_objects[-1]:
+                what = f"the key {shorten(key)} is listed twice in one object"
+                remedy = "keep one entry per query and item"
+                break
+            open_objects[-1].add(key)
+    line = text.count("\n", 0, token.start()) + first_line
+    return InputError(what, where=f"{name}:{line}", remedy=remedy)
+
+
+def _from_records(
+    records: Iterable[tuple[int, object]], kind: Kind, name: str, place_of: Callable[[int], str]
+) -> Columns:
+    listed: list[object] = []
+    listed_at: list[int] = []
+    row_query: list[int] = []
+    items: list[object] = []
+    values: list[object] = []
+    subtopics: list[object] = []
+    ranks: list[object] = []
+    keys: dict[tuple[str, ...], tuple[str, str, str | None, str | None]] = {}
+    for number, record in records:
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{shorten(record)} is not a record",
+                where=place_of(number),
+                remedy=f'write {{"query": …, "item": …, "{VALUE_WORD[kind]}": …}}',
+            )
+        layout = tuple(record)
+        if layout not in keys:
+            keys[layout] = _record_keys(layout, kind, place_of(number))
+        query_key, item_key, value_key, rank_key = keys[layout]
+        if value_key is None:
+            more_items, more_values = unfold(record[item_key], kind, where=place_of(number))
+            items += more_items
+            values += more_values
+            row_query += [len(listed)] * len(more_items)
+            ranks += [None] * len(more_items)
+        else:
+            items.append(record[item_key])
+            values.append(record[value_key])
+            row_query.append(len(listed))
+            if (at := subtopic_column(layout, kind)) is not None:
+                subtopics.append(record[layout[at]])
+            ranks.append(None if rank_key is None else record[rank_key])
+        listed.append(record[query_key])
+        listed_at.append(number)
+
+    def place(row: int) -> str:
+        return place_of(listed_at[row_query[row]])
+
+    queries = id_strings(listed, role="query", integers=True, place=lambda entry: place_of(listed_at[entry]))
+    asked = [queries[entry] for entry in row_query]
+    ids = id_strings(items, role="item", integers=True, place=place)
+    numbers = numeric_values(values, value=VALUE_WORD[kind], place=place)
+    if subtopics:
+        if len(subtopics) != len(items):
+            raise InputError(
+                f"{len(items) - len(subtopics)} of {len(items)} records have no subtopic",
+                where=name,
+                remedy="give every record a subtopic, or none",
+            )
+        named = id_strings(subtopics, role="subtopic", integers=True, place=place)
+        return group_subtopics(asked, named, ids, numbers, source=name, place=place, listed=queries)
+    return group(
+        asked,
+        ids,
+        numbers,
+        value=VALUE_WORD[kind],
+        source=name,
+        place=place,
+        listed=queries,
+        ranks=parse_ranks(ranks) if any(entry[3] is not None for entry in keys.values()) else None,
+    )
+
+
+def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> tuple[str, str, str | None, str | None]:
+    """The keys of query, item, value and rank; for a record with *results* the second is theirs, the others None."""
+    results = next((key for key in layout if normal(key) == "results"), None)
+    if results is None:
+        query, item, value = choose(layout, kind, where=where)
+        rank = rank_column(layout, kind)
+        return layout[query], layout[item], layout[value], None if rank is None else layout[rank]
+    return layout[query_column(layout, where=where)], results, None, None
+
+
+def dump_json(columns: Columns, kind: Kind) -> bytes:
+    """``{"q1": {"d3": 2}}``, one query per line; gold judged by subtopic is ``{"q1": {"d3": {"1": 2}}}``."""
+    encoder = json.JSONEncoder(ensure_ascii=False)
+    values = columns.values.tolist()
+
+    def value_of(row: int) -> str:
+        if columns.subtopics is None:
+            return number_text(values[row], kind)
+        grades = columns.subtopics[row].items()
+        return "{" + ", ".join(f"{encoder.encode(name)}: {number_text(grade, kind)}" for name, grade in grades) + "}"
+
+    bounds = columns.starts.tolist()
+    lines = []
+    for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
+        answer = ", ".join(f"{encoder.encode(columns.items[row])}: {value_of(row)}" for row in range(start, end))
+        lines.append(f"  {encoder.encode(query)}: {{{answer}}}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def dump_jsonl(columns: Columns, kind: Kind) -> bytes:
+    """``{"query": "q1", "item": "d3", "grade": 2}``, one row per line."""
+    refuse_empty_queries(columns, "JSON Lines")
+    encoder = json.JSONEncoder(ensure_ascii=False)
+    encoded = {query: encoder.encode(query) for query in columns.queries}
+    word = VALUE_WORD[kind]
+    ends = [""] * len(columns.items)
+    if columns.subtopics is not None:
+        columns, subtopics = expand_subtopics(columns)
+        ends = [f', "subtopic": {encoder.encode(subtopic)}' for subtopic in subtopics]
+    return "".join(
+        f'{{"query": {encoded[query]}, "item": {encoder.encode(item)}, "{word}": {number_text(value, kind)}{end}}}\n'
+        for query, item, value, end in zip(
+            row_queries(columns), columns.items, columns.values.tolist(), ends, strict=True
+        )
+    ).encode()

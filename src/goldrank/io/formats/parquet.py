@@ -1,0 +1,93 @@
+"""Parquet files with one row per query and item, through pyarrow."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.io.column_names import choose, rank_column, subtopic_column
+from goldrank.io.columns import VALUE_WORD, Columns, Kind
+from goldrank.io.decompression import over_limit, size_limit
+from goldrank.io.formats.subtopics import expand_subtopics
+from goldrank.io.tables import columns_from_arrow
+from goldrank.io.text import refuse_empty_queries, row_queries
+
+
+def load(data: bytes, kind: Kind, name: str) -> Columns:
+    """Read the query, item and value columns; a row's place is counted from 1."""
+    pyarrow, parquet = load_pyarrow()
+    try:
+        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        _refuse_large(file.metadata, len(data), name)
+        names = file.schema_arrow.names
+        chosen = [*choose(names, kind, where=name)]
+        # Gold may have a column of subtopics, a run one of ranks.
+        chosen += [at for at in (subtopic_column(names, kind), rank_column(names, kind)) if at is not None]
+        table = file.read(columns=[names[at] for at in chosen])
+        table = table.select([names[at] for at in chosen])
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")[:120]
+        raise InputError(
+            f"the Parquet file is truncated or corrupt ({reason or type(error).__name__})",
+            where=name,
+            remedy="copy or write it again",
+        ) from None
+    return columns_from_arrow(table, kind, source=name, place=lambda row: f"{name}: row {row + 1}")
+
+
+def parquet_table(data: bytes, name: str) -> Any:
+    """The whole file as a pyarrow table."""
+    pyarrow, parquet = load_pyarrow()
+    try:
+        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        _refuse_large(file.metadata, len(data), name)
+        return file.read()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")[:120]
+        raise InputError(
+            f"the Parquet file is truncated or corrupt ({reason})", where=name, remedy="copy or write it again"
+        ) from None
+
+
+def _refuse_large(about: Any, packed: int, name: str) -> None:
+    """Raise for a small file that says it holds billions of equal values."""
+    limit = size_limit(packed)
+    if 8 * about.num_rows * about.num_columns > limit:
+        raise over_limit(limit, name, packed=True)
+
+
+def dump(columns: Columns, kind: Kind) -> bytes:
+    """The file's bytes: query and item as strings, scores as doubles, whole grades as integers."""
+    refuse_empty_queries(columns, "Parquet")
+    pyarrow, parquet = load_pyarrow()
+    by_subtopic = {}
+    if columns.subtopics is not None:
+        columns, subtopics = expand_subtopics(columns)
+        by_subtopic["subtopic"] = pyarrow.array(subtopics, pyarrow.string())
+    values = columns.values
+    if kind == "gold" and bool((values == np.trunc(values)).all()) and bool((np.abs(values) < 2**53).all()):
+        values = values.astype(np.int64)
+    table = pyarrow.table(
+        {
+            "query": pyarrow.array(row_queries(columns), pyarrow.string()).dictionary_encode(),
+            "item": pyarrow.array(columns.items, pyarrow.string()),
+            VALUE_WORD[kind]: values,
+            **by_subtopic,
+        }
+    )
+    out = io.BytesIO()
+    parquet.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def load_pyarrow() -> tuple[Any, Any]:
+    """The package and its Parquet module, or how to install them."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Parquet", "pyarrow", "parquet") from None
+    return pyarrow, pyarrow.parquet

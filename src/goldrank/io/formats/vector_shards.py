@@ -1,0 +1,279 @@
+"""Vectors in Parquet shards: written whole or not at all, read fast and only as needed, checked as they are read.
+
+A shard has an id and a fixed-size list of float32 in each row, uncompressed, in groups of `GROUP_ROWS` rows with a
+single page each. The numbers of a group then lie side by side at the end of its column, so that they are read right
+into the matrix where they are wanted, all of them or a few rows; that these bytes are the vectors is what a checksum
+for every `PIECE_ROWS` rows shows. A file that is laid out otherwise, by another Parquet writer, is read the usual way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.errors import InputError
+from goldrank.io.formats.parquet import load_pyarrow
+from goldrank.io.remote import open_input, shown, write_whole
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+GROUP_ROWS = 4096
+"""Rows of a row group: as many as a transform takes at once."""
+
+PIECE_ROWS = 32
+"""Rows with a checksum of their own, so that a single row is read without the whole group."""
+
+_FORMAT = 1
+_KEY, _ENDS = b"goldrank", b"goldrank.ends"
+_ONE_PAGE = 2**30
+_AGAIN = "write the shard again"
+
+
+@dataclass(frozen=True)
+class VectorShard:
+    """Some of the items: where their vectors lie, the number of the first of them among all, and how many they are."""
+
+    path: str
+    first: int
+    count: int
+
+
+def write_vectors(
+    path: str, ids: Sequence[str], vectors: Floats, *, noted: Mapping[str, int | None] | None = None
+) -> None:
+    """Write ids and vectors as one shard, whole or not at all, with what is *noted* of its texts."""
+    pyarrow, parquet = load_pyarrow()
+    rows = _float32(vectors, path)
+    if len(ids) != len(rows):
+        what = f"there are {len(rows)} vectors and {len(ids)} ids"
+        raise InputError(what, where=shown(path), remedy="give one id per row")
+    names = pyarrow.array(ids, pyarrow.string())
+    about = {
+        "format": _FORMAT,
+        "shape": list(rows.shape),
+        "ids": [_sum_of_ids(names[start : start + GROUP_ROWS]) for start in range(0, len(rows), GROUP_ROWS)],
+        "vectors": _sums_of(rows),
+        "noted": dict(noted or {}),
+    }
+    # Lists without nulls are read nearly half as fast again as those that may have some.
+    kind = pyarrow.list_(pyarrow.field("element", pyarrow.float32(), nullable=False), rows.shape[1])
+    fields = [pyarrow.field("id", pyarrow.string(), nullable=False), pyarrow.field("vector", kind, nullable=False)]
+    columns = [names, pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(rows.reshape(-1)), type=kind)]
+    schema = pyarrow.schema(fields, metadata={_KEY: json.dumps(about).encode()})
+    table = pyarrow.Table.from_arrays(columns, schema=schema)
+
+    def fill(stream: Any) -> None:
+        plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+        with parquet.ParquetWriter(stream, schema, data_page_size=_ONE_PAGE, **plain) as writer:
+            ends = []
+            for start in range(0, len(rows), GROUP_ROWS):
+                writer.write_table(table.slice(start, GROUP_ROWS), row_group_size=GROUP_ROWS)
+                ends.append(stream.tell())
+            # Before its version 16 pyarrow cannot say so, and the groups are decoded when they are read.
+            if hasattr(writer, "add_key_value_metadata"):
+                writer.add_key_value_metadata({_ENDS: json.dumps(ends)})
+
+    write_whole(path, fill)
+
+
+def read_vectors(path: str) -> tuple[list[str], Floats]:
+    """The ids and vectors of one shard."""
+    with ShardFile(path) as file:
+        return file.ids().to_pylist(), file.vectors()
+
+
+class ShardFile:
+    """An open shard; what is read from it was compared with its checksum."""
+
+    def __init__(self, path: str) -> None:
+        pyarrow, parquet = load_pyarrow()
+        self.path = path
+        # What pyarrow and json make of a damaged file.
+        plain = (OSError, ValueError, LookupError, TypeError, AttributeError)
+        self._faults = (pyarrow.ArrowException, *plain)
+        self._stream = open_input(path)
+        try:
+            self._file = parquet.ParquetFile(self._stream)
+            about = json.loads(self._file.schema_arrow.metadata[_KEY])
+            self.noted: dict[str, int | None] = dict(about["noted"])
+            self._sums: dict[str, list[int]] = {name: about[name] for name in ("ids", "vectors")}
+            # Where the vectors of each group end; the file says so too, but pyarrow dies of some faults there.
+            self._ends: list[int] = json.loads((self._file.metadata.metadata or {}).get(_ENDS, "[]"))
+            self.count = int(self._file.metadata.num_rows)
+            self.dimension = int(self._file.schema_arrow.field("vector").type.list_size)
+            pieces = {"ids": self.groups, "vectors": -(-self.count // PIECE_ROWS)}
+            as_written = about["format"] == _FORMAT and about["shape"] == [self.count, self.dimension]
+            if not as_written or any(len(self._sums[name]) != pieces[name] for name in pieces):
+                raise ValueError("another format")
+        except self._faults as error:
+            self._stream.close()
+            reason = str(error).partition("\n")[0][:120] or type(error).__name__
+            what = f"this is no shard of vectors as goldrank writes it, or it is damaged ({reason})"
+            raise InputError(what, where=shown(path), remedy=_AGAIN) from None
+
+    def __enter__(self) -> ShardFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    @property
+    def sums(self) -> bytes:
+        """The sums of ids and vectors, by which this content is known."""
+        return json.dumps([self.count, self.dimension, self._sums], sort_keys=True).encode()
+
+    @property
+    def groups(self) -> int:
+        """How many row groups there are."""
+        return -(-self.count // GROUP_ROWS)
+
+    def ids(self) -> Any:
+        """The ids of all rows, as a pyarrow array in chunks."""
+        try:
+            groups = range(self.groups)
+            parts = (self._file.read_row_group(group, columns=["id"], use_threads=False) for group in groups)
+            chunks = [part.column(0).combine_chunks() for part in parts]
+            names, sums = load_pyarrow()[0].chunked_array(chunks, "string"), [_sum_of_ids(chunk) for chunk in chunks]
+        except self._faults:
+            raise self._damaged() from None
+        if sums != self._sums["ids"]:
+            raise self._damaged()
+        return names
+
+    def vectors(self) -> Floats:
+        """The vectors of all rows."""
+        rows = np.empty((self.count, self.dimension), np.float32)
+        for group in range(self.groups):
+            self._read(group, 0, rows[group * GROUP_ROWS : (group + 1) * GROUP_ROWS])
+        return rows
+
+    def group(self, group: int) -> Floats:
+        """The vectors of one row group."""
+        rows = np.empty((self._rows_in(group), self.dimension), np.float32)
+        self._read(group, 0, rows)
+        return rows
+
+    def take(self, rows: Ints) -> Floats:
+        """The vectors of single rows, with little around them read."""
+        found = np.empty((len(rows), self.dimension), np.float32)
+        for piece, places in runs_of(rows // PIECE_ROWS):
+            group, first = divmod(piece * PIECE_ROWS, GROUP_ROWS)
+            read = np.empty((min(PIECE_ROWS, self._rows_in(group) - first), self.dimension), np.float32)
+            self._read(group, first, read)
+            found[places] = read[rows[places] - piece * PIECE_ROWS]
+        return found
+
+    def _rows_in(self, group: int) -> int:
+        return min(GROUP_ROWS, self.count - group * GROUP_ROWS)
+
+    def _read(self, group: int, first: int, rows: Floats) -> None:
+        """Fill *rows* with those of a group from the *first* on, where a piece starts."""
+        try:
+            if self._ends:
+                self._stream.seek(self._ends[group] - (self._rows_in(group) - first) * self.dimension * rows.itemsize)
+                self._stream.readinto(rows.reshape(-1).view(np.uint8))
+                if self._is_right(group, first, rows):
+                    return
+            rows[:] = self._decoded(group)[first : first + len(rows)]
+        except self._faults:
+            raise self._damaged() from None
+        if not self._is_right(group, first, rows):
+            raise self._damaged()
+
+    def _is_right(self, group: int, first: int, rows: Floats) -> bool:
+        start, found = (group * GROUP_ROWS + first) // PIECE_ROWS, _sums_of(rows)
+        return found == self._sums["vectors"][start : start + len(found)]
+
+    def _decoded(self, group: int) -> Floats:
+        """The group as Parquet reads it."""
+        column = self._file.read_row_group(group, columns=["vector"], use_threads=False).column(0)
+        decoded: Floats = column.combine_chunks().flatten().to_numpy().reshape(-1, self.dimension)
+        return decoded
+
+    def _damaged(self) -> InputError:
+        return InputError("this shard is damaged: its checksum is wrong", where=shown(self.path), remedy=_AGAIN)
+
+
+def open_shard(shard: VectorShard) -> ShardFile:
+    """The file of a shard, which must hold as many vectors as are expected of it."""
+    file = ShardFile(shard.path)
+    if file.count != shard.count:
+        file.close()
+        what = f"this shard holds {file.count} vectors, {shard.count} are expected"
+        raise InputError(what, where=shown(shard.path), remedy=_AGAIN)
+    return file
+
+
+def shard_stamp(shard: VectorShard) -> str:
+    """Return a digest of what a shard holds, from the sums that it was written with."""
+    with open_shard(shard) as file:
+        return hashlib.blake2b(file.sums, digest_size=8).hexdigest()
+
+
+def by_group(rows: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+    """The row groups that rows of one shard lie in: each with the places in *rows* and the numbers within the group."""
+    for group, places in runs_of(rows // GROUP_ROWS):
+        yield group, places, rows[places] - group * GROUP_ROWS
+
+
+def runs_of(values: NDArray[np.integer]) -> Iterator[tuple[int, Ints]]:
+    """Each value there is, ascending, and where it stands."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    bounds = [0, *(np.flatnonzero(np.diff(ranked)) + 1).tolist(), len(ranked)]
+    for start, stop in pairwise(bounds):
+        if start < stop:
+            yield int(ranked[start]), order[start:stop]
+
+
+def _float32(vectors: Any, path: str) -> Floats:
+    if hasattr(vectors, "tocsr") or getattr(vectors, "dtype", None) != np.float32 or np.ndim(vectors) != 2:
+        kind = "sparse" if hasattr(vectors, "tocsr") else getattr(vectors, "dtype", type(vectors).__name__)
+        raise InputError(
+            f"shards hold a matrix of dense float32 vectors, not {kind}",
+            where=shown(path),
+            remedy="convert them with .astype(np.float32), sparse ones with .toarray() or the transform lsa first",
+        )
+    if vectors.shape[1] == 0:
+        raise InputError("the vectors have no dimensions", where=shown(path), remedy="give one or more")
+    return np.ascontiguousarray(vectors, "<f4")
+
+
+def _sums_of(rows: Floats) -> list[int]:
+    """For each piece the sum of its bytes taken as whole numbers of 64 bits: faults are found, forgers are not.
+
+    It is had at the speed of memory, where any other checksum takes as long as reading and a fifth of counting.
+    """
+    whole = len(rows) // PIECE_ROWS * PIECE_ROWS
+    words = rows[:whole].reshape(-1).view("<u8")
+    sums: list[int] = words.reshape(-1, PIECE_ROWS // 2 * rows.shape[1]).sum(axis=1).tolist()
+    if whole < len(rows):
+        # The last piece may end in half a number.
+        halves = rows[whole:].reshape(-1).view("<u4")
+        low, high = (int(halves[side::2].sum(dtype="<u8")) for side in (0, 1))
+        sums.append((low + (high << 32)) % 2**64)
+    return sums
+
+
+def _sum_of_ids(ids: Any) -> int:
+    """The checksum of a pyarrow array of strings: of their lengths and their bytes."""
+    _, offsets, content = ids.buffers()
+    ends = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1] if offsets else np.zeros(1, "i4")
+    text = memoryview(content)[ends[0] : ends[-1]] if content else b""
+    return zlib.crc32(text, zlib.crc32(np.diff(ends).data))

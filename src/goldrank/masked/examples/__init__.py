@@ -1,0 +1,1 @@
+"""Masked examples: pages, masking of mentions, chunks, files and checks."""

@@ -1,0 +1,213 @@
+"""Chunks from and to JSON Lines: read a line at a time whatever the compression, refused with the line at fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from goldrank.data.collections.streams import lines
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import id_strings
+from goldrank.io.column_names import listing
+from goldrank.io.files import PathLike, display_name, read_bytes, write_atomically
+from goldrank.io.formats.json_files import decode_text
+from goldrank.io.text import counts
+from goldrank.masked.examples.chunks import MASK, Chunk
+from goldrank.masked.predictions.rows import LARGEST
+
+FIELDS = ("id", "sequence_number", "title", "type", "size", "texts", "masks", "answers")
+"""What the lines of a file are known to hold; anything else is kept as a further column."""
+_NEEDED = ("id", "sequence_number", "title", "texts", "masks")
+# The published files repeat the text under this name, for the models that were run on them.
+_COPY = "input_string"
+_Value = TypeVar("_Value")
+
+
+def read_chunks(
+    path: PathLike, *, strict: bool = True, on_fault: Callable[[InputError], None] | None = None
+) -> Iterator[Chunk]:
+    """The chunks of a JSON Lines file, plain or compressed; "-" is standard input, which is read whole.
+
+    Args:
+        path: One object a line: id, sequence_number, title, texts, masks, and perhaps type, size, answers and other
+            columns. Where several answers are right, the title is a list of them, or a mask of ``masks`` is, or
+            ``answers`` has a list (or null) for each mask; the last two count instead of the title.
+        strict: Refuse chunks whose masks are not as many as those in the text, or whose title names nobody.
+            Otherwise such chunks are given as they are, for a check to count them.
+        on_fault: Told of each line that is refused, which is then left out; without it the first one is raised.
+    """
+    empty = True
+    for place, line in _lines(path):
+        if not line.strip():
+            continue
+        empty = False
+        try:
+            chunk = _chunk(line, place)
+            if strict:
+                _refuse_faulty(chunk, place)
+        except InputError as error:
+            if on_fault is None:
+                raise
+            on_fault(error)
+        else:
+            yield chunk
+    if empty:
+        raise InputError("the file holds no chunks", where=display_name(path), remedy="check that it is complete")
+
+
+def _lines(path: PathLike) -> Iterator[tuple[str, str]]:
+    if str(path) == "-":
+        numbered: Iterable[tuple[int, str]] = enumerate(read_bytes(path).decode().split("\n"), 1)
+    else:
+        numbered = lines(Path(path))
+    for number, line in numbered:
+        yield f"{display_name(path)}:{number}", line
+
+
+def _chunk(line: str, place: str) -> Chunk:
+    name, _, number = place.rpartition(":")
+    record = decode_text(line, name, first_line=int(number))
+    if not isinstance(record, dict):
+        raise InputError(f"{shorten(record)} is no chunk", where=place, remedy='write {"id": …, "texts": …, …}')
+    if missing := next((field for field in _NEEDED if field not in record), None):
+        raise InputError(
+            f"the field '{missing}' is missing (there are {listing(list(record)) or 'none'})",
+            where=place,
+            remedy=f"a chunk has {', '.join(_NEEDED)}",
+        )
+    (page,) = id_strings([record["id"]], role="page", integers=True, place=lambda _: place)
+    text = _typed(record, "texts", str, "a string", place)
+    titles = record["title"]
+    if isinstance(titles, list):
+        titles = _answers(titles, "title", place)
+        record = {**record, "title": titles[0]}
+    masks, listed = _masks(record["masks"], place)
+    listed = _listed_answers(record.get("answers"), listed, place)
+    if isinstance(titles, tuple) and len(titles) > 1:
+        listed = [answers or titles for answers in listed]
+    return Chunk(
+        page=page,
+        sequence=_whole(record, "sequence_number", place),
+        title=_typed(record, "title", str, "a string or a list of strings", place),
+        text=text,
+        masks=masks,
+        kind=_typed(record, "type", str, "a string", place, "original"),
+        size=_whole(record, "size", place, 0),
+        extra=_extra(record, text),
+        answers=tuple(listed) if any(listed) else (),
+    )
+
+
+def _typed(
+    record: Mapping[str, object], field: str, kind: type[_Value], words: str, place: str, default: _Value | None = None
+) -> _Value:
+    value = record.get(field, default)
+    if value is None and default is not None:
+        return default
+    # True is an int to Python, and to nobody else.
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    raise InputError(f"'{field}' is {shorten(value)}, not {words}", where=place, remedy=f"write {words} there")
+
+
+def _whole(record: Mapping[str, object], field: str, place: str, default: int | None = None) -> int:
+    value = _typed(record, field, int, "a whole number", place, default)
+    if not -LARGEST <= value <= LARGEST:
+        raise InputError(f"'{field}' is {shorten(value)}", where=place, remedy="write a number of at most 18 digits")
+    return value
+
+
+def _masks(value: object, place: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """What each mask hid, and the right answers of those that list them."""
+    remedy = "list what each mask of the text hid, in its order"
+    if not isinstance(value, list):
+        raise InputError(f"'masks' is {shorten(value)}, not a list", where=place, remedy=remedy)
+    hidden: list[str] = []
+    listed: list[tuple[str, ...]] = []
+    for number, one in enumerate(value):
+        answers = _answers(one, f"mask {number}", place) if isinstance(one, list) else ()
+        one = answers[0] if answers else one  # noqa: PLW2901
+        if not isinstance(one, str):
+            raise InputError(f"mask {number} hid {shorten(one)}, not a string", where=place, remedy=remedy)
+        hidden.append(one)
+        listed.append(answers)
+    return tuple(hidden), listed
+
+
+def _answers(values: Sequence[object], what: str, place: str) -> tuple[str, ...]:
+    """A list of right answers, each once."""
+    remedy = "list the right answers as strings that are not empty, at least one"
+    if not values:
+        raise InputError(f"the list of right answers of {what} is empty", where=place, remedy=remedy)
+    for value in values:
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{shorten(value)} is no right answer of {what}", where=place, remedy=remedy)
+    return tuple(dict.fromkeys(map(str, values)))
+
+
+def _listed_answers(value: object, listed: list[tuple[str, ...]], place: str) -> list[tuple[str, ...]]:
+    """The right answers of each mask from the field 'answers', or those that were found in 'masks'."""
+    if value is None:
+        return listed
+    if not isinstance(value, list) or len(value) != len(listed):
+        raise InputError(
+            f"'answers' is {shorten(value)}, not a list for each of {counts(len(listed), 'mask')}",
+            where=place,
+            remedy="give every mask the list of its right answers, or null",
+        )
+    for number, answers in enumerate(value):
+        if answers is not None and not isinstance(answers, list):
+            what = f"the right answers of mask {number} are {shorten(answers)}, not a list"
+            raise InputError(what, where=place, remedy="give every mask the list of its right answers, or null")
+    return [
+        _answers(answers, f"mask {number}", place) if answers is not None else listed[number]
+        for number, answers in enumerate(value)
+    ]
+
+
+def _extra(record: Mapping[str, object], text: str) -> dict[str, object]:
+    return {
+        name: value for name, value in record.items() if name not in FIELDS and not (name == _COPY and value == text)
+    }
+
+
+def _refuse_faulty(chunk: Chunk, place: str) -> None:
+    if not any(map(str.isalpha, chunk.title)):
+        what = f"the title {shorten(chunk.title)} has no letters" if chunk.title.strip() else "the title is empty"
+        raise InputError(what, where=place, remedy="give the name of the page's person")
+    found, hidden = chunk.text.count(MASK), len(chunk.masks)
+    if found == hidden:
+        return
+    numbers = f"{counts(found, MASK)} in the text for {hidden} in 'masks'"
+    if found < hidden:
+        what = f"a mask token is missing from the text ({numbers})"
+    else:
+        what = f"the text has more masks than 'masks' ({numbers})"
+    raise InputError(what, where=place, remedy="repair the chunk; `goldrank masked check` lists all such chunks")
+
+
+def write_chunks(chunks: Iterable[Chunk], path: PathLike) -> int:
+    """Write chunks as JSON Lines, completely or not at all, and return how many; the suffix sets the compression."""
+    written = 0
+
+    def write(out: BinaryIO) -> None:
+        nonlocal written
+        for chunk in chunks:
+            out.write(_line(chunk).encode())
+            written += 1
+
+    write_atomically(path, write)
+    return written
+
+
+def _line(chunk: Chunk) -> str:
+    answers = [listed or None for listed in chunk.answers]
+    values = (chunk.page, chunk.sequence, chunk.title, chunk.kind, chunk.size, chunk.text, chunk.masks, answers)
+    record = {**chunk.extra, **dict(zip(FIELDS, values, strict=True))}
+    if not answers:
+        del record["answers"]
+    # Columns of tables may hold dates and decimals, which JSON has no words for.
+    in_order = {name: record[name] for name in (*FIELDS, *chunk.extra) if name in record}
+    return json.dumps(in_order, ensure_ascii=False, default=str) + "\n"

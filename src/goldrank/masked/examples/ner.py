@@ -1,0 +1,84 @@
+"""Mentions found by a model that recognises persons in running text, as another way than the capitals of words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any
+
+from goldrank.encoders.provenance import no_model
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.masked.examples.cutting import Span
+from goldrank.masked.examples.mentions import Finder
+from goldrank.masked.examples.part_mentions import holds_part
+from goldrank.masked.names.matching import Person
+from goldrank.masked.scoring.profiles import Masking
+
+MODEL = "en_core_web_sm"
+_HUB = "hf:"
+_PERSONS = ("PERSON", "PER")
+_POSSESSIVE = re.compile(r"['’ʼ][sS]?$")
+_OVERLAP = 64
+"""How many tokens two windows of a long text share."""
+
+
+def ner_finder(model: str = MODEL, masking: Masking = "person") -> Finder:
+    """Return a finder that asks a model for persons and takes those whom the name matcher knows.
+
+    With the masking ``parts`` it takes all that hold a part of the title, as the project that made the data did.
+
+    Args:
+        model: a pipeline of spaCy by its name, or a model of transformers that classifies tokens, ``hf:NAME_OR_PATH``.
+        masking: which of the persons are taken.
+    """
+    persons = _transformers_persons(model.removeprefix(_HUB)) if model.startswith(_HUB) else _spacy_persons(model)
+
+    def find(text: str, title: str, names: Sequence[str] = ()) -> list[Span]:
+        person = Person(title, names)
+        found = []
+        for start, end in persons(text):
+            name = _POSSESSIVE.sub("", text[start:end].rstrip())
+            if name and (holds_part(name, title) if masking == "parts" else person.match(name) is not None):
+                found.append((start, start + len(name)))
+        return found
+
+    return find
+
+
+def _spacy_persons(model: str) -> Callable[[str], Iterable[Span]]:
+    try:
+        spacy: Any = import_module("spacy")
+    except ImportError:
+        raise MissingExtraError("finding persons with a model", "spacy", "ner") from None
+    try:
+        pipeline = spacy.load(model)
+    except OSError:
+        raise InputError(
+            f"there is no spaCy model '{model}' here",
+            remedy=f"run: python -m spacy download {model}; a model of transformers is written {_HUB}NAME",
+        ) from None
+    return lambda text: [(one.start_char, one.end_char) for one in pipeline(text).ents if one.label_ in _PERSONS]
+
+
+def _transformers_persons(name: str) -> Callable[[str], Iterable[Span]]:
+    """Return what gives the persons of a text, joined of their tokens as far as the model labels them alike."""
+    try:
+        transformers: Any = import_module("transformers")
+        import_module("torch")
+    except ImportError:
+        raise MissingExtraError("finding persons with a model of transformers", "transformers", "fill-mask") from None
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, use_fast=True)
+        network = transformers.AutoModelForTokenClassification.from_pretrained(name)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise no_model("hf", name, error) from error
+    tokenizer.model_max_length = min(tokenizer.model_max_length, network.config.max_position_embeddings)
+    pipeline = transformers.pipeline(
+        "token-classification",
+        model=network,
+        tokenizer=tokenizer,
+        aggregation_strategy="simple",
+        stride=min(_OVERLAP, tokenizer.model_max_length // 4),
+    )
+    return lambda text: [(one["start"], one["end"]) for one in pipeline(text) if one["entity_group"] in _PERSONS]

@@ -1,0 +1,145 @@
+"""Whole pages about persons, from which chunks are made: records with a title and a text, or a folder of text files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from goldrank.data.collections.records import layout, read_records
+from goldrank.errors import InputError, shorten
+from goldrank.io.checks import id_strings, is_missing
+from goldrank.io.column_names import listing, normal
+from goldrank.io.files import COMPRESSIONS, PathLike, display_name, read_bytes
+from goldrank.io.formats.delimited import split_rows
+from goldrank.io.formats.json_files import decode_text
+from goldrank.io.text import counts
+
+_NAMES_REMEDY = 'write ["Lise Meitner", "Lise"], or Lise Meitner|Lise in a table'
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page about the person whom its title names."""
+
+    id: str
+    title: str
+    text: str
+    names: tuple[str, ...] = ()
+    """Other names by which the text may call the person."""
+    extra: Mapping[str, object] = field(default_factory=dict)
+    """Further columns that have a value; the chunks of the page keep them."""
+
+
+def read_pages(path: PathLike) -> Iterator[Page]:
+    """The pages of a file or folder, each once.
+
+    A file is JSON Lines (gone through a line at a time), JSON, Parquet, CSV or TSV with an id, a title, a text and
+    perhaps names; "-" is JSON Lines from standard input. In a folder each .txt file is a page, whose id is the name
+    of the file and whose title the same with blanks for underscores.
+    """
+    if str(path) != "-" and Path(path).is_dir():
+        yield from _folder_pages(Path(path))
+        return
+    seen: set[str] = set()
+    for place, record in _records(path):
+        page = _page(record, place)
+        if page.id in seen:
+            raise InputError(
+                f"the page {shorten(page.id)} is given twice", where=place, remedy="give every page its own id"
+            )
+        seen.add(page.id)
+        yield page
+    if not seen:
+        raise InputError("the file holds no pages", where=display_name(path), remedy="check that it is complete")
+
+
+def _records(path: PathLike) -> Iterator[tuple[str, Mapping[str, object]]]:
+    if str(path) == "-":
+        return _standard_input()
+    suffix = next((end for end in reversed(Path(path).suffixes) if end not in COMPRESSIONS), "").lower()
+    return _table_records(path, suffix[1:]) if suffix in (".csv", ".tsv") else read_records(Path(path))
+
+
+def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
+    name = display_name("-")
+    for number, line in enumerate(read_bytes("-").decode().split("\n"), 1):
+        if line.strip():
+            record = decode_text(line, name, first_line=number)
+            if not isinstance(record, dict):
+                raise InputError(f"{shorten(record)} is no page", where=f"{name}:{number}", remedy="write an object")
+            yield f"{name}:{number}", record
+
+
+def _table_records(path: PathLike, format: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    name = display_name(path)
+    rows = split_rows(read_bytes(path), name, format)
+    _, header = next(rows, (0, []))
+    for line, row in rows:
+        if len(row) != len(header):
+            raise InputError(
+                f"the row has {counts(len(row), 'column')}, the header has {len(header)}",
+                where=f"{name}:{line}",
+                remedy='put texts that hold the separator or a line break in "quotes"',
+            )
+        yield f"{name}:{line}", dict(zip(header, row, strict=True))
+
+
+def _page(record: Mapping[str, object], place: str) -> Page:
+    keys = tuple(record)
+    id_key, title_key, text_key, _ = layout(keys)
+    if id_key is None or title_key is None or text_key is None:
+        missing = next(name for name, key in (("id", id_key), ("title", title_key), ("text", text_key)) if key is None)
+        raise InputError(
+            f"the page has no {missing} (fields: {listing(keys)})", where=place, remedy="a page has id, title and text"
+        )
+    names_key = next((key for key in keys if normal(key) == "names"), None)
+    (page,) = id_strings([record[id_key]], role="page", integers=True, place=lambda _: place)
+    used = (id_key, title_key, text_key, names_key)
+    return Page(
+        page,
+        _title(_string(record[title_key], "title", place), place),
+        _string(record[text_key], "text", place),
+        _names(record[names_key], place) if names_key else (),
+        {key: value for key, value in record.items() if key not in used and not is_missing(value)},
+    )
+
+
+def _string(value: object, field: str, place: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"the {field} {shorten(value)} is no string", where=place, remedy="put it in quotes")
+    return value
+
+
+def _title(title: str, place: str) -> str:
+    if not any(map(str.isalpha, title)):
+        what = f"the title {shorten(title)} has no letters" if title.strip() else "the title is empty"
+        raise InputError(what, where=place, remedy="give the name of the page's person")
+    return title
+
+
+def _names(value: object, place: str) -> tuple[str, ...]:
+    parts: Sequence[object] = ()
+    if isinstance(value, str):
+        parts = value.split("|")
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    elif value is not None:
+        raise InputError(f"the names are {shorten(value)}, not a list", where=place, remedy=_NAMES_REMEDY)
+    found = []
+    for part in parts:
+        if not isinstance(part, str):
+            raise InputError(f"the name {shorten(part)} is no string", where=place, remedy=_NAMES_REMEDY)
+        found.append(part.strip())
+    return tuple(name for name in found if name)
+
+
+def _folder_pages(folder: Path) -> Iterator[Page]:
+    endings = (".txt", *(f".txt{suffix}" for suffix in COMPRESSIONS))
+    files = sorted(file for file in folder.iterdir() if file.is_file() and file.name.endswith(endings))
+    if not files:
+        raise InputError("the folder holds no .txt files", where=str(folder), remedy="name a file of pages")
+    for file in files:
+        page = file.name[: file.name.rindex(".txt")]
+        text = read_bytes(file).decode().replace("\r\n", "\n")
+        yield Page(page, _title(page.replace("_", " ").strip(), str(file)), text)

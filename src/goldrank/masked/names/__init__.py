@@ -1,0 +1,1 @@
+"""Decide whether a guess names the person of a title."""

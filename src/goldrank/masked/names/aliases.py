@@ -1,0 +1,230 @@
+"""Other names of persons: tables of them, and which guesses of a list name the same person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+
+from goldrank.errors import InputError, shorten
+from goldrank.io.column_names import listing, normal
+from goldrank.io.files import PathLike, display_name, read_bytes
+from goldrank.io.formats.delimited import split_rows
+from goldrank.io.formats.json_files import decode_text
+from goldrank.io.text import counts
+from goldrank.masked.names.folding import fold
+from goldrank.masked.names.parts import AROUND, parse_name
+from goldrank.masked.names.patterns import Pattern, Tier
+from goldrank.masked.names.variants import spelling
+
+_TITLE_NAMES = ("title", "name", "page")
+_ALIAS_NAMES = ("alias", "aliases", "other_name", "other_names", "names")
+_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def read_aliases(path: PathLike) -> dict[str, tuple[str, ...]]:
+    """The other names of each title, from a table with the columns *title* and *alias*.
+
+    CSV and TSV have one alias in a row; records of JSON Lines have one or a list of them; JSON is a list of such
+    records or ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
+    """
+    name = display_name(path)
+    found: dict[str, dict[str, None]] = {}
+    for place, title, alias in _rows(read_bytes(path), name, _format_of(path, name)):
+        for role, cell in (("title", title), ("alias", alias)):
+            if not isinstance(cell, str) or not cell.strip():
+                raise InputError(f"the {role} {shorten(cell)} is no name", where=place, remedy="write a name")
+        found.setdefault(str(title).strip(), {})[str(alias).strip()] = None
+    return {title: tuple(aliases) for title, aliases in found.items()}
+
+
+def _format_of(path: PathLike, name: str) -> str:
+    suffixes = [suffix for suffix in Path(name).suffixes if suffix in _SUFFIXES]
+    if not suffixes:
+        raise InputError(
+            "the kind of table is not known", where=name, remedy=f"name it with one of {', '.join(_SUFFIXES)}"
+        )
+    return _SUFFIXES[suffixes[-1]]
+
+
+def _rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, object]]:
+    if kind in ("csv", "tsv"):
+        yield from _table_rows(data, name, kind)
+    elif kind == "jsonl":
+        for number, line in enumerate(data.decode().split("\n"), start=1):
+            if line.strip():
+                yield from _record_rows(decode_text(line, name, first_line=number), f"{name}:{number}")
+    else:
+        content = decode_text(data.decode(), name, first_line=1)
+        if isinstance(content, dict) and not any(normal(key) in _TITLE_NAMES for key in content):
+            for title, aliases in content.items():
+                yield from _listed(f"{name}: {shorten(title)}", title, aliases)
+        else:
+            records = content if isinstance(content, list) else [content]
+            for number, record in enumerate(records, start=1):
+                yield from _record_rows(record, f"{name}: record {number}")
+
+
+def _table_rows(data: bytes, name: str, kind: str) -> Iterator[tuple[str, object, object]]:
+    rows = split_rows(data, name, kind)
+    line, header = next(rows, (1, []))
+    title_at, alias_at = (_column(header, names, f"{name}:{line}") for names in (_TITLE_NAMES, _ALIAS_NAMES))
+    for number, row in rows:
+        place = f"{name}:{number}"
+        if len(row) != len(header):
+            raise InputError(
+                f"the row has {counts(len(row), 'column')}, the header has {len(header)}",
+                where=place,
+                remedy='put names that hold a comma or a tab in "quotes"',
+            )
+        yield place, row[title_at], row[alias_at]
+
+
+def _record_rows(record: object, place: str) -> Iterator[tuple[str, object, object]]:
+    if not isinstance(record, dict):
+        raise InputError(f"{shorten(record)} is not a record", where=place, remedy='write {"title": "…", "alias": "…"}')
+    keys = list(record)
+    title, aliases = (record[keys[_column(keys, names, place)]] for names in (_TITLE_NAMES, _ALIAS_NAMES))
+    yield from _listed(place, title, aliases)
+
+
+def _listed(place: str, title: object, aliases: object) -> Iterator[tuple[str, object, object]]:
+    for alias in aliases if isinstance(aliases, list) else [aliases]:
+        yield place, title, alias
+
+
+def _column(header: Sequence[str], accepted: tuple[str, ...], where: str) -> int:
+    names = [normal(name) for name in header]
+    for name in accepted:
+        if name in names:
+            return names.index(name)
+    raise InputError(
+        f"there is no column {accepted[0]!r} (columns: {listing(header)})",
+        where=where,
+        remedy="name the columns title and alias",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What is left of a guess when spelling does not matter."""
+
+    key: str
+    written: str
+    """Its words in the order written, which tells spellings of one form apart."""
+    words: tuple[str, ...]
+    """Its full names and their spellings; none where the guess is no name."""
+    fullness: tuple[int, int, int]
+    """How many full names, initials and further marks it has; the fuller of two names may take up the other."""
+
+
+_ONE_NAME = (1, 0, 0)
+
+
+def group_aliases(guesses: Sequence[str], scores: Sequence[Sequence[float]] | None = None) -> list[int]:
+    """Return a group number for each of the *guesses*: those that name the same person, by nothing but the guesses.
+
+    A name joins the one fuller name of the list that it agrees with. Where several fuller names have it as their
+    surname, it joins the one whose group has the largest sum of scores, of equal sums the first in the alphabet; a
+    given name that several have stays alone. Sums are taken before such a name joins, from the fullest names down
+    (most names, then most initials), and all names of one fullness join at once: no order of the guesses matters.
+    Groups are numbered by their first guess.
+
+    Args:
+        guesses: Names as they were guessed.
+        scores: The scores of each guess; by default each guess counts 1.
+
+    >>> group_aliases(["Truman", "he", "Harry S. Truman", "truman's", "Harry Truman"])
+    [0, 1, 0, 0, 0]
+    >>> group_aliases(["Bess Truman", "Harry Truman", "Truman"], [[0.2], [0.3], [0.4]])
+    [0, 1, 1]
+    """
+    forms = [_form(guess) for guess in guesses]
+    spellings: dict[str, tuple[_Form, str]] = {}
+    for form, guess in zip(forms, guesses, strict=True):
+        # Of several spellings the least one speaks for all, so that the order of guesses changes nothing.
+        known = spellings.get(form.key)
+        if known is None or form.written < known[0].written:
+            spellings[form.key] = (form, guess)
+    leaders = _leaders(spellings, forms, scores or [(1.0,)] * len(forms))
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(leaders[form.key], len(numbers)) for form in forms]
+
+
+@lru_cache(maxsize=1 << 17)
+def _form(guess: str) -> _Form:
+    name = parse_name(guess)
+    parts = sorted({part for word in name.names for part in word.split("-")})
+    words = tuple(part for part in parts if len(part) > 1)
+    if not parts:
+        return _Form(f"= {fold(guess).strip(AROUND) or guess.strip()}", "", (), (0, 0, 0))
+    if not words:
+        return _Form(name.key, name.key, (name.key, spelling(name.key)), _ONE_NAME)
+    marks = (name.numerals, name.places, name.epithets, name.ordinals, name.qualifiers)
+    # Each mark keeps its place, so that Henry of York is not Henry the York.
+    key = "|".join([" ".join(parts), *(" ".join(sorted(mark)) for mark in marks)]) if any(marks) else " ".join(parts)
+    fullness = len(words), len(parts) - len(words), sum(map(len, marks))
+    return _Form(key, name.key, (*words, *map(spelling, words)), fullness)
+
+
+@lru_cache(maxsize=1 << 14)
+def _pattern(guess: str) -> Pattern:
+    return Pattern(parse_name(guess))
+
+
+def _leaders(
+    spellings: Mapping[str, tuple[_Form, str]], forms: Sequence[_Form], scores: Sequence[Sequence[float]]
+) -> dict[str, str]:
+    """Return the key of the fullest name of each name's group."""
+    leaders: dict[str, str] = {}
+    fuller: dict[str, list[tuple[str, str]]] = {}
+    ordered = sorted(spellings.values(), key=lambda entry: entry[0].fullness, reverse=True)
+    for fullness, level in groupby(ordered, key=lambda entry: entry[0].fullness):
+        alone: list[tuple[_Form, str]] = []
+        shared: dict[str, list[str]] = {}
+        for form, guess in level:
+            candidates = _candidates(form, guess, fuller)
+            if len(candidates) > 1:
+                shared[form.key] = candidates
+            else:
+                leaders[form.key] = candidates[0] if candidates else form.key
+            if not candidates:
+                alone.append((form, guess))
+        if shared:
+            sums = _sums(leaders, forms, scores)
+            for key, candidates in shared.items():
+                leaders[key] = min(candidates, key=lambda leader: (-sums[leader], spellings[leader][0].written, leader))
+        # Names of one level never join each other, or it would matter which comes first.
+        if fullness > _ONE_NAME:
+            for form, guess in alone:
+                pattern = _pattern(guess)
+                for word in pattern.words | pattern.spellings:
+                    fuller.setdefault(word, []).append((form.key, guess))
+    return leaders
+
+
+def _candidates(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, str]]]) -> list[str]:
+    """Return the one fuller name that agrees with *guess*, or of several those that have its surname."""
+    names = {key: name for word in form.words if word in fuller for key, name in fuller[word]}
+    agreeing = [(key, tier) for key, name in names.items() if (tier := _agreement(name, guess))]
+    return [key for key, tier in agreeing if len(agreeing) == 1 or tier >= Tier.SURNAME]
+
+
+@lru_cache(maxsize=1 << 16)
+def _agreement(fuller: str, guess: str) -> int:
+    """How well a guess agrees with a fuller name: a `Tier`, or 0 where it does not."""
+    pattern = _pattern(fuller)
+    match = pattern.judge(pattern.read(guess))
+    return 0 if match is None else match.tier
+
+
+def _sums(leaders: Mapping[str, str], forms: Sequence[_Form], scores: Sequence[Sequence[float]]) -> dict[str, float]:
+    """Return the sum of the scores of each group as it is so far, exactly rounded."""
+    gathered: dict[str, list[float]] = {}
+    for form, each in zip(forms, scores, strict=True):
+        if (leader := leaders.get(form.key)) is not None:
+            gathered.setdefault(leader, []).extend(each)
+    return {leader: math.fsum(values) for leader, values in gathered.items()}

@@ -1,0 +1,1 @@
+"""Predictions of masked names: asking predictors, file formats and rows."""

@@ -1,0 +1,86 @@
+"""Predictors: who is behind the mask? Each kind in a module of its own, named by a spec string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from goldrank.encoders import Access, Kind
+from goldrank.encoders.spec import Spec
+from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.masked.predictors.base import Closed, Predictor, remarks_of
+
+__all__ = ["PREDICTORS", "Closed", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
+
+
+def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
+    install = f"pip install 'goldrank[{extra}]'" if extra else ""
+    return Kind(f"goldrank.masked.predictors.{module}", maker, summary, install, example, access)
+
+
+PREDICTORS: dict[str, Kind] = {
+    "names": _kind(
+        "names_predictors", "make", "the most frequent names, or random ones: the floor", "", "names:majority"
+    ),
+    "retrieve": _kind(
+        "retrieve", "Retrieve", "the persons of the data whose titles and texts are nearest", "", "retrieve:wordllama"
+    ),
+    "fill-mask": _kind(
+        "fill_mask",
+        "FillMask",
+        "any masked language model of transformers",
+        "fill-mask",
+        "fill-mask:roberta-base",
+        "hub",
+    ),
+    "llm": _kind(
+        "llm",
+        "ChatModel",
+        "an OpenAI-compatible chat server",
+        "",
+        "llm:llama-3.1-8b@http://localhost:8000/v1",
+        "network",
+    ),
+    "file": _kind("from_file", "PredictionFile", "predictions made elsewhere", "", "file:predictions.jsonl"),
+    "python": _kind(
+        "function", "PredictFunction", "your own function(before, after, k)", "", "python:mymodel:guess", "code"
+    ),
+}
+
+
+def parse_predictor(text: str) -> Spec:
+    """The spec of a predictor, whose kind may hold a hyphen.
+
+    >>> parse_predictor("fill-mask:roberta-base(batch_size=8)")
+    Spec(kind='fill-mask', argument='roberta-base', options={'batch_size': '8'})
+    """
+    kind, colon, rest = text.strip().partition(":")
+    spec = Spec.parse(kind.replace("-", "_") + colon + rest)
+    return Spec(spec.kind.replace("_", "-"), spec.argument, spec.options)
+
+
+def load_predictor(spec: str | Spec | Predictor | Callable[..., Any]) -> Predictor:
+    """The predictor that *spec* names, or that a function of (before, after, k) is.
+
+    >>> load_predictor("names:random(seed=7)").identity
+    'names:random(seed=7) 1'
+    >>> load_predictor("name:random")
+    Traceback (most recent call last):
+    goldrank.errors.InputError: there is no kind of predictor 'name'; did you mean 'names'? (goldrank list predictors)
+    """
+    if isinstance(spec, Predictor):
+        return spec
+    if isinstance(spec, (str, Spec)):
+        parsed = parse_predictor(spec) if isinstance(spec, str) else spec
+        kind = PREDICTORS.get(parsed.kind)
+        if kind is None:
+            raise unknown_name("kind of predictor", parsed.kind, PREDICTORS, "goldrank list predictors")
+        made: Predictor = getattr(import_module(kind.module), kind.maker)(parsed)
+        return made
+    if not callable(spec):
+        raise InputError(f"{shorten(spec)} is no predictor", remedy="give a spec string or a function")
+    from goldrank.encoders.function import named
+    from goldrank.masked.predictors.function import PredictFunction
+
+    return PredictFunction(named(spec), spec)

@@ -1,0 +1,136 @@
+"""Chat models behind an OpenAI-compatible server: asked in words for the person behind the mask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from goldrank.encoders.base import checked_texts, identity_of, number, positive
+from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
+from goldrank.encoders.provenance import texts_stamp
+from goldrank.encoders.spec import Spec
+from goldrank.errors import GoldrankError, InputError
+from goldrank.io.files import read_bytes
+from goldrank.masked.examples.chunks import MASK, Blank, Guesses
+from goldrank.masked.predictors.answers import read_answer
+from goldrank.masked.predictors.base import Closed, refuse_k, take_options
+
+_DEFAULT_URL = "https://api.openai.com/v1"
+_OWN = ("key", "prompt", "temperature", "max_tokens", "concurrency", "timeout", "retries")
+_REMEDY = {
+    400: "check the model and the length of the texts; temperature=default leaves that option out",
+    401: "check the key",
+    403: "check what the key may do",
+    404: "check the address and the model",
+}
+OTHER_MASK = "[…]"
+"""What stands for the masks that are not asked for."""
+
+PROMPT = f"""\
+In the following text about a person, that person's names are hidden. Each {OTHER_MASK} and the one {MASK} stand for a \
+name of that same person.
+
+Text:
+{{text}}
+
+Who is the person at {MASK}? Give your {{k}} most probable answers as a JSON list of objects, the most probable first, \
+each with the person's full name and your probability that it is right, such as:
+[{{"name": "Jane Doe", "probability": 0.6}}, {{"name": "John Roe", "probability": 0.1}}]
+Always guess, even if you are unsure. Answer with the JSON list only.
+"""
+
+
+class ChatModel:
+    """``llm:MODEL@URL``, with the key from $OPENAI_API_KEY, or from the variable that ``key=NAME`` names.
+
+    ``prompt=FILE`` replaces the question: ``{text}`` in it becomes the text, with ``<mask>`` where the asked name was
+    and ``[…]`` for other masks, and ``{k}`` the number of names. ``temperature`` is 0 (``default`` leaves it to the
+    server), ``concurrency`` requests are under way at a time. Names without probabilities get 1/rank.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        own = take_options(spec, *_OWN)
+        self.spec = spec
+        model, _, url = spec.argument.partition("@")
+        base = (url or _DEFAULT_URL).rstrip("/").removesuffix("/chat/completions")
+        self._model, self._url = model, f"{base}/chat/completions"
+        if not model or not base.startswith(("http://", "https://")):
+            raise InputError(
+                f"llm:{spec.argument} names no model and address", remedy="write llm:MODEL@https://host/v1"
+            )
+        refuse_user(self._url, "key")
+        if "key" in own:
+            refuse_unset("key", own["key"])
+        self._client = Client(
+            key_name=own.get("key", "OPENAI_API_KEY"),
+            timeout=number("timeout", own.get("timeout", "120"), low=0.001),
+            retries=int(number("retries", own.get("retries", "5"))),
+            remedies=_REMEDY,
+            relief=", or lower concurrency",
+        )
+        self._concurrency = positive("concurrency", own.get("concurrency", "1"))
+        self._settings = _settings(own)
+        self._prompt = _read_prompt(own["prompt"]) if "prompt" in own else PROMPT
+        self.unusable = 0
+        """Answers so far that held no names."""
+
+    @property
+    def identity(self) -> str:
+        """The model, where it is asked, and with what words; only the server knows what answers to the name."""
+        # The words of the prompt count, not where they lie.
+        kept = {name: value for name, value in self.spec.options.items() if name != "prompt"}
+        asked = Spec(self.spec.kind, self.spec.argument, kept)
+        return identity_of(asked, f"{self._url} prompt {texts_stamp([self._prompt])}")
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How many answers could not be used."""
+        return (f"{self.unusable} answers of {self._model} held no names",) if self.unusable else ()
+
+    def prepare(self, material: Closed) -> None:
+        """Ignored: the model knows whom it knows."""
+
+    def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
+        """What the model answers to each mask; no guesses where an answer cannot be read."""
+        refuse_k(k)
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            made = [read_answer(answer, k) for answer in pool.map(lambda blank: self._ask(blank, k), blanks)]
+        self.unusable += sum(not each.names for each in made)
+        return made
+
+    def question(self, blank: Blank, k: int) -> str:
+        """The words that the model is asked with."""
+        text = blank.before.replace(MASK, OTHER_MASK) + MASK + blank.after.replace(MASK, OTHER_MASK)
+        # The text last, because it may hold {k} itself.
+        return checked_texts([self._prompt.replace("{k}", str(k)).replace("{text}", text)])[0]
+
+    def _ask(self, blank: Blank, k: int) -> str:
+        body = {"model": self._model, "messages": [{"role": "user", "content": self.question(blank, k)}]}
+        answer = self._client.answer(self._url, json.dumps({**body, **self._settings}).encode())
+        try:
+            content = answer["choices"][0]["message"].get("content")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise GoldrankError(f"{self._url} answered in another form than a chat server") from None
+        # A model that declines may say nothing at all.
+        return content if isinstance(content, str) else ""
+
+
+def _settings(own: dict[str, str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if own.get("temperature") != "default":
+        settings["temperature"] = number("temperature", own.get("temperature", "0"))
+    if "max_tokens" in own:
+        settings["max_tokens"] = positive("max_tokens", own["max_tokens"])
+    return settings
+
+
+def _read_prompt(path: str) -> str:
+    prompt = read_bytes(Path(path).expanduser()).decode()
+    if "{text}" not in prompt:
+        raise InputError(
+            "the prompt has no place for the text", where=path, remedy="write {text} where it belongs, and {k} for k"
+        )
+    return prompt

@@ -1,0 +1,84 @@
+"""Windows of tokens around a mask: as much of a text as a masked language model takes, the asked mask in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldrank.encoders.base import checked_texts
+from goldrank.errors import GoldrankError, InputError
+from goldrank.masked.examples.chunks import MASK, Blank
+from goldrank.masked.predictors.base import place
+
+
+@dataclass(frozen=True)
+class Window:
+    """The tokens on both sides of the asked mask, special ones included, so that a name can be put between them."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+    def filled(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """The whole input with those tokens in the middle."""
+        return (*self.left, *ids, *self.right)
+
+
+class Windows:
+    """Cuts windows of at most *length* tokens with room for a name of *pieces* tokens.
+
+    All masks of a text become mask tokens; the one that is asked for is found by its number, since the tokens of a
+    text cannot be told from those of its halves: many tokenisers take in the blank before a mask.
+    """
+
+    def __init__(self, tokenizer: Any, length: int, pieces: int) -> None:
+        self._tokenizer = tokenizer
+        self._mask_id = int(tokenizer.mask_token_id)
+        frame = [int(token) for token in tokenizer(tokenizer.mask_token)["input_ids"]]
+        at = frame.index(self._mask_id)
+        self._head, self._tail = tuple(frame[:at]), tuple(frame[at + 1 :])
+        self._room = length - len(frame) + 1 - (pieces - 1)
+        if self._room < 1:
+            raise InputError(
+                f"max_length={length} leaves no room for the mask",
+                remedy=f"give at least {length + 1 - self._room} tokens",
+            )
+
+    def of(self, blanks: Sequence[Blank]) -> list[Window]:
+        """One window for each mask."""
+        token = self._tokenizer.mask_token
+        befores = checked_texts([blank.before.replace(MASK, token) for blank in blanks])
+        afters = checked_texts([blank.after.replace(MASK, token) for blank in blanks])
+        texts = [before + token + after for before, after in zip(befores, afters, strict=True)]
+        distinct = list(dict.fromkeys(texts))
+        encoded = self._tokenizer(distinct, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        ids_of = dict(zip(distinct, encoded, strict=True))
+        made = []
+        for blank, before, text in zip(blanks, befores, texts, strict=True):
+            ids = ids_of[text]
+            masks = [at for at, token_id in enumerate(ids) if token_id == self._mask_id]
+            if len(masks) != text.count(token):
+                raise GoldrankError(
+                    f"{place(blank.key)}: the tokeniser makes {len(masks)} mask tokens of {text.count(token)} masks"
+                )
+            made.append(self._cut(ids, masks[before.count(token)]))
+        return made
+
+    def _cut(self, ids: Sequence[int], asked: int) -> Window:
+        start = max(0, min(asked - self._room // 2, len(ids) - self._room))
+        end = start + self._room
+        return Window((*self._head, *ids[start:asked]), (*ids[asked + 1 : end], *self._tail))
+
+
+def longest_input(tokenizer: Any, model: Any) -> int | None:
+    """How many tokens a model takes at a time, special ones included; None where nothing says so."""
+    said = [int(tokenizer.model_max_length)] if tokenizer.model_max_length < 1 << 30 else []
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            # RoBERTa and its like count positions from behind that of the padding.
+            unused = 0 if module.padding_idx is None else int(module.padding_idx) + 1
+            said.append(int(module.num_embeddings) - unused)
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if not said and positions:
+        said.append(int(positions))
+    return min(said) if said else None

@@ -1,0 +1,1 @@
+"""Score predictions of masked names per mask, example and page."""

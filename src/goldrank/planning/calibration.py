@@ -1,0 +1,197 @@
+"""Measuring the constants of this machine, in about a minute, with the same code that does the work.
+
+Each cost is taken at sizes that differ in one respect, the best of a few goes each, so that what is slow for another
+reason does not count; a sum of parts is fitted to them by least squares of the relative errors, no part below nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from goldrank.index.exact.vectors import default_threads
+from goldrank.io.formats.vector_shards import read_vectors, write_vectors
+from goldrank.planning.constants import (
+    Constants,
+    DiskCost,
+    ScoringCost,
+)
+from goldrank.planning.measured_devices import gpu_cost, ray_cost
+from goldrank.planning.measured_ranking import COUNTING, COUNTING_PARTS, SEARCH, ranking_cost
+from goldrank.planning.measured_texts import encoding_cost, reading_cost
+from goldrank.planning.reference_constants import REFERENCE
+from goldrank.planning.synthetic_jobs import made_hits
+from goldrank.planning.timing import best
+from goldrank.progress import Progress
+
+_REPEATS = 3
+# With other work on this share of the cores, times are no longer those of the machine.
+_BUSY = 0.5
+_SHARD = (65_536, 256)
+STEPS = ("encoding", "exact ranks", "top k", "vectors on disk", "reading", "scoring", "Ray", "GPU")
+
+
+def calibrate(
+    models: Sequence[str] = ("wordllama",),
+    *,
+    folder: Path | None = None,
+    say: Callable[[str], object] = lambda line: None,
+) -> Constants:
+    """Measure this machine.
+
+    Args:
+        models: the models whose encoding is measured.
+        folder: where files are written for a while; the system's folder for such files by default.
+        say: takes a line about what could not be measured.
+    """
+    elsewhere: dict[str, str] = {}
+    cores = default_threads()
+    if (others := _load()) > _BUSY * cores:
+        say(f"The machine was busy with other work ({others:.1f} processes at once): measure again when it is quiet.")
+    process = _process_bytes()
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as scratch,
+        Progress("measuring", total=len(STEPS), unit="step") as bar,
+    ):
+        place = Path(scratch)
+        # First, because a model that does not exist should not be found out at the end.
+        encoding = {model: encoding_cost(model) for model in models}
+        bar.advance()
+        counting = ranking_cost(COUNTING, "exact ranks", parts=COUNTING_PARTS)
+        bar.advance()
+        search = ranking_cost(SEARCH, "top k")
+        bar.advance()
+        disk_rate = disk_cost(place)
+        bar.advance()
+        reading = reading_cost(place)
+        bar.advance()
+        scoring = scoring_cost()
+        bar.advance()
+        ray = ray_cost()
+        bar.advance()
+        gpu = gpu_cost()
+        bar.advance()
+        free = shutil.disk_usage(place).free
+    if ray is None:
+        say("Ray is not installed: its start and its tasks are those of the reference machine.")
+        elsewhere["Ray"] = REFERENCE.machine
+    if gpu is None:
+        say(f"torch finds no CUDA device: the rates of {REFERENCE.gpu.name} stand for one.")
+        elsewhere["GPU"] = REFERENCE.elsewhere["GPU"]
+    for name, cost in (("exact ranks", counting), ("the top k", search)):
+        if not cost.multiply:
+            say(f"The time of {name} did not grow with its products, so large jobs cannot be told: measure again.")
+    return Constants(
+        machine=f"{cores} core{'s' * (cores > 1)} of {processor_name()}",
+        measured=date.today().isoformat(),
+        cores=cores,
+        memory=_memory_bytes(),
+        disk=float(free),
+        process=process,
+        counting=counting,
+        search=search,
+        reading=reading,
+        disk_rate=disk_rate,
+        scoring=scoring,
+        ray=ray or REFERENCE.ray,
+        gpu=gpu or REFERENCE.gpu,
+        encoding=encoding,
+        elsewhere=elsewhere,
+    )
+
+
+def disk_cost(folder: Path, shape: tuple[int, int] = _SHARD) -> DiskCost:
+    """Bytes a second of a shard written to disk, and read when the system no longer holds it in memory."""
+    vectors = np.random.default_rng(3).standard_normal(shape, dtype=np.float32)
+    ids = [f"d{row:09}" for row in range(len(vectors))]
+    path = folder / "vectors.parquet"
+    writing = best(lambda: write_vectors(str(path), ids, vectors), _REPEATS)
+    reading = best(lambda: read_vectors(str(path)), _REPEATS, before=lambda: forget(path))
+    return DiskCost(vectors.nbytes / writing, vectors.nbytes / reading)
+
+
+def forget(path: Path) -> None:
+    """Let the system drop the file from memory, where it can be asked to, so that reading it reads the disk."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(handle)
+
+
+def scoring_cost(few: int = 500, many: int = 20_000) -> ScoringCost:
+    """The default metrics with intervals at two sizes, and putting together what shards send."""
+    few_seconds, many_seconds = (best(_scoring(queries), _REPEATS) for queries in (few, many))
+    each = max(0.0, (many_seconds - few_seconds) / (many - few))
+    rng = np.random.default_rng(5)
+    counts, more = (rng.integers(0, 1000, 2_000_000) for _ in range(2))
+    adding = best(lambda: np.add(counts, more, out=counts), _REPEATS) / len(counts)
+    kept, new = rng.random((500, 1000)), rng.random((500, 500))
+    numbers = np.arange(1500)
+
+    def merge() -> None:
+        for row, sent in zip(kept, new, strict=True):
+            both = np.concatenate((row, sent))
+            chosen = np.argpartition(both, len(both) - len(row))[len(both) - len(row) :]
+            numbers[chosen], both[chosen]
+
+    merging = best(merge, _REPEATS) / new.size
+    return ScoringCost(max(0.0, few_seconds - few * each), each, adding, merging)
+
+
+def _scoring(queries: int) -> Callable[[], object]:
+    from goldrank.scoring import score_hits
+
+    hits = made_hits(queries, items=50 * queries)
+
+    def work() -> object:
+        scores = score_hits(hits)
+        return [score.interval for score in scores.values()]
+
+    return work
+
+
+def _load() -> float:
+    """How many processes wanted a core in the last minute; 0 where the system does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def processor_name() -> str:
+    """What the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return named or platform.processor() or platform.machine() or "an unnamed processor"
+
+
+def _memory_bytes() -> float:
+    """Bytes of memory of this machine; 0 where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return 0.0
+
+
+def _process_bytes() -> float:
+    """The memory of this process with what it needs loaded, before there is data in it; 0 where that cannot be told."""
+    for name in ("faiss", "pyarrow.parquet", "scipy.optimize"):
+        with suppress(ImportError):
+            import_module(name)
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return float(pages * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, IndexError):
+        return 0.0

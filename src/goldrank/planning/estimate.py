@@ -1,0 +1,47 @@
+"""From a job and constants to time, memory, network and storage of every stage; pure arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goldrank.planning.cluster import cluster_plan
+from goldrank.planning.constants import Constants
+from goldrank.planning.job import Job
+from goldrank.planning.one_machine import gpu_plan, local_plan
+from goldrank.planning.sizes import readable
+from goldrank.planning.stages import EnginePlan, Setting
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a job would take on each engine, and all that has to be said about it."""
+
+    job: Job
+    constants: Constants
+    engines: tuple[EnginePlan, ...]
+    notes: tuple[str, ...]
+
+    def engine(self, name: str) -> EnginePlan:
+        """The plan of one engine: local, Ray or one GPU."""
+        return next(plan for plan in self.engines if plan.name == name)
+
+
+def estimate(job: Job, constants: Constants) -> Estimate:
+    """The plans of all engines; nothing is measured or read.
+
+    >>> from goldrank.planning.reference_constants import REFERENCE
+    >>> plan = estimate(Job(items=1_000_000, dimension=768, queries=10_000), REFERENCE)
+    >>> [engine.name for engine in plan.engines]
+    ['local', 'Ray', 'one GPU']
+    """
+    setting = Setting(job, constants)
+    engines = (local_plan(setting), cluster_plan(setting), gpu_plan(setting))
+    notes = [note for engine in engines for note in engine.notes]
+    stored = max(engine.total.storage for engine in engines)
+    if setting.disk and stored > setting.disk:
+        notes.append(f"storage: {readable(stored)} are needed and {readable(setting.disk)} are free.")
+    if job.encoding is None:
+        notes.append("encode is left out of the totals: name a model with --model, or give --encode-rate.")
+    if not setting.memory:
+        notes.append("whether it fits into memory was not checked: say what a machine has with --memory.")
+    return Estimate(job, constants, engines, tuple(notes))

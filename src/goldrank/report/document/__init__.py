@@ -1,0 +1,1 @@
+"""The report document: its sections as data, and HTML, Markdown and PDF."""

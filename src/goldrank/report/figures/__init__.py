@@ -1,0 +1,1 @@
+"""Figures as descriptions, independent of the renderer."""

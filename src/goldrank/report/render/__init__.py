@@ -1,0 +1,1 @@
+"""Renderers of described figures: matplotlib for print, plotly for pages."""

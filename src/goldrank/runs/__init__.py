@@ -1,0 +1,1 @@
+"""Run any model on any task: evaluate, store the result, and score stored runs again."""

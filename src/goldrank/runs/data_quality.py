@@ -1,0 +1,196 @@
+"""What in a task's data makes every score misleading: leaks, duplicates, empty texts and gold outside the corpus."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from goldrank.data.collections import Document
+from goldrank.data.leaks import Leaks, Pair, find_leaks
+from goldrank.data.near_duplicates import METHOD, group_near_duplicates
+from goldrank.errors import DataWarning, GoldrankError
+from goldrank.io.files import cache_folder, write_atomically
+from goldrank.io.private_files import make_private_folder
+from goldrank.io.text import counts, row_queries
+from goldrank.tasks.material import Material
+
+FOLDER = "near-duplicates"
+# Beyond so many items the search for near-duplicates takes longer than people wait for a table.
+MOST_ITEMS = 50_000
+
+
+@dataclass(frozen=True)
+class DataQuality:
+    """What was found in the data of a task, before any model was asked."""
+
+    leaks: Leaks = field(default_factory=Leaks)
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Items that are near-duplicates of each other."""
+    torn: frozenset[str] = frozenset()
+    """Queries with a relevant item that has a near-duplicate which is not relevant."""
+    searched: bool = True
+    """Whether near-duplicates were looked for."""
+    warnings: tuple[DataWarning, ...] = ()
+
+
+def inspect_data(material: Material) -> DataQuality:
+    """Look for everything that `DataQuality` names."""
+    leaks = find_leaks(_relevant_pairs(material))
+    if material.task.kind == "evalrank":
+        # Positive pairs are paraphrases by construction: only the very same words are a leak.
+        leaks = Leaks(same=leaks.same)
+    searched = material.task.kind != "evalrank" and len(material.item_ids) <= MOST_ITEMS
+    groups = _groups(material) if searched else ()
+    torn = _torn(material, groups)
+    found = DataQuality(leaks, groups, torn, searched)
+    warnings = (*_leak_warnings(leaks, material), *_duplicate_warnings(found, material), *_text_warnings(material))
+    return DataQuality(leaks, groups, torn, searched, warnings)
+
+
+def _relevant_pairs(material: Material) -> Iterator[Pair]:
+    gold = material.gold.columns
+    rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
+    relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
+    wanted = {item for _, item in relevant}
+    asked = dict(zip(material.query_ids, material.query_texts, strict=True))
+    documents = {document.id: document for document in material.collection.items if document.id in wanted}
+    whole = {name: material.text_rule.text(document) for name, document in documents.items()}
+    for query, item in relevant:
+        if query in asked and item in documents:
+            yield Pair(query, item, asked[query], whole[item], *_parts(documents[item], material))
+
+
+def _parts(document: Document, material: Material) -> tuple[str, str]:
+    if "title" not in material.text_rule.parts or not document.title or material.collection.related:
+        return "", ""
+    return document.title, document.text
+
+
+def _groups(material: Material) -> tuple[tuple[str, ...], ...]:
+    """The ids of near-duplicates; the search takes seconds for a large corpus, and is done once for its texts."""
+    ids = material.item_ids
+    known = [ids, material.collection.checksum, material.text_rule.as_dict(), METHOD]
+    file = cache_folder() / FOLDER / hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
+    places = _remembered(file, len(ids))
+    if places is None:
+        places = group_near_duplicates(lambda: chain.from_iterable(material.item_batches()))
+        # A cache that cannot be written is done without.
+        with suppress(OSError, GoldrankError):
+            make_private_folder(file.parent)
+            content = json.dumps(places).encode()
+            write_atomically(file, lambda out: out.write(content))
+    return tuple(tuple(ids[place] for place in group) for group in places)
+
+
+def _remembered(file: Path, count: int) -> list[list[int]] | None:
+    """The groups in that file of the cache; None if there are none, or none that can be."""
+    try:
+        groups = json.loads(file.read_bytes())
+        sound = all(isinstance(place, int) and 0 <= place < count for group in groups for place in group)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return groups if sound else None
+
+
+def _torn(material: Material, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+    group_of = {item: group for group in groups for item in group}
+    torn = set()
+    for query, judged in material.gold.to_dict().items():
+        right = {item for item, grade in judged.items() if grade > 0}
+        if any(other not in right and other != query for item in right for other in group_of.get(item, ())):
+            torn.add(query)
+    return frozenset(torn)
+
+
+def _leak_warnings(leaks: Leaks, material: Material) -> Iterator[DataWarning]:
+    total, subject = len(material.query_ids), material.task.name
+    same, near = len(leaks.same), len(leaks.near)
+    if number := same + near:
+        close = f", {near} of them nearly" if near else ""
+        yield DataWarning(
+            "query-is-its-answer",
+            f"{number} of {counts(total, 'query', 'queries')} {'has' if number == 1 else 'have'} the text of a "
+            f"relevant item, but for case and punctuation{close}: a model finds it by comparing texts.",
+            subject,
+            f"Leave {'it' if number == 1 else 'them'} out, or the copy of the query out of the corpus "
+            f"({_some(leaks.same | leaks.near)}).",
+        )
+    said = {
+        "query-is-a-title": ("is", "are", "the title of a relevant item"),
+        "query-inside-its-answer": ("stands", "stand", "word for word in a relevant item"),
+        "answer-inside-query": ("holds", "hold", "the whole text of a relevant item"),
+    }
+    for code, (one, several, sentence) in said.items():
+        if found := leaks.by_code()[code]:
+            yield DataWarning(
+                code,
+                f"{len(found)} of {counts(total, 'query', 'queries')} {one if len(found) == 1 else several} {sentence}"
+                ", so that matching words finds it.",
+                subject,
+                f"Check how the queries were made ({_some(found)}).",
+            )
+
+
+def _duplicate_warnings(found: DataQuality, material: Material) -> Iterator[DataWarning]:
+    subject, items = material.task.name, len(material.item_ids)
+    if not found.searched and material.task.kind != "evalrank":
+        yield DataWarning(
+            "near-duplicates-unknown",
+            f"Near-duplicates were not looked for among {items} items, more than {MOST_ITEMS}.",
+            subject,
+            "Look for them with goldrank data check.",
+        )
+    if found.groups:
+        copies = sum(map(len, found.groups)) - len(found.groups)
+        yield DataWarning(
+            "near-duplicate-items",
+            f"{counts(copies, 'item')} of {items} {'is' if copies == 1 else 'are'} a near-duplicate of another one, "
+            f"and {counts(len(found.torn), 'query', 'queries')} of {len(material.query_ids)} "
+            f"{'has' if len(found.torn) == 1 else 'have'} a relevant item with a near-duplicate that is not judged "
+            "relevant.",
+            subject,
+            f"Keep one of each group, or judge all of it ({'; '.join(' = '.join(g[:3]) for g in found.groups[:3])}).",
+        )
+
+
+def _text_warnings(material: Material) -> Iterator[DataWarning]:
+    subject = material.task.name
+    gold = material.gold.columns
+    outside = sum(item not in material.corpus for item in gold.items)
+    if outside:
+        yield DataWarning(
+            "gold-outside-corpus",
+            f"{outside} of {counts(len(gold.items), 'gold pair')} {'names' if outside == 1 else 'name'} an item that "
+            "is not in the corpus: no model can find it.",
+            subject,
+            "Check the ids with goldrank data check.",
+        )
+    unasked = len(material.gold) - len(material.query_ids)
+    if unasked:
+        yield DataWarning(
+            "gold-without-query",
+            f"{unasked} of {counts(len(material.gold), 'query', 'queries')} in the gold have no text to ask with.",
+            subject,
+            "Check the ids with goldrank data check.",
+        )
+    empty = dict(zip(("item", "query"), material.empty_texts, strict=True))
+    sizes = {"item": len(material.item_ids), "query": len(material.query_ids)}
+    for noun, plural in (("item", "items"), ("query", "queries")):
+        if empty[noun]:
+            yield DataWarning(
+                f"empty-{plural}",
+                f"{empty[noun]} of {counts(sizes[noun], noun, plural)} {'has' if empty[noun] == 1 else 'have'} an "
+                "empty text.",
+                subject,
+                f"Leave {'it' if empty[noun] == 1 else 'them'} out, or check which parts make the text (--text).",
+            )
+
+
+def _some(found: Mapping[str, str]) -> str:
+    listed = [f"{query} is {item}" for query, item in list(found.items())[:3]]
+    return ", ".join(listed) + (" …" if len(found) > 3 else "")

@@ -1,0 +1,109 @@
+"""How much of a score leaks and near-duplicates can explain: score without leaks, and with duplicates as one item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from goldrank import stats
+from goldrank.encoders.rankings import best
+from goldrank.hits import Gold, Run
+from goldrank.runs.data_quality import DataQuality
+from goldrank.scoring import Scores, score
+from goldrank.tasks.material import Material
+from goldrank.tasks.task import Task
+
+# Rankings with more results than these are not scored a second time only to say what near-duplicates do to them.
+MOST_RESULTS = 5_000_000
+
+
+def score_effects(
+    quality: DataQuality, material: Material, scores: Mapping[str, Scores], runs: Iterable[tuple[str, Run]]
+) -> dict[str, str]:
+    """Return by code of a warning how the first metric of each model changes without what it warns of.
+
+    Args:
+        quality: what was found in the data.
+        material: what was ranked.
+        scores: the scores of each model.
+        runs: the rankings of each model; they are read only where there are near-duplicates.
+    """
+    effects = {}
+    for code, leaking in quality.leaks.by_code().items():
+        if leaking:
+            effects[code] = _without(frozenset(leaking), scores)
+    if quality.groups:
+        effects["near-duplicate-items"] = _collapsed(quality.groups, material, scores, runs)
+    return effects
+
+
+def _without(leaking: frozenset[str], scores: Mapping[str, Scores]) -> str:
+    changes = []
+    for model, model_scores in scores.items():
+        metric, value = next(iter(model_scores.items()))
+        kept = np.array([query not in leaking for query in value.queries], bool)
+        if not kept.any():
+            return "No query is left without these."
+        weights = None if value.weights is None else value.weights[kept]
+        rest = stats.aggregate(value.values[kept], weights, value.metric.definition.aggregate)
+        changes.append(f"{rest:.4f} instead of {value.mean:.4f} ({model})")
+    return f"Without these queries {metric} is {', '.join(changes)}."
+
+
+def _collapsed(
+    groups: tuple[tuple[str, ...], ...],
+    material: Material,
+    scores: Mapping[str, Scores],
+    runs: Iterable[tuple[str, Run]],
+) -> str:
+    changes = []
+    for model, run in runs:
+        if len(run.columns.items) > MOST_RESULTS:
+            continue
+        model_scores = scores[model]
+        metric = model_scores.metrics[0]
+        conventions = model_scores.conventions.as_dict()
+        changed = {"profile": model_scores.profile, "corpus": material.corpus, **conventions}
+        before = score(material.gold, run, [metric], **changed)[str(metric)].mean
+        judged, ranked = collapse_duplicates(material.gold, run, groups, material.task)
+        after = score(Gold(judged), Run(ranked), [metric], **changed)[str(metric)].mean
+        changes.append(f"{after - before:+.4f} ({model})")
+    if not changes:
+        return "What they do to the scores was not computed."
+    return f"Counted as one item each, near-duplicates change {metric} by {', '.join(changes)}."
+
+
+def collapse_duplicates(
+    gold: Gold, run: Run, groups: tuple[tuple[str, ...], ...], task: Task
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Return gold and rankings in which all near-duplicates of one group are one item.
+
+    It has the best rank and the highest grade of its group. Where queries are items, a query's own entry is left out,
+    so that a copy of the query is an item like any other.
+
+    >>> gold, run = Gold({"q": {"b": 1}}), Run({"q": {"a": 3.0, "c": 2.0, "b": 1.0}})
+    >>> from goldrank.tasks.catalogue import find_task
+    >>> collapse_duplicates(gold, run, (("a", "b"),), find_task("questions"))
+    ({'q': {'a': 1.0}}, {'q': {'a': 3.0, 'c': 2.0}})
+    """
+    first = {item: group[:2] for group in groups for item in group}
+    related = task.kind != "retrieval"
+
+    def named(item: str, query: str) -> str:
+        names = first.get(item, (item,))
+        return names[0] if names[0] != query or not related or len(names) < 2 or item == query else names[1]
+
+    judged: dict[str, dict[str, float]] = {}
+    for query, grades in gold.to_dict().items():
+        row = judged.setdefault(query, {})
+        for item, grade in grades.items():
+            name = named(item, query)
+            row[name] = max(grade, row.get(name, grade))
+    rankings: dict[str, dict[str, float]] = {}
+    for query, ranking in run.to_dict().items():
+        kept = rankings.setdefault(query, {})
+        for item, value in best(ranking, len(ranking)).items():
+            if not (related and item == query):
+                kept.setdefault(named(item, query), value)
+    return judged, rankings

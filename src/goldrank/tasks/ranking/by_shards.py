@@ -1,0 +1,159 @@
+"""Ranking by vectors in shards: items are encoded, kept and searched by the workers of an engine, with one outcome.
+
+The items are cut into shards by their number alone, each as large as what the local engine hands to a model at a time,
+so that texts meet in the same batches and rows in the same blocks of a transform. Everything after that is exact. So
+the rankings and hits are those of one machine bit for bit, whoever does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from goldrank.data.collections.pieces import count_documents
+from goldrank.encoders.base import Encoder, Fitted
+from goldrank.index.base import checked_similarity
+from goldrank.index.sharded.index import ShardedIndex
+from goldrank.io.formats.vector_shards import GROUP_ROWS, VectorShard, write_vectors
+from goldrank.io.remote import exists, join, remove_tree, write_whole
+from goldrank.io.stored_vectors import StoredVectors
+from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.by_vectors import Sides, encoded_queries, fitting_rows, rank_by_vectors, ranked, rows_of
+from goldrank.tasks.ranking.encoding import Encoding
+from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary
+from goldrank.tasks.ranking.ranked import Ranked
+from goldrank.tasks.ranking.shard_encoding import encode_shards, truncated_in, work_digest
+from goldrank.tasks.ranking.sharding import Sharding
+from goldrank.tasks.ranking.text_shards import TextShard, are_quick_to_cut, cut, staged
+from goldrank.vectors.transforms import Pipeline
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """What the search left in the shared folder, to be removed once the result is safe."""
+
+    index: ShardedIndex
+
+    def remove(self) -> None:
+        """Remove it."""
+        self.index.forget()
+
+
+def rank_in_shards(encoder: Encoder, material: Material, sharding: Sharding) -> Ranked:
+    """What `rank_by_vectors` gives, and what is to be removed afterwards.
+
+    What cannot be cut into shards is ranked on this machine, and a remark says so.
+    """
+    reason = _why_here(encoder, material)
+    if reason is not None:
+        here = rank_by_vectors(encoder, replace(material, sharding=None))
+        remark = f"ranked on this machine, not by {sharding.engine.name}: {reason}"
+        return replace(here, remarks=(*here.remarks, remark))
+    encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
+    shards = _vector_shards(encode, material, sharding)
+    stored = StoredVectors(shards)
+    if material.asks_with_items:
+        queries: Any = stored[rows_of(material.query_ids, material.item_ids)]
+    else:
+        queries = encoded_queries(encode, material)
+    sides = Sides(stored, material.item_ids, queries, material.query_ids)
+    pipeline = Pipeline.parse(material.settings.transform)
+    if pipeline.learns:
+        pipeline.fit(fitting_rows(sides, encode, material))
+    index = ShardedIndex(
+        shards,
+        material.item_ids,
+        checked_similarity(material.settings.similarity),
+        engine=sharding.engine,
+        folder=join(sharding.folder, "jobs"),
+        transform=_saved(pipeline, sharding.folder) if pipeline.steps else None,
+    )
+    if pipeline.steps:
+        # An item that asks is compared as the very row that the workers see.
+        again = material.asks_with_items
+        queries = index.items[rows_of(material.query_ids, material.item_ids)] if again else pipeline.apply(queries)
+    sides = Sides(index.items, material.item_ids, queries, material.query_ids)
+    run, hits = ranked(index, sides, None, material)
+    if not hasattr(encoder, "by"):
+        encode.truncated["item"] = truncated_in(shards)
+    return Ranked(run, hits, tuple(pipeline.notes), tuple(encode.warnings()), (Jobs(index),))
+
+
+def _why_here(encoder: Encoder, material: Material) -> str | None:
+    """Why the items cannot be cut into shards; None where they can."""
+    settings = material.settings
+    if settings.scoring != "single":
+        return f"{settings.scoring} compares several vectors of a document"
+    if settings.index != "exact":
+        return f"the index {settings.index} is searched where it is"
+    if getattr(encoder, "sparse", False):
+        return "its vectors are sparse"
+    if Vocabulary.of(encoder, material) is not None:
+        return "the model does not know a word of some texts"
+    return None
+
+
+def _vector_shards(encode: Encoding, material: Material, sharding: Sharding) -> list[VectorShard]:
+    """The vectors of all items in shards: those that are there from before, and the others made now."""
+    encoder = encode.encoder
+    prompt = getattr(encoder, "prompt", None)
+    digest = work_digest(
+        encoder.identity,
+        prompt("item") if callable(prompt) else "",
+        material.collection.items.checksum,
+        material.text_rule.as_dict(),
+        sharding.items,
+    )
+    folder = join(sharding.folder, "vectors", digest)
+    if getattr(encoder, "by", None) == "id":
+        return _shards_there(encoder, material) or list(_looked_up(encode, material, sharding, folder))
+    texts = join(sharding.folder, "texts", digest)
+    shards = encode_shards(encoder, _text_shards(material, sharding, texts), folder, sharding.engine)
+    if exists(texts):
+        remove_tree(texts)
+    return shards
+
+
+def _text_shards(material: Material, sharding: Sharding, folder: str) -> list[TextShard]:
+    """The items where they lie, in files that workers can read in pieces; else written once for all of them."""
+    items, rule = material.collection.items, material.text_rule
+    # A folder at an address says that the nodes are elsewhere, where nobody sees the files of this machine.
+    if items.files and "://" not in sharding.folder:
+        counts = [count_documents(file) for file in items.files]
+        if are_quick_to_cut(items.files, counts, sharding.items):
+            return cut(items.files, counts, rule, sharding.items)
+    return staged(items, rule, sharding.items, folder)
+
+
+def _shards_there(encoder: Any, material: Material) -> list[VectorShard]:
+    """The shards that hold the vectors of just these items in this order, where there are such."""
+    shards: list[VectorShard] = list(getattr(encoder, "shards", ()))
+    cut_up = Pipeline.parse(material.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
+    return shards if shards and not cut_up and encoder.lie_in_order(material.item_ids) else []
+
+
+def _looked_up(encode: Encoding, material: Material, sharding: Sharding, folder: str) -> Iterator[VectorShard]:
+    """Vectors that are looked up by id, written in the order of the items."""
+    ids, first = iter(material.item_ids), 0
+    while batch := list(islice(ids, sharding.items)):
+        path = join(folder, f"{first // sharding.items:06d}.parquet")
+        if not exists(path):
+            write_vectors(path, batch, encode(batch, "item"))
+        yield VectorShard(path, first, len(batch))
+        first += len(batch)
+
+
+def _saved(pipeline: Pipeline, folder: str) -> str:
+    """Where the workers find the transform."""
+    path = join(folder, "transforms", f"{work_digest(pipeline.identity)}.npz")
+    if not exists(path):
+        with TemporaryDirectory() as name:
+            local = Path(name, "transform.npz")
+            pipeline.save(local)
+            content = local.read_bytes()
+        write_whole(path, lambda stream: stream.write(content))
+    return path

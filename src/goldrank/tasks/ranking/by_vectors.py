@@ -1,0 +1,316 @@
+"""Ranking by vectors: texts are encoded, transformed and searched, one vector for each document or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from goldrank.encoders.base import Encoder, Fitted, Side
+from goldrank.errors import DataWarning, InputError, shorten
+from goldrank.hits import Hits, Run
+from goldrank.index.base import Similarity, build, checked_similarity
+from goldrank.index.exact.index import ExactIndex, exact_index
+from goldrank.index.exact.vectors import default_threads, spread
+from goldrank.index.multivector import MultiVectors, multivector_scores
+from goldrank.metrics import profile as find_profile
+from goldrank.scoring import agree, find_hits
+from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
+from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary, with_mean
+from goldrank.tasks.ranking.ranked import Ranked
+from goldrank.tasks.ranking.self_matches import hits_beside_own, rows_by_name
+from goldrank.vectors.similarity import normalised
+from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
+
+# A full ranking of every query up to this many results is kept whole; beyond it gold is counted, and the top is there
+# for those who look.
+MOST_RESULTS = 20_000_000
+_TOP = 1000
+EXACT = ("exact", "cuda")
+"""The indexes that count gold over all items, and do not only find what is near."""
+_NORMALISED_AT_ONCE = 1 << 12
+_CHECKED_AT_ONCE = 1 << 14
+
+
+def rank_by_vectors(encoder: Encoder, material: Material) -> Ranked:
+    """Rank by vectors; hits are there where they were counted over all items without ranking them."""
+    encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
+    if material.settings.scoring != "single":
+        return _rank_pieces(encode, material)
+    by_id = getattr(encoder, "by", None) == "id"
+    vocabulary = Vocabulary.of(encoder, material)
+    batches = [material.item_ids] if by_id else material.item_batches()
+    items = _stacked((encode(batch, "item") for batch in batches), len(material.item_ids))
+    if material.asks_with_items:
+        queries = items[rows_of(material.query_ids, material.item_ids)]
+    else:
+        queries = encoded_queries(encode, material)
+    sides = Sides(items, material.item_ids, queries, material.query_ids)
+    if vocabulary is not None:
+        sides = sides.only(vocabulary)
+        if not len(sides.item_ids) or not len(sides.query_ids):
+            return replace(_nothing_known(vocabulary, material), warnings=tuple(encode.warnings()))
+    sides, remarks = _transformed(sides, vocabulary, encode, material)
+    warnings = (*encode.warnings(), *(_zero_vectors(sides, encode) if material.settings.similarity == "cosine" else ()))
+    run, hits = _searched(sides, vocabulary, material, owned=encode.gives_copies)
+    return Ranked(run, hits, tuple(remarks), warnings)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The vectors of items and queries with their ids."""
+
+    items: Any
+    item_ids: list[str]
+    queries: Any
+    query_ids: list[str]
+
+    def only(self, vocabulary: Vocabulary) -> Sides:
+        """Those of which the model knows a word."""
+        items, queries = np.flatnonzero(vocabulary.items), np.flatnonzero(vocabulary.queries)
+        item_ids = [self.item_ids[row] for row in items.tolist()]
+        return Sides(self.items[items], item_ids, self.queries[queries], [self.query_ids[row] for row in queries])
+
+    def changed(self, change: Callable[[Any], Any]) -> Sides:
+        """The same with other vectors."""
+        return replace(self, items=change(self.items), queries=change(self.queries))
+
+
+def _zero_vectors(sides: Sides, encode: Encoding) -> Iterator[DataWarning]:
+    """Warn of vectors of length 0, which have no direction and so no cosine."""
+    for vectors, ids, noun in ((sides.items, sides.item_ids, "items"), (sides.queries, sides.query_ids, "queries")):
+        rows = [row for start in range(0, len(ids), _CHECKED_AT_ONCE) for row in _zero_rows(vectors, start)]
+        if rows:
+            yield DataWarning(
+                "zero-vectors",
+                f"{len(rows)} of {len(ids)} {noun} have a vector of length 0, whose cosine counts as 0 "
+                f"({shorten(ids[rows[0]])} is the first).",
+                str(getattr(encode.encoder, "spec", "")),
+                "Check these texts or vectors, or leave them out.",
+            )
+
+
+def _zero_rows(vectors: Any, start: int) -> list[int]:
+    block = vectors[start : start + _CHECKED_AT_ONCE]
+    empty = np.diff(block.indptr) == 0 if hasattr(block, "indptr") else ~np.any(block, axis=1)
+    return [start + row for row in np.flatnonzero(empty).tolist()]
+
+
+def encoded_queries(encode: Encoding, material: Material) -> Any:
+    """The vectors of the queries that are asked."""
+    by_id = getattr(encode.encoder, "by", None) == "id"
+    return encode(material.query_ids if by_id else material.query_texts, _query_side(material), role="query")
+
+
+def _query_side(material: Material) -> Side:
+    # Articles that are asked with are articles all the same: a prompt meant for questions would set them apart.
+    return "item" if material.collection.related else "query"
+
+
+def _stacked(parts: Iterable[Any], count: int) -> Any:
+    """All rows in one matrix, which is made once and filled."""
+    rest = iter(parts)
+    first = next(rest)
+    if hasattr(first, "tocsr"):
+        from scipy.sparse import vstack
+
+        return vstack([first, *rest], format="csr")
+    if len(first) == count:
+        return first
+    whole = np.empty((count, first.shape[1]), np.float32)
+    start = 0
+    for part in chain([first], rest):
+        whole[start : start + len(part)] = part
+        start += len(part)
+    return whole
+
+
+def _transformed(
+    sides: Sides, vocabulary: Vocabulary | None, encode: Encoding, material: Material
+) -> tuple[Sides, list[str]]:
+    pipeline = Pipeline.parse(material.settings.transform)
+    learnt_from, remarks = sides.items, []
+    if pipeline.steps:
+        if pipeline.learns:
+            learnt_from = fitting_rows(sides, encode, material)
+            pipeline.fit(learnt_from)
+        sides, remarks = sides.changed(pipeline.apply), list(pipeline.notes)
+        learnt_from = pipeline.apply(learnt_from)
+    if vocabulary is not None:
+        remarks.append(vocabulary.remark(material))
+        if not vocabulary.leaves_out:
+            mean = np.asarray(learnt_from.mean(axis=0, dtype=np.float64)).ravel()
+            items, queries = (
+                with_mean(vectors, known, mean)
+                for vectors, known in ((sides.items, vocabulary.items), (sides.queries, vocabulary.queries))
+            )
+            sides = Sides(items, material.item_ids, queries, material.query_ids)
+    return sides, remarks
+
+
+def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
+    """What a transform learns from; never the queries unless that is asked for by name."""
+    policy = material.settings.fit_on
+    if policy == "vocabulary":
+        return vocabulary_vectors(encode.encoder)
+    if policy not in FIT_ON:
+        from goldrank.data.texts import read_texts
+
+        return encode(read_texts(policy).texts, "item", role="fitting")
+    corpus = sides.items
+    if material.collection.related:
+        asked = set(material.collection.gold.queries)
+        corpus = corpus[[row for row, item in enumerate(sides.item_ids) if item not in asked]]
+        if corpus.shape[0] < 2:
+            raise InputError(
+                "every article is also a query, so that nothing is left to fit the transform on",
+                remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
+            )
+    evaluated = sides.items if material.collection.related else sides.queries
+    return fit_rows(policy, corpus=corpus, evaluated=evaluated)
+
+
+def _nothing_known(vocabulary: Vocabulary, material: Material) -> Ranked:
+    run = Run.view({query: {} for query in material.query_ids})
+    hits = run.hits(material.gold, drop_self=material.collection.related, corpus=material.corpus)
+    # Their own entries are no rivals here either, which says how many stand before what comes last.
+    hits = replace(hits, dropped_self=len(material.query_ids) if material.collection.related else 0)
+    return Ranked(run, vocabulary.settle(material, hits), (vocabulary.remark(material),))
+
+
+def _searched(
+    sides: Sides, vocabulary: Vocabulary | None, material: Material, *, owned: bool
+) -> tuple[Run, Hits | None]:
+    settings, ids = material.settings, sides.query_ids
+    left_out = vocabulary if vocabulary is not None and vocabulary.leaves_out else None
+    similarity = checked_similarity(settings.similarity)
+    if settings.index not in EXACT:
+        index = build(settings.index, sides.items, sides.item_ids, similarity)
+        run = index.top_k(sides.queries, min(material.depth, len(sides.item_ids)), query_ids=ids)
+        return run, _of_known(left_out, material, run)
+    items, queries = sides.items, sides.queries
+    if similarity == "cosine" and not hasattr(items, "tocsr") and not is_mapped(items):
+        # Once, and not for every block of queries anew; the products are the same. What is mapped stays where it is,
+        # because it may be larger than memory: the index normalises each block as it reads it.
+        items, similarity = _unit_rows(items, owned), "dot"
+        again = material.asks_with_items
+        queries = items[rows_of(ids, sides.item_ids)] if again else normalised(queries)
+    exact = _exact(settings.index, items, sides.item_ids, similarity)
+    return ranked(exact, Sides(items, sides.item_ids, queries, ids), left_out, material)
+
+
+def _exact(spec: str, items: Any, ids: list[str], similarity: Similarity) -> ExactIndex:
+    """The index that counts exactly, on the processor or on a GPU."""
+    if spec == "exact":
+        return exact_index(items, ids, similarity)
+    made = build(spec, items, ids, similarity)
+    assert isinstance(made, ExactIndex)
+    return made
+
+
+def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, material: Material) -> tuple[Run, Hits | None]:
+    """The rankings as deep as is asked for; beyond what can be kept, the gold is counted and the top there on demand.
+
+    Args:
+        exact: an index over the items, which ranks exactly.
+        sides: the vectors that it was given, and the queries.
+        left_out: which texts the model does not know, where those are left out of the ranking.
+        material: what is ranked and what for.
+    """
+    depth, queries, ids = material.depth, sides.queries, sides.query_ids
+    if material.task.kind != "evalrank" and depth * len(ids) <= MOST_RESULTS:
+        run = exact.top_k(queries, depth, query_ids=ids)
+        return run, _of_known(left_out, material, run)
+    if material.collection.related:
+        hits = hits_beside_own(exact, sides.items, queries, ids, material.gold)
+    else:
+        hits = exact.exact_hits(queries, material.gold, query_ids=ids)
+    run = Run.later(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
+    return run, hits if left_out is None else left_out.settle(material, hits)
+
+
+def _of_known(left_out: Vocabulary | None, material: Material, run: Run) -> Hits | None:
+    """Hits where the run alone would not tell which gold is to be skipped."""
+    if left_out is None or left_out.policy == "miss":
+        return None
+    conventions = agree(find_profile("standard"), material.task.conventions)
+    return left_out.settle(material, find_hits(material.gold, run, conventions, material.corpus))
+
+
+def rows_of(names: list[str], ids: list[str]) -> Any:
+    """Where each of the names stands among the ids."""
+    row = rows_by_name(names, ids)
+    return np.array([row[name] for name in names], np.int64)
+
+
+def is_mapped(vectors: Any) -> bool:
+    """Whether the numbers lie in a file and not in memory."""
+    while vectors is not None and not isinstance(vectors, np.memmap):
+        vectors = getattr(vectors, "base", None)
+    return vectors is not None
+
+
+def _unit_rows(vectors: Any, owned: bool) -> Any:
+    """The rows brought to length 1, in their own memory where that is ours to write to."""
+    vectors = np.asarray(vectors)
+    in_place = owned and vectors.flags.writeable and vectors.dtype == np.float32
+    units = vectors if in_place else np.empty(vectors.shape, np.float32 if vectors.dtype.itemsize <= 4 else np.float64)
+
+    def bring(start: int) -> None:
+        part = slice(start, start + _NORMALISED_AT_ONCE)
+        units[part] = normalised(np.asarray(vectors[part], units.dtype))
+
+    for _ in spread(bring, range(0, len(units), _NORMALISED_AT_ONCE), default_threads()):
+        pass
+    return units
+
+
+def _rank_pieces(encode: Encoding, material: Material) -> Ranked:
+    """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
+    scoring, cosine = material.settings.scoring, material.settings.similarity == "cosine"
+    if material.settings.similarity == "l2" or Pipeline.parse(material.settings.transform).steps:
+        raise InputError(
+            f"{scoring} compares many vectors by cosine or dot product, without a transform",
+            remedy="leave --similarity at cosine and --transform away",
+        )
+    depth = material.depth
+
+    def nested(documents: Iterable[Any], rule: Any, side: Side, role: str) -> list[list[Any]]:
+        pieces = [rule.sentences(document) if scoring == "sdr" else [rule.passages(document)] for document in documents]
+        flat = [text for sections in pieces for section in sections for text in section]
+        vectors, at, found = encode(flat, side, role=role), 0, []
+        if hasattr(vectors, "tocsr"):
+            raise InputError(f"{scoring} needs dense vectors", remedy="use a model such as wordllama")
+        for sections in pieces:
+            row = []
+            for section in sections:
+                row.append(vectors[at : at + len(section)])
+                at += len(section)
+            found.append(row)
+        return found
+
+    items = MultiVectors.nested(
+        nested(material.collection.items, material.text_rule, "item", "item"), material.item_ids, cosine=cosine
+    )
+    queries = MultiVectors.nested(
+        nested(material.asked, material.query_rule, _query_side(material), "query"), material.query_ids, cosine=cosine
+    )
+    scores = multivector_scores(queries, items, scoring)
+    run = Run.view(best_of(scores, material.query_ids, material.item_ids, depth))
+    pieces = "sentences" if scoring == "sdr" else "sections"
+    return Ranked(run, warnings=tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries")))
+
+
+def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> dict[str, dict[str, float]]:
+    """The best *depth* items of each row of scores, equal ones by descending id; items scored -inf are left out."""
+    by_id = np.array(sorted(range(len(item_ids)), key=item_ids.__getitem__, reverse=True), np.int64)
+    rankings = {}
+    for query, row in zip(query_ids, scores, strict=True):
+        order = by_id[np.argsort(-row[by_id], kind="stable")][:depth]
+        kept = order[np.isfinite(row[order])]
+        rankings[query] = dict(zip([item_ids[at] for at in kept.tolist()], row[kept].tolist(), strict=True))
+    return rankings

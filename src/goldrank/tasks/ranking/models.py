@@ -1,0 +1,200 @@
+"""Model: whatever can rank a task's items, from a spec, a function or an object: vectors, search, pairs or a fusion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from goldrank import encoders
+from goldrank.encoders.base import Encoder, PairScorer, Searcher
+from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
+from goldrank.encoders.rankings import best
+from goldrank.encoders.reranking import rerank, search_resuming
+from goldrank.encoders.spec import Spec
+from goldrank.encoders.truncation import count_truncated_pairs, warnings_of
+from goldrank.errors import DataWarning
+from goldrank.fusion import Fusion, is_fusion
+from goldrank.hits import Run
+from goldrank.io.checkpoints import Checkpoint
+from goldrank.redaction import redact
+from goldrank.tasks.material import Material
+from goldrank.tasks.presets import find_preset
+from goldrank.tasks.ranking.by_vectors import best_of, rank_by_vectors
+from goldrank.tasks.ranking.preflight import check_encoder
+from goldrank.tasks.ranking.ranked import Ranked
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model by name: what it is exactly, and how it ranks."""
+
+    spec: str
+    identity: str
+    """Everything of the model that can change a result; of a model that learns from the corpus, before it has."""
+    rank: Callable[[Material], Ranked]
+    uses_vectors: bool = False
+    """Whether similarity, index and transform bear on it."""
+    encoder: Encoder | None = None
+    """What makes its vectors, where it is nothing but an encoder."""
+    check: Callable[[Material], None] = lambda material: None
+    """Raises where the model cannot be evaluated on the material, as far as can be told before any work."""
+
+    def __post_init__(self) -> None:
+        # The name is stored and shown, and no secret is.
+        object.__setattr__(self, "spec", redact(self.spec))
+        object.__setattr__(self, "identity", redact(self.identity))
+
+
+def load_model(model: Any) -> Model:
+    """The model that a spec names, or that an object or function is.
+
+    >>> load_model("fuse:rrf(bm25,random:8)").spec
+    'fuse:rrf(bm25,random:8)'
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str) and is_fusion(model):
+        return _fused(Fusion.parse(model))
+    if isinstance(model, str) and Spec.parse(model).kind in PAIR_KINDS:
+        model = load_pair_scorer(model)
+    if isinstance(model, PairScorer):
+        pairs = _PairSearch(model)
+        return Model(_name(model), model.identity, lambda material: _rank_by_search(pairs, material))
+    loaded = encoders.load(model)
+    spec = model if isinstance(model, str) else _name(loaded)
+    if isinstance(loaded, Searcher):
+        return Model(spec, loaded.identity, lambda material: _rank_by_search(loaded, material))
+
+    def rank(material: Material) -> Ranked:
+        if material.sharding is not None:
+            from goldrank.tasks.ranking.by_shards import rank_in_shards
+
+            return rank_in_shards(loaded, material, material.sharding)
+        return rank_by_vectors(loaded, material)
+
+    return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded, check=partial(check_encoder, loaded))
+
+
+def preset_model(model: Any, name: str | None) -> Any:
+    """Return the model with the options of a preset, where its kind has such and no other preset is given.
+
+    >>> preset_model("words:glove.txt", "evalrank"), preset_model("wordllama", "evalrank")
+    ('words:glove.txt(preset=evalrank)', 'wordllama')
+    """
+    if name is None or not isinstance(model, str) or is_fusion(model):
+        return model
+    spec = Spec.parse(model)
+    wants = spec.kind in find_preset(name).models and "preset" not in spec.options
+    return str(spec.updated({"preset": name})) if wants else model
+
+
+def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
+    """The model with the top of its rankings ordered anew by a scorer of pairs."""
+    loaded = load_pair_scorer(scorer) if isinstance(scorer, str) else scorer
+    name = f"{model.spec} > {_name(loaded)}"
+
+    def rank(material: Material) -> Ranked:
+        first = model.rank(material)
+        texts = dict(zip(material.query_ids, material.query_texts, strict=True))
+        checkpoint = _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", material)
+        run = rerank(first.run, loaded, texts, material.texts_of, depth, checkpoint=checkpoint)
+        warnings = (*first.warnings, *_truncated_pairs(loaded, material, _tops(first.run, depth)))
+        return Ranked(run, None, first.remarks, warnings, (*first.checkpoints, checkpoint))
+
+    identity = f"{model.identity} reranked {depth} by {loaded.identity}"
+    return Model(name, identity, rank, model.uses_vectors, check=model.check)
+
+
+def _name(model: Any) -> str:
+    return str(getattr(model, "spec", None) or model.identity)
+
+
+def _fused(fusion: Fusion) -> Model:
+    parts = [load_model(part) for part in fusion.parts]
+
+    def rank(material: Material) -> Ranked:
+        ranked = [part.rank(material) for part in parts]
+        run = replace(fusion, depth=fusion.depth or material.depth).fuse([each.run for each in ranked])
+        named = zip((part.spec for part in parts), ranked, strict=True)
+        return Ranked(
+            run,
+            None,
+            tuple(f"{name}: {remark}" for name, each in named for remark in each.remarks),
+            tuple(warning for each in ranked for warning in each.warnings),
+            tuple(checkpoint for each in ranked for checkpoint in each.checkpoints),
+        )
+
+    identity = f"{fusion} of " + "; ".join(part.identity for part in parts)
+
+    def check(material: Material) -> None:
+        for part in parts:
+            part.check(material)
+
+    return Model(str(fusion), identity, rank, any(part.uses_vectors for part in parts), check=check)
+
+
+class _PairSearch:
+    """A scorer of pairs as a search: every item is scored for every query, and the best are kept."""
+
+    def __init__(self, scorer: PairScorer) -> None:
+        self.scorer = scorer
+        self.identity = scorer.identity
+
+    def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Take in the corpus."""
+        self._ids, self._texts = list(ids), list(texts)
+
+    def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
+        """The k best items of each query."""
+        scores = [self.scorer.score_pairs([text] * len(self._texts), self._texts) for text in texts]
+        return Run.view(best_of(np.array(scores), list(ids), self._ids, k))
+
+
+def _rank_by_search(searcher: Searcher, material: Material) -> Ranked:
+    searcher.index(material.item_ids, material.item_texts)
+    checkpoint = _checkpoint(f"search {searcher.identity}", material)
+    run = search_resuming(searcher, material.query_ids, material.query_texts, material.depth, checkpoint)
+    unknown = getattr(searcher, "unknown", ())
+    remarks = [f"{len(unknown)} ranked ids are no items, and keep their ranks"] if unknown else []
+    if material.sharding is not None:
+        engine = material.sharding.engine.name
+        remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to share out")
+    warnings: tuple[DataWarning, ...] = ()
+    if isinstance(searcher, _PairSearch):
+        warnings = _truncated_pairs(searcher.scorer, material, None)
+    return Ranked(run, None, tuple(remarks), warnings, (checkpoint,))
+
+
+def _tops(run: Run, depth: int) -> dict[str, list[str]]:
+    """The best *depth* items of each ranking."""
+    return {query: list(best(ranking, depth)) for query, ranking in run.to_dict().items()}
+
+
+def _truncated_pairs(
+    scorer: PairScorer, material: Material, tops: Mapping[str, list[str]] | None
+) -> tuple[DataWarning, ...]:
+    """What a scorer of pairs did not read of the pairs that it was given; of all pairs where there are no *tops*."""
+    if getattr(scorer, "token_limit", None) is None:
+        return ()
+    if tops is None:
+        ids = material.item_ids
+        everything = np.arange(len(ids))
+        pairs = [(place, everything) for place in range(len(material.query_ids))]
+    else:
+        ids = list(dict.fromkeys(item for top in tops.values() for item in top))
+        place = {item: row for row, item in enumerate(ids)}
+        rows = {query: np.array([place[item] for item in top], np.intp) for query, top in tops.items()}
+        pairs = [(number, rows[query]) for number, query in enumerate(material.query_ids) if query in rows]
+    counted = count_truncated_pairs(scorer, material.query_texts, material.texts_of(ids), pairs)
+    return tuple(warnings_of({"pairs of a query and an item": counted}, _name(scorer)))
+
+
+def _checkpoint(name: str, material: Material) -> Checkpoint:
+    written = json.dumps([name, material.inputs()], sort_keys=True)
+    return Checkpoint(hashlib.sha256(written.encode()).hexdigest())

@@ -1,0 +1,101 @@
+"""Check a model against a task before anything is evaluated: what corpus and settings alone can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from goldrank.encoders.base import Encoder, Fitted
+from goldrank.errors import InputError
+from goldrank.index.base import checked_similarity
+from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.encoding import refuse_no_vocabulary
+from goldrank.tasks.settings import Settings
+from goldrank.vectors.transforms import FIT_ON, Pipeline
+
+
+def check_encoder(encoder: Encoder, material: Material) -> None:
+    """Raise InputError where this model of vectors cannot be evaluated on the material with its settings."""
+    settings = material.settings
+    sparse = bool(getattr(encoder, "sparse", False))
+    _check_corpus(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
+    pipeline = Pipeline.parse(settings.transform)
+    if settings.scoring != "single":
+        _check_pieces(settings, sparse=sparse, transformed=bool(pipeline.steps))
+        return
+    if pipeline.learns and settings.fit_on == "vocabulary":
+        refuse_no_vocabulary(encoder)
+    width = _dimension(encoder)
+    if sparse:
+        pipeline.refuse_sparse()
+    else:
+        width = pipeline.check(width, _fitted_on(material) if pipeline.learns else None)
+    if settings.index != "exact" and sparse:
+        raise InputError(
+            f"the vectors of {getattr(encoder, 'spec', 'the model')} are sparse, which the index {settings.index} "
+            "cannot hold",
+            remedy="use a model with dense vectors (lsa instead of tfidf)",
+        )
+    if settings.index.startswith("faiss"):
+        from goldrank.index.faiss_index import FaissIndex
+
+        similarity = checked_similarity(settings.similarity)
+        FaissIndex.check(settings.index, width, len(material.item_ids), similarity)
+
+
+def check_measured(encoder: Encoder, data: Any, settings: Settings) -> None:
+    """Raise InputError where a transform asks for more than the vectors have, or a model for more than the data."""
+    pipeline = Pipeline.parse(settings.transform)
+    if pipeline.learns and settings.fit_on == "vocabulary":
+        refuse_no_vocabulary(encoder)
+    if getattr(encoder, "sparse", False):
+        pipeline.refuse_sparse()
+    else:
+        pipeline.check(_dimension(encoder))
+    training = getattr(data, "training", None) or ()
+    # Every pair or example has two texts at most.
+    most = max(len(training), 2 * len(data))
+    dimension = getattr(encoder, "check_dimension", None)
+    if isinstance(encoder, Fitted) and hasattr(encoder, "check_corpus") and dimension and (dimension() or 0) >= most:
+        raise InputError(
+            f"{encoder.identity.partition('(')[0]} needs more than {dimension()} texts, and there are {most} at most",
+            remedy="ask for fewer dimensions",
+        )
+
+
+def _check_corpus(encoder: Encoder, texts: Sequence[str]) -> None:
+    check = getattr(encoder, "check_corpus", None)
+    if check is not None:
+        check(texts)
+
+
+def _dimension(encoder: Encoder) -> int | None:
+    check = getattr(encoder, "check_dimension", None)
+    return check() if check is not None else None
+
+
+def _check_pieces(settings: Settings, *, sparse: bool, transformed: bool) -> None:
+    if settings.similarity == "l2" or transformed:
+        raise InputError(
+            f"{settings.scoring} compares many vectors by cosine or dot product, without a transform",
+            remedy="leave --similarity at cosine and --transform away",
+        )
+    if sparse:
+        raise InputError(f"{settings.scoring} needs dense vectors", remedy="use a model such as wordllama")
+
+
+def _fitted_on(material: Material) -> int | None:
+    """How many vectors a transform learns from; None where a file or the model's vocabulary says so."""
+    policy, related = material.settings.fit_on, material.collection.related
+    if policy not in FIT_ON or policy == "vocabulary":
+        return None
+    items = len(material.item_ids)
+    if policy == "evaluated":
+        return items if related else len(material.query_ids)
+    left = items - (len(set(material.collection.gold.queries).intersection(material.item_ids)) if related else 0)
+    if related and left < 2:
+        raise InputError(
+            "every article is also a query, so that nothing is left to fit the transform on",
+            remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
+        )
+    return left

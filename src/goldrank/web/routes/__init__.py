@@ -1,0 +1,1 @@
+"""The routes of the explorer's JSON API, one module per subject."""

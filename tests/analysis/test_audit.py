@@ -1,0 +1,99 @@
+"""The audit: what a weak index loses is shown, what an exact one keeps too, with speed, size and a plain verdict."""
+
+import numpy as np
+import pytest
+
+from goldrank.analysis.audit import audit, neighbour_recall, plot_audit
+from goldrank.errors import InputError
+from goldrank.hits import Gold, Run
+
+faiss = pytest.importorskip("faiss")
+WEAK, FULL = "IVF32,Flat(nprobe=1)", "Flat"
+
+
+def clustered(seed=0, clusters=40, size=40, dimension=16):
+    """Overlapping clusters, the queries near an item that is their gold: independent vectors would flatter no index."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(clusters, dimension))
+    items = np.repeat(centres, size, axis=0) + 0.8 * rng.normal(size=(clusters * size, dimension))
+    asked = rng.choice(len(items), 150, replace=False)
+    queries = items[asked] + 0.5 * rng.normal(size=(len(asked), dimension))
+    gold = Gold({f"q{n}": {f"d{item}": 1} for n, item in enumerate(asked)})
+    return items, [f"d{i}" for i in range(len(items))], queries, [f"q{n}" for n in range(len(asked))], gold
+
+
+@pytest.fixture(scope="module")
+def made():
+    return audit(*clustered(), [WEAK, FULL, "IVF32,Flat(nprobe=32)"], metrics=["ndcg@10", "mrr"])
+
+
+def test_a_weak_index_finds_fewer_neighbours_and_is_told_to_hurt(made):
+    weak = made.indexes[0]
+    assert weak.recall < 0.95
+    assert weak.recall_interval.low <= weak.recall <= weak.recall_interval.high
+    assert weak.pairs[0].difference < 0
+    assert [pair.metric for pair in made.harm(weak)] == ["ndcg@10", "mrr"]
+    assert made.verdicts()[0].startswith(f"{WEAK} hurts: ndcg@10 −0.")
+
+
+def test_an_index_that_misses_nothing_is_told_not_to_hurt(made):
+    for full, verdict in zip(made.indexes[1:], made.verdicts()[1:], strict=True):
+        assert full.recall == 1
+        assert [pair.difference for pair in full.pairs] == [0, 0]
+        assert made.harm(full) == []
+        assert "does not hurt: every metric is as with exact search" in verdict
+
+
+def test_speed_size_and_build_time_are_measured(made):
+    for audited in made.indexes:
+        assert audited.speed > 0
+        assert audited.cost.queries_per_second > 0
+        assert audited.cost.build_seconds > 0
+    assert made.cost.bytes >= 1600 * 16 * 4
+    assert made.depth == 100  # mrr has no cutoff
+
+
+def test_rankings_are_no_deeper_than_the_metric_needs():
+    assert audit(*clustered(), [WEAK], k=5).depth == 10
+
+
+def test_p_values_are_corrected_over_the_indexes(made):
+    alone = audit(*clustered(), [WEAK], metrics=["ndcg@10", "mrr"])
+    assert made.indexes[0].pairs[0].p == alone.indexes[0].pairs[0].p
+    assert made.indexes[0].pairs[0].adjusted == pytest.approx(3 * alone.indexes[0].pairs[0].adjusted)
+
+
+def test_recall_of_neighbours_is_counted_per_query():
+    exact, run = Run({"q": {"a": 2, "b": 1}, "p": {"c": 2, "d": 1}}), Run({"q": {"b": 2, "a": 1}, "p": {"x": 1}})
+    assert neighbour_recall(exact, run, 2).tolist() == [1, 0]
+    assert neighbour_recall(exact, run, 1).tolist() == [0, 0]
+
+
+def test_the_plot_is_an_image_of_the_kind_its_name_says(made, tmp_path):
+    pytest.importorskip("matplotlib")
+    for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")):
+        plot_audit(made, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(InputError, match=r"a.jpeg2: the suffix names no image format"):
+        plot_audit(made, tmp_path / "a.jpeg2")
+
+
+def test_a_plot_without_matplotlib_says_what_to_install(made, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(Exception, match=r"a plot needs matplotlib.*goldrank\[plot\]"):
+        plot_audit(made, tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("factories", "query_prefix", "message"),
+    [
+        ([], "q", "an audit needs indexes"),
+        (["HNSW8", "faiss:HNSW8"], "q", "each named once"),
+        (["HNSW8"], "other", "no query is in the gold"),
+        (["Foo"], "q", "faiss knows no index 'Foo'"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(factories, query_prefix, message):
+    items, ids, queries, names, gold = clustered()
+    with pytest.raises(InputError, match=message):
+        audit(items, ids, queries, [query_prefix + name[1:] for name in names], gold, factories)

@@ -1,0 +1,28 @@
+"""The worst queries: what they missed and what stood above it, the query itself left out."""
+
+import numpy as np
+
+from goldrank.analysis.worst_queries import worst_queries
+from goldrank.data.collections import Collection, Document, Documents
+from goldrank.hits import Gold
+from goldrank.runs.evaluate import evaluate
+from goldrank.tasks import task_of
+
+SCORES = {("a", "b"): 3.0, ("a", "c"): 2.0, ("a", "d"): 1.0, ("b", "a"): 3.0, ("b", "c"): 1.0}
+
+
+class Scored:
+    identity = "scores written down"
+
+    def score_pairs(self, queries, items):
+        return np.array([9.0 if q == i else SCORES.get((q, i), 0.0) for q, i in zip(queries, items, strict=True)])
+
+
+def test_the_query_is_neither_gold_nor_above_it_and_ranks_count_without_it():
+    items = Documents([Document.plain(name, name) for name in "abcd"], "test")
+    gold = Gold({"a": {"a": 1, "d": 1}, "b": {"a": 1}})
+    made = evaluate(Scored(), task_of(Collection("test", items, items, gold.columns)))
+    (worst,) = worst_queries(made.material, made.scores["mrr"], made.run, 1)
+    assert (worst.id, worst.value) == ("a", 1 / 3)
+    assert [(one.id, one.rank) for one in worst.gold] == [("d", 3)]
+    assert [(one.id, one.rank) for one in worst.above] == [("b", 1), ("c", 2)]

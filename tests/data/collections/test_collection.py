@@ -1,0 +1,80 @@
+"""Documents and collections: streamed or held they are the same, and a checksum sees everything that matters."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldrank.data.collections import Collection, Document, Documents
+from goldrank.errors import InputError
+from goldrank.io.columns import Columns
+
+texts = st.text(max_size=8)
+sections = st.lists(st.tuples(texts, texts), max_size=3).map(tuple)
+documents = st.lists(st.builds(Document, st.text(min_size=1, max_size=4), texts, sections), unique_by=lambda d: d.id)
+
+
+def collection(items, queries=None, gold=(("q", "d", 1.0),)):
+    table = Columns(
+        [q for q, _, _ in gold], np.arange(len(gold) + 1), [i for _, i, _ in gold], np.array([g for *_, g in gold]), "x"
+    )
+    held = Documents(items, "items")
+    return Collection("c", held, held if queries is None else Documents(queries, "queries"), table)
+
+
+@given(documents)
+def test_streamed_documents_equal_those_held(rows):
+    held, streamed = Documents(rows, "a"), Documents(lambda: iter(rows), "b")
+    assert list(held) == list(streamed) == list(streamed)
+    assert held.ids == streamed.ids
+    assert len(held) == len(streamed)
+    assert held.checksum == streamed.checksum
+    assert (held.streamed, streamed.streamed) == (False, True)
+
+
+@given(documents, documents)
+def test_documents_have_the_same_checksum_only_if_they_are_the_same(first, second):
+    assert (Documents(first, "a").checksum == Documents(second, "b").checksum) == (first == second)
+
+
+@given(documents, st.integers(1, 5))
+def test_batches_are_the_documents_in_order_and_no_larger_than_asked(rows, size):
+    batches = list(Documents(rows, "a").batches(size))
+    assert [document for batch in batches for document in batch] == rows
+    assert all(len(batch) == size for batch in batches[:-1])
+
+
+def test_an_id_given_twice_is_refused():
+    with pytest.raises(InputError, match="here: the id 'a' is given twice"):
+        _ = Documents([Document("a"), Document("b"), Document("a")], "here").ids
+
+
+def test_a_document_is_empty_if_nothing_can_be_read():
+    assert Document("a", " ", (("", "\n"),)).is_empty
+    assert not Document("a", "", (("Heading", ""),)).is_empty
+    assert Document.plain("a", "").sections == ()
+
+
+def test_the_checksum_of_a_collection_sees_items_queries_gold_and_whether_it_is_related():
+    items = [Document.plain("d", "one")]
+    base = collection(items, [Document.plain("q", "ask")])
+    others = [
+        collection([Document.plain("d", "two")], [Document.plain("q", "ask")]),
+        collection(items, [Document.plain("q", "other")]),
+        collection(items, [Document.plain("q", "ask")], (("q", "d", 2.0),)),
+        collection(items, [Document.plain("q", "ask")], (("q", "e", 1.0),)),
+        collection(items),
+    ]
+    assert len({made.checksum for made in [base, *others]}) == 6
+    assert collection(list(items), [Document.plain("q", "ask")]).checksum == base.checksum
+    assert [made.related for made in [base, others[-1]]] == [False, True]
+    assert repr(base) == "Collection(c/test: 1 items, 1 queries, 1 judged)"
+
+
+def test_a_grade_of_minus_zero_is_a_grade_of_zero():
+    items = Documents([Document.plain("a", "text")], "test")
+
+    def made(grade):
+        return Collection("test", items, items, Columns(["a"], np.array([0, 1]), ["a"], np.array([grade]), "test"))
+
+    assert made(-0.0).checksum == made(0.0).checksum != made(1.0).checksum

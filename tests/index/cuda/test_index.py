@@ -1,0 +1,296 @@
+"""Ranks and top k from the GPU are those of the processor's exact index, whatever the data and however it is cut.
+
+Without a GPU the kernels run in Triton's interpreter, and the plain path on processor tensors.
+"""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.index.exact.index import ExactIndex
+
+torch = pytest.importorskip("torch")
+HAS_GPU = torch.cuda.is_available()
+if not HAS_GPU and "triton" not in sys.modules:
+    # Triton reads it when it is imported.
+    os.environ["TRITON_INTERPRET"] = "1"
+
+from goldrank.index.cuda import comparison as cuda_comparing  # noqa: E402
+from goldrank.index.cuda import index as cuda  # noqa: E402
+from goldrank.index.cuda import item_store as cuda_store  # noqa: E402
+from goldrank.index.cuda import kernels as cuda_kernels  # noqa: E402
+from goldrank.index.cuda import search as cuda_search  # noqa: E402
+
+pytestmark = pytest.mark.heavy
+DEVICE = "cuda" if HAS_GPU else "cpu"
+INTERPRETED = cuda_kernels.available(DEVICE)
+PATHS = [
+    pytest.param(False, id="kernels", marks=pytest.mark.skipif(not INTERPRETED, reason="needs triton")),
+    pytest.param(True, id="plain"),
+]
+SIMILARITIES = ("cosine", "dot", "l2")
+COUNTS = ("above", "tied", "tied_docid", "tied_input")
+SMALL = cuda_kernels.Tile(rows=64 if HAS_GPU else 16, items=32, step=64 if HAS_GPU else 16, warps=4, stages=2, group=2)
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch, request):
+    """Tiles so small that little data has many of them, with a rest."""
+    if "large" not in request.node.name:
+        monkeypatch.setattr(cuda_kernels, "Tile", lambda: SMALL)
+
+
+def gpu_index(items, ids, similarity, plain, **options):
+    return cuda.CudaIndex(items, ids, similarity, device=DEVICE, plain=plain, **options)
+
+
+def duplicates(rng, count, dimension):
+    some = rng.standard_normal((7, dimension)).astype(np.float32)
+    return some[rng.integers(0, 7, count)]
+
+
+def neighbours(rng, count, dimension):
+    """One vector, and that vector with single numbers moved to the next float32."""
+    rows = np.tile(rng.standard_normal(dimension).astype(np.float32), (count, 1))
+    column = rng.integers(0, dimension, count)
+    towards = np.where(rng.random(count) < 0.5, np.inf, -np.inf).astype(np.float32)
+    at = np.arange(count)
+    rows[at, column] = np.nextafter(rows[at, column], towards)
+    return rows
+
+
+def with_zeros(rng, count, dimension):
+    rows = rng.standard_normal((count, dimension)).astype(np.float32)
+    rows[rng.random(count) < 0.3] = 0
+    return rows
+
+
+def whole(rng, count, dimension):
+    return rng.integers(-2, 3, (count, dimension)).astype(np.float32)
+
+
+def uneven(rng, count, dimension):
+    """Lengths over many powers of two."""
+    return (rng.standard_normal((count, dimension)) * 2.0 ** rng.integers(-20, 20, (count, 1))).astype(np.float32)
+
+
+def wild(rng, count, dimension):
+    return (rng.standard_normal((count, dimension)) * 1e30).astype(np.float32)
+
+
+def doubles(rng, count, dimension):
+    rows = rng.standard_normal((count, dimension))
+    rows[1::2] = rows[::2][: len(rows[1::2])] * (1 + 2.0**-50)
+    return rows
+
+
+def plain_normal(rng, count, dimension):
+    return rng.standard_normal((count, dimension)).astype(np.float32)
+
+
+DATA = [duplicates, neighbours, with_zeros, whole, uneven, wild, doubles, plain_normal]
+
+
+def several_golds(rng, queries, items):
+    """From one gold to more than share a place, and for each query its own item too."""
+    return {
+        f"d{query}": {f"d{item}": 1 for item in rng.choice(items, min(items, (1, 2, 10)[query % 3]), replace=False)}
+        for query in range(queries)
+    }
+
+
+def ids_of(rng, count):
+    """Names whose order is not that of the rows."""
+    return [f"d{number}" for number in rng.permutation(count)]
+
+
+def same_hits(found, expected):
+    for name in COUNTS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    assert found.depth.tolist() == expected.depth.tolist()
+    assert found.precision == expected.precision
+
+
+@pytest.mark.parametrize("plain", PATHS)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("make", DATA)
+def test_counts_are_those_of_the_processor(make, similarity, plain):
+    rng = np.random.default_rng(5)
+    items = make(rng, 71, 21)
+    queries = np.concatenate((items[:1], make(rng, 2, 21)))
+    item_ids, query_ids = ids_of(rng, 71), [f"d{number}" for number in range(3)]
+    gold = several_golds(rng, 3, 71)
+    # The interpreter is slow, and leaving an item out is no work of the kernels.
+    for exclude_self in (False, True) if plain or HAS_GPU else (True,):
+        expected = ExactIndex(items, item_ids, similarity).exact_hits(queries, gold, query_ids, exclude_self)
+        found = gpu_index(items, item_ids, similarity, plain).exact_hits(queries, gold, query_ids, exclude_self)
+        same_hits(found, expected)
+
+
+@pytest.mark.parametrize("plain", PATHS)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("make", DATA)
+def test_top_k_is_that_of_the_processor(make, similarity, plain, monkeypatch):
+    monkeypatch.setattr(cuda_search, "_FIRST_ITEMS", 16)
+    rng = np.random.default_rng(6)
+    items, ids = make(rng, 103, 13), ids_of(rng, 103)
+    queries = np.concatenate((items[:2], make(rng, 3, 13)))
+    names = [f"d{number}" for number in range(5)]
+    for k, exclude_self in ((10, False), (103, True)) if plain or HAS_GPU else ((9, True),):
+        expected = ExactIndex(items, ids, similarity).top_k(queries, k, names, exclude_self).to_dict()
+        found = gpu_index(items, ids, similarity, plain).top_k(queries, k, names, exclude_self).to_dict()
+        assert [list(found[name].items()) for name in names] == [list(expected[name].items()) for name in names]
+
+
+@pytest.mark.parametrize("plain", PATHS)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 32, 16), (1, 33, 17), (17, 64, 48), (3, 5, 200)])
+def test_sizes_beside_those_of_the_tiles(shape, plain):
+    queries, items, dimension = shape
+    rng = np.random.default_rng(7)
+    rows, asked = plain_normal(rng, items, dimension), plain_normal(rng, queries, dimension)
+    gold = {str(query): {str(query % items): 1} for query in range(queries)}
+    index = gpu_index(rows, None, "dot", plain)
+    same_hits(index.exact_hits(asked, gold), ExactIndex(rows, None, "dot").exact_hits(asked, gold))
+    expected = ExactIndex(rows, None, "dot").top_k(asked, 3).to_dict()
+    assert index.top_k(asked, 3).to_dict() == expected
+
+
+@pytest.mark.parametrize("plain", PATHS)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_items_that_do_not_fit_are_streamed_with_the_same_outcome(similarity, plain, monkeypatch):
+    monkeypatch.setattr(cuda_search, "_FIRST_ITEMS", 16)
+    rng = np.random.default_rng(8)
+    items, queries = uneven(rng, 203, 24), uneven(rng, 4, 24)
+    gold = {str(query): {str(item): 1 for item in (query, 150 + query, 202)} for query in range(4)}
+    index = gpu_index(items, None, similarity, plain, memory=70 * 24 * 12).prepare()
+    assert not index._store(index._items).resident
+    whole_index = ExactIndex(items, None, similarity)
+    same_hits(index.exact_hits(queries, gold), whole_index.exact_hits(queries, gold))
+    assert index.top_k(queries, 20).to_dict() == whole_index.top_k(queries, 20).to_dict()
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="needs triton")
+def test_more_open_pairs_than_find_room_are_counted_in_parts():
+    rng = np.random.default_rng(9)
+    items = duplicates(rng, 256, 16)
+    index = gpu_index(items, None, "dot", False)
+    rows = cuda.Rows(np.arange(4), np.array([0, 50, 100, 150]), np.full(4, -1))
+    store = index._store(index._items)
+    # The least room there is: one row of bits.
+    found = cuda.CudaCounter(items[:4].copy(), store, rows, capacity=0).run()
+    gold = {str(row): {str(item): 1} for row, item in enumerate(rows.gold)}
+    expected = ExactIndex(items, None, "dot").exact_hits(items[:4], gold)
+    for name in COUNTS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="needs triton")
+def test_too_many_candidates_are_left_to_the_processor(monkeypatch):
+    monkeypatch.setattr(cuda_search, "_MOST_CANDIDATES", 8)
+    monkeypatch.setattr(cuda_search, "_FIRST_ITEMS", 16)
+    items = np.ones((300, 16), np.float32)
+    found = gpu_index(items, None, "dot", False).top_k(items[:2], 3).to_dict()
+    assert found == ExactIndex(items, None, "dot").top_k(items[:2], 3).to_dict()
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_no_score_is_further_off_than_its_margin(similarity):
+    """The bound that all certainty rests on, against float64, for the rounding of the numbers alone."""
+    rng = np.random.default_rng(10)
+    items, queries = uneven(rng, 64, 40), uneven(rng, 16, 40)
+    index = gpu_index(items, None, similarity, not INTERPRETED)
+    store = index._store(index._items)
+    asked = cuda_comparing.Asked(index._query_vectors(queries, None).read(0, 16), np.arange(16), store)
+    chunk = next(iter(store.chunks()))
+    if not INTERPRETED:
+        pytest.skip("needs triton")
+    rounded = asked.operand[:16].double() @ chunk.operand.double().T
+    true = asked.raw.double() @ chunk.rows.double().T
+    true = cuda_store.times_power(true, -asked.exponents[:16, None] - store.exponent)
+    off = (rounded - true).abs().amax(dim=1)
+    margins = asked.margins(chunk.spans.amax(dim=1), plain=False)[:16]
+    assert bool((off <= margins).all())
+    assert bool((off > 0).any())
+
+
+@pytest.mark.skipif(HAS_GPU, reason="for machines without a GPU")
+def test_without_a_gpu_the_index_says_so():
+    with pytest.raises(InputError, match="no CUDA device"):
+        cuda.CudaIndex(np.eye(2))
+
+
+def test_without_torch_the_index_names_the_extra(monkeypatch):
+    monkeypatch.setattr(cuda, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"goldrank\[cuda\]"):
+        cuda.CudaIndex(np.eye(2))
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="needs a CUDA device")
+def test_a_large_random_job_on_the_gpu_equals_the_processor():
+    rng = np.random.default_rng(11)
+    items, queries = plain_normal(rng, 100_003, 200), plain_normal(rng, 300, 200)
+    gold = {str(query): {str(item): 1 for item in rng.integers(0, 100_003, 3)} for query in range(300)}
+    for similarity in SIMILARITIES:
+        index, exact = gpu_index(items, None, similarity, False), ExactIndex(items, None, similarity)
+        same_hits(index.exact_hits(queries, gold), exact.exact_hits(queries, gold))
+        assert index.top_k(queries, 50).to_dict() == exact.top_k(queries, 50).to_dict()
+
+
+def hard_sums(rng, count, depth):
+    """Float16 numbers whose products are hard to add up: one large among tiny ones, any order of sizes, any signs."""
+    place = rng.integers(0, depth, count)
+    at = np.arange(count)
+    tiny = np.float16(2.0) ** -rng.integers(9, 15, (count, 1)) * (1 + rng.integers(0, 1024, (count, depth)) / 1024)
+    tiny[at, place] = 1 + rng.integers(0, 1024, count) / 1024
+    spread = np.exp2(rng.uniform(-13, 0, (count, depth)))
+    falling, rising = -np.sort(-spread, axis=1), np.sort(spread, axis=1)
+    ones = np.full((count, depth), 2 - 2.0**-10)
+    positive = np.concatenate([tiny, spread, falling, rising, ones])
+    signed = positive * rng.choice([-1.0, 1.0], positive.shape)
+    return np.concatenate([positive, signed]).astype(np.float16)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="needs tensor cores")
+@pytest.mark.parametrize("depth", [64, 384, 768, 4096])
+def test_tensor_cores_lose_no_more_of_a_sum_than_is_assumed_of_them(depth):
+    from index.tensor_products import products
+
+    tile, rng = cuda_kernels.Tile(), np.random.default_rng(depth)
+    left = hard_sums(rng, 256, depth)
+    right = np.concatenate([left[::-1], hard_sums(rng, 256, depth)])
+    right = right[: len(right) // tile.items * tile.items]
+    left = left[: len(left) // tile.rows * tile.rows]
+    scores = products(*(torch.from_numpy(rows).cuda() for rows in (left, right)), tile).double().cpu().numpy()
+    wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
+    exact, sizes = wide_left @ wide_right.T, np.abs(wide_left) @ np.abs(wide_right).T
+    lost = np.abs(scores - exact) / sizes
+    allowed = cuda_store.growth(depth + 16, cuda_comparing.TENSOR_UNIT)
+    assert lost.max() <= allowed
+    # Otherwise these sums would not be hard, and the test would show nothing.
+    assert lost.max() > 0.05 * depth * 2.0**-24
+
+
+@pytest.mark.parametrize("task", ["wines", "questions"])
+@pytest.mark.parametrize("most", [20_000_000, 1], ids=["ranked", "counted"])
+def test_an_evaluation_on_the_gpu_is_that_on_the_processor(task, most, monkeypatch):
+    pytest.importorskip("wordllama")
+    from goldrank.runs.evaluate import evaluate
+    from goldrank.tasks.ranking import by_vectors as vector_ranking
+
+    monkeypatch.setattr(vector_ranking, "MOST_RESULTS", most)
+    expected = evaluate("wordllama", task)
+    asked = []
+
+    def build(spec, items, ids, similarity):
+        asked.append(spec)
+        return gpu_index(items, ids, similarity, plain=True)
+
+    monkeypatch.setattr(vector_ranking, "build", build)
+    found = evaluate("wordllama", task, index="cuda")
+    assert asked == ["cuda"]
+    assert found.run.to_dict() == expected.run.to_dict()
+    for name in (*COUNTS, "depth", "own"):
+        np.testing.assert_array_equal(getattr(found.hits, name), getattr(expected.hits, name))

@@ -1,0 +1,163 @@
+"""Large plain files are mapped instead of read: the same answers, and no surprise when the file changes."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import goldrank as gr
+from goldrank.io import files
+from goldrank.io import memory_mapping as mapped
+
+GOLD = {"q1": {"d1": 1}, "q2": {"dé": 1}}
+RUN = "q1 Q0 d2 1 3 t\nq1 Q0 d1 2 2 t\nq2 Q0 dé 1 1 t\n".encode()
+
+needs_guard = pytest.mark.skipif(
+    mapped.guard is None or sys.platform == "win32", reason="files are mapped by the compiled part, and cut elsewhere"
+)
+
+
+@pytest.fixture(autouse=True)
+def map_every_file(monkeypatch):
+    monkeypatch.setattr(files, "_MAP_FROM", 1)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "large.run"
+
+
+def read(path, content, **options):
+    path.write_bytes(content)
+    return gr.Run.read(path, **options)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [RUN, b"\xef\xbb\xbf" + RUN, gzip.compress(RUN), RUN.replace(b"\n", b"\r\n")],
+    ids=["plain", "with a mark", "compressed", "of windows"],
+)
+def test_mapped_and_read_files_score_the_same(path, content):
+    run = read(path, content)
+    assert gr.score(GOLD, run, "mrr")["mrr"].per_query == {"q1": 0.5, "q2": 1.0}
+    assert run.to_dict() == {"q1": {"d2": 3.0, "d1": 2.0}, "q2": {"dé": 1.0}}
+
+
+@needs_guard
+def test_a_plain_trec_file_is_really_mapped(path):
+    assert isinstance(read(path, RUN)._trec[0], files.MappedFile)
+    assert isinstance(read(path, gzip.compress(RUN))._trec[0], bytes)
+
+
+def test_other_formats_are_read_as_ever(path):
+    assert read(path, b'{"q1": {"d1": 2}}').to_dict() == {"q1": {"d1": 2.0}}
+    assert read(path, b"query,item,score\nq1,d1,2\n").to_dict() == {"q1": {"d1": 2.0}}
+
+
+@needs_guard
+def test_a_file_written_into_after_opening_is_refused(path):
+    run = read(path, RUN)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(gr.InputError, match="changed after it was opened"):
+        gr.score(GOLD, run, "mrr")
+    with pytest.raises(gr.InputError, match="changed after it was opened"):
+        _ = run.columns
+
+
+def test_a_file_replaced_or_removed_after_opening_is_still_the_old_one(path, tmp_path):
+    run = read(path, RUN)
+    (tmp_path / "new").write_bytes(b"q1 Q0 d1 1 9 t\n")
+    (tmp_path / "new").replace(path)
+    assert gr.score(GOLD, run, "mrr")["mrr"].per_query["q1"] == 0.5
+    path.unlink()
+    assert gr.score(GOLD, run, "mrr")["mrr"].per_query["q1"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"q1 Q0 d\x00 1 1 t\n", "NUL"), (b"q1 Q0 d\xff 1 1 t\n", "UTF-8"), (RUN.decode().encode("utf-16"), "UTF-16")],
+)
+def test_what_is_no_text_is_refused_when_opened(path, content, message):
+    with pytest.raises(gr.InputError, match=message):
+        read(path, content)
+
+
+TRUNCATING = """
+import os, sys
+import goldrank as gr
+from goldrank.io import files
+from goldrank.io import memory_mapping as mapped
+
+path = sys.argv[1]
+run = gr.Run.read(path)
+assert isinstance(run._trec[0], files.MappedFile)
+gold = gr.Gold({"q1": {"d1": 1}})
+columns = gold.columns
+truncate = os.truncate
+
+# The file is cut between the check of its stamp and the reading, the worst moment there is.
+from goldrank import native
+
+def cut_first(data, *rest):
+    os.truncate(path, 4096)
+    return cut_first.inner(data, *rest)
+
+if sys.argv[2] == "hits":
+    cut_first.inner, native.trec_hits = native.trec_hits, cut_first
+    act = lambda: run.hits(gold)
+else:
+    from goldrank.io.formats import trec
+    cut_first.inner, trec.trec_columns = trec.trec_columns, cut_first
+    act = lambda: run.columns
+try:
+    act()
+except gr.InputError as error:
+    print(error)
+"""
+
+
+@needs_guard
+@pytest.mark.parametrize("reading", ["hits", "columns"])
+def test_a_file_truncated_while_it_is_read_is_refused_and_kills_nobody(tmp_path, reading):
+    path = tmp_path / "large.run"
+    path.write_bytes(b"".join(b"q1 Q0 d%d 1 %d t\n" % (row, -row) for row in range(1_200_000)))
+    assert path.stat().st_size > files._MAP_FROM
+    done = subprocess.run(
+        [sys.executable, "-c", TRUNCATING, path, reading], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done
+    assert done.stdout == f"{path}: the file was changed after it was opened; read it again\n"
+
+
+@needs_guard
+@pytest.mark.parametrize("said", [False, True])
+def test_a_truncated_map_that_nothing_watches_ends_the_process_with_a_sentence(tmp_path, said):
+    path = tmp_path / "vectors.npy"
+    np.save(path, np.zeros((1000, 100), np.float32))
+    code = (
+        "import os, sys, numpy as np; from goldrank.native import guard\n"
+        + ("guard.say('goldrank: a file was truncated\\n')\n" if said else "")
+        + "rows = np.load(sys.argv[1], mmap_mode='r'); os.truncate(sys.argv[1], 4096); print(rows.sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+    if said:
+        assert (done.returncode, done.stderr) == (1, "goldrank: a file was truncated\n")
+    else:
+        assert done.returncode == -signal.SIGBUS
+
+
+@needs_guard
+def test_the_ranges_are_given_back(path):
+    path.write_bytes(RUN)
+    for _ in range(200):
+        assert files.MappedFile.open(path) is not None
+
+
+def test_without_the_guard_no_file_is_mapped(path, monkeypatch):
+    monkeypatch.setattr(mapped, "guard", None)
+    assert isinstance(read(path, RUN)._trec[0], bytes)

@@ -1,0 +1,69 @@
+"""The scores of the original project, as coded and done right."""
+
+import numpy as np
+import pytest
+
+from goldrank.masked.names.matching import Person
+from goldrank.masked.scoring.legacy import DISTANCE_BINS, Gold, PageSums, finished
+from goldrank.masked.scoring.pooling import Tiers
+from goldrank.stats import aggregate
+
+
+def scored(title, masks):
+    person = Person(title)
+    distances = np.zeros(DISTANCE_BINS, np.int64)
+    tiers = Tiers(person)
+    page, gold = PageSums(distances), Gold([title])
+    for names in masks:
+        page.add(gold, names, max((tiers[name] for name in names), default=0), names[0] if names else None)
+    sums = {name: np.array([total]) for name, total in page.values.items()}
+    return finished(sums, np.array([float(len(masks))]), distances)
+
+
+def value(sample):
+    return aggregate(sample.values, sample.weights)
+
+
+def test_as_coded_a_part_of_the_title_anywhere_in_a_guess_counts():
+    made = scored("John Smith", [["he", "Johnnie"], ["Smith"], ["john"], []])
+    assert value(made.coded["pnms"]) == 2 / 4
+    assert value(made.coded["lnms"]) == 1 / 4
+    assert value(made.coded["w-pnms"]) == pytest.approx(0.35 * 2 / 4 + 0.65 * 1 / 4)
+
+
+def test_as_coded_parentheses_of_the_title_are_no_part_of_what_is_sought_but_of_the_last_name():
+    made = scored("Ann Lee (photographer)", [["a photographer"]])
+    assert value(made.coded["pnms"]) == 1
+    assert value(made.coded["lnms"]) == 0
+
+
+def test_done_right_whole_names_count_in_any_case():
+    made = scored("John Smith", [["he", "Johnnie"], ["SMITH"], ["john"], []])
+    assert value(made.right["pnms"]) == 2 / 4
+    assert value(made.right["lnms"]) == 1 / 4
+
+
+def test_as_coded_a_qualifier_is_the_last_name():
+    made = scored("Ann Lee (photographer)", [["Lee"]])
+    assert value(made.coded["lnms"]) == 0
+    assert value(made.right["lnms"]) == 1
+
+
+def test_as_coded_the_distance_is_over_correct_masks_only_and_by_the_titles_length():
+    made = scored("John Smith", [["he"], ["he", "Smith"]])
+    assert value(made.coded["nld"]) == 5 / 10
+
+
+def test_as_coded_the_distance_is_undefined_where_nothing_is_correct():
+    assert np.isnan(value(scored("John Smith", [["he"]]).coded["nld"]))
+
+
+def test_done_right_the_distance_is_over_all_masks_and_never_above_one():
+    made = scored("John Smith", [["JOHN SMITH"], ["x" * 40], []])
+    assert value(made.right["nld"]) == pytest.approx((0 + 1 + 1) / 3)
+    assert made.distances.sum() == 2
+    assert (made.distances[0], made.distances[-1]) == (1, 1)
+
+
+def test_accents_and_qualifiers_are_no_distance_when_done_right():
+    assert value(scored("Zoë Müller (actor)", [["Zoe Muller"]]).right["nld"]) == 0

@@ -1,0 +1,140 @@
+"""Tasks that give figures: measured once, stored with what they came from, compared and shown like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from goldrank.cli.run_command import board_json, show_board
+from goldrank.errors import InputError
+from goldrank.runs.evaluate import evaluate, measure
+from goldrank.runs.measurements import FigureBoard
+from goldrank.runs.run import run_all
+from goldrank.store import Record, Store
+from goldrank.tasks import Figure, MeasuredTask, Measurement
+from goldrank.tasks.ranking.encoding import transformed_vectors
+from goldrank.tasks.settings import Settings
+
+TEXTS = ["red wine", "white wine", "a board game", "a card game"]
+
+
+@dataclass(frozen=True)
+class Data:
+    texts: tuple[str, ...] = tuple(TEXTS)
+    checksum: str = "abc"
+    remarks: tuple[str, ...] = ("one text was left out",)
+
+    def __len__(self):
+        return len(self.texts)
+
+
+def lengths(encoder, data, settings):
+    """A figure that anyone can check: the mean length of the vectors."""
+    made = transformed_vectors(encoder, data.texts, settings, training=["other text", "more text"])
+    values = np.linalg.norm(made.vectors, axis=1)
+    figure = Figure(float(values.mean()), len(data), float(values.min()), float(values.max()), "range")
+    return Measurement(
+        {"length": figure, "first": Figure(float(values[0]), 1), "first:part": Figure(0.0, 1)},
+        {"id": list(data.texts), "predicted": values},
+        made.remarks,
+    )
+
+
+def compare(one, other):
+    return 0.01 if one.predictions["predicted"] != other.predictions["predicted"] else 1.0
+
+
+TASK = MeasuredTask("lengths", "similarity", lambda split: Data(), lengths, compare, summary="mean lengths")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.open(tmp_path / "store")
+
+
+def run(store, models=("wordllama", "random:8"), **options):
+    (board,) = run_all(list(models), [TASK], options.pop("settings", Settings()), store=store, **options)
+    assert isinstance(board, FigureBoard)
+    return board
+
+
+def test_a_measurement_is_stored_with_its_figures_and_predictions_and_not_made_again(store, monkeypatch):
+    first = run(store)
+    stored = store.get(first.best.stored.key)
+    assert list(stored.figures) == ["length", "first", "first:part"]
+    assert stored.figures["length"]["value"] == first.best.headline.value
+    assert stored.predictions()["id"] == TEXTS
+    assert len(stored.predictions()["predicted"]) == 4
+    again = run(store)
+    assert [one.fresh for one in again.outcomes] == [False, False]
+    assert [one.figures for one in again.outcomes] == [one.figures for one in first.outcomes]
+
+
+def test_the_best_comes_first_and_beats_others_only_where_the_task_says_so(store):
+    board = run(store, ["random:8", "wordllama(normalize=false)"])
+    assert [one.model for one in board.outcomes] == ["wordllama(normalize=false)", "random:8"]
+    assert board.beaten_by("wordllama(normalize=false)") == ["random:8"]
+    assert board.beaten_by("random:8") == []
+
+
+def test_a_board_of_figures_is_shown_and_written_as_json(store):
+    board = run(store)
+    shown = show_board(board)
+    assert "lengths: mean lengths" in shown
+    assert shown.count("one text was left out") == 1
+    assert "first:part" not in shown
+    assert "lengths-wordllama-" in shown
+    assert board_json(board)["figures"]["wordllama"]["length"]["count"] == 4
+
+
+def test_only_the_settings_that_bear_on_it_make_another_key(store):
+    first = run(store).best.stored.key
+    # Beside a task that reads them, they do not change the key; alone they are refused.
+    given = Settings(similarity="dot", depth=5)
+    _, beside = run_all(["wordllama", "random:8"], ["wines", TASK], given, store=store)
+    assert beside.best.stored.key == first
+    with pytest.raises(InputError, match="--similarity has no effect on wordllama, random:8 with lengths"):
+        run(store, settings=given)
+    assert run(store, settings=Settings(transform="normalize")).outcomes[0].fresh
+
+
+def test_a_transform_learns_from_the_training_texts_unless_told_otherwise():
+    center = Settings(transform="center")
+    by_training = measure("wordllama", TASK, settings=center).predictions["predicted"]
+    by_evaluated = measure("wordllama", TASK, transform="center", fit_on="evaluated").predictions["predicted"]
+    assert by_training.tolist() != by_evaluated.tolist()
+    from goldrank.encoders import load
+
+    with pytest.raises(InputError, match="--fit-on"):
+        transformed_vectors(load("wordllama"), TEXTS, center)
+
+
+def test_a_model_without_vectors_is_refused_before_anything_is_measured(store):
+    with pytest.raises(InputError, match="without vectors"):
+        run(store, ["wordllama", "bm25"])
+    assert store.list() == []
+
+
+def test_measured_and_ranking_tasks_are_not_mistaken_for_each_other():
+    with pytest.raises(InputError, match="measure"):
+        evaluate("wordllama", TASK)
+    with pytest.raises(InputError, match="evaluate"):
+        measure("wordllama", "wines")
+
+
+def test_a_stored_measurement_has_no_ranks(store):
+    with pytest.raises(InputError, match="has no ranks"):
+        run(store).best.stored.hits()
+
+
+def test_a_record_is_either_a_ranking_or_a_measurement():
+    with pytest.raises(ValueError, match="either"):
+        Record("t", "m", {}, {})
+
+
+def test_p_values_are_corrected_for_the_number_of_pairs(store):
+    board = run(store, ["random:8", "random:16", "wordllama(normalize=false)"])
+    # Three differences at 0.01 each: Holm makes 0.03 of the smallest.
+    assert max(board.p_values.values()) == pytest.approx(0.03)

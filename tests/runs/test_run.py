@@ -1,0 +1,160 @@
+"""Many models on many tasks: stored as they come, resumed after any kill, the same whoever else writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from goldrank.errors import InputError
+from goldrank.runs.run import Measures, run_all
+from goldrank.store import Store
+from goldrank.tasks.settings import Settings
+
+MODELS = ["bm25", "wordllama", "fuse:rrf(bm25,wordllama)"]
+COMMAND = [sys.executable, "-m", "goldrank", "run", "-m", *MODELS, "-t", "wines", "questions", "--format", "json"]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.open(tmp_path / "store")
+
+
+def boards(models, tasks, store, **options):
+    return list(run_all(models, tasks, options.pop("settings", Settings()), store=store, **options))
+
+
+def means(board):
+    return {model: {name: score.mean for name, score in scores.items()} for model, scores in board.scores.items()}
+
+
+def test_what_is_stored_is_not_evaluated_again(store, monkeypatch):
+    (first,) = boards(MODELS, ["wines"], store)
+    assert all(outcome.fresh for outcome in first.outcomes)
+    monkeypatch.setattr("goldrank.runs.run.evaluate_on", lambda *_: pytest.fail("evaluated again"))
+    (again,) = boards(MODELS, ["wines"], store)
+    assert not any(outcome.fresh for outcome in again.outcomes)
+    assert means(again) == means(first)
+
+
+def test_the_best_comes_first_and_knows_whom_it_beats(store):
+    (board,) = boards(["random", "bm25"], ["questions"], store)
+    assert list(board.scores) == ["bm25", "random"]
+    assert board.best.model == "bm25"
+    assert board.comparison.better_than("ndcg@10", "bm25") == ["random"]
+
+
+def test_one_model_alone_has_a_leaderboard_of_one(store):
+    (board,) = boards(["bm25"], ["wines"], store)
+    assert list(board.scores) == ["bm25"]
+    assert board.comparison.pairs == []
+
+
+def test_other_metrics_and_profiles_come_from_the_stored_rankings(store, monkeypatch):
+    (fresh,) = boards(["wordllama"], ["wines"], store, measures=Measures(profile="sdr"))
+    monkeypatch.setattr("goldrank.runs.run.evaluate_on", lambda *_: pytest.fail("evaluated again"))
+    (sdr,) = boards(["wordllama"], ["wines"], store, measures=Measures(profile="sdr"))
+    (float32,) = boards(["wordllama"], ["wines"], store, measures=Measures(["mrr"], profile="trec_eval9"))
+    assert means(sdr) == means(fresh)
+    assert means(float32)["wordllama"]["mrr"] < means(sdr)["wordllama"]["mrr"]
+
+
+def test_other_settings_are_another_run(store):
+    boards(["wordllama"], ["wines"], store)
+    (other,) = boards(["wordllama"], ["wines"], store, settings=Settings(similarity="dot", depth=10))
+    assert other.outcomes[0].fresh
+    assert len(store.list()) == 2
+
+
+def test_a_slow_search_that_is_killed_asks_no_query_twice_that_was_answered(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef search(query, k, query_id):\n"
+        "    with open('asked', 'a') as log: log.write(query_id + '\\n')\n"
+        "    time.sleep(0.1)\n    return ['w001']\n"
+    )
+    command = [sys.executable, "-m", "goldrank", "run", "-m", "search:slow:search", "-t", "questions"]
+    environ = environment(tmp_path / "store", tmp_path / "cache")
+    started = subprocess.Popen(command, cwd=tmp_path, env=environ, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "asked").exists() or len((tmp_path / "asked").read_text().split()) < 30:
+        time.sleep(0.05)
+    started.kill()
+    started.wait()
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True, capture_output=True)
+    asked = (tmp_path / "asked").read_text().split()
+    assert len(set(asked)) == 60
+    assert len(asked) < 60 + 25
+
+
+def test_overwrite_always_replaces_and_never_only_shows(store):
+    (first,) = boards(["bm25"], ["wines"], store)
+    (again,) = boards(["bm25"], ["wines"], store, overwrite="always")
+    assert again.outcomes[0].fresh
+    assert again.outcomes[0].stored.key == first.outcomes[0].stored.key
+    (shown,) = boards(["bm25", "tfidf"], ["wines"], store, overwrite="never")
+    assert shown.missing == ["tfidf"]
+    with pytest.raises(InputError, match="--overwrite never"):
+        boards(["tfidf"], ["wines"], store, overwrite="never")
+
+
+@pytest.mark.parametrize(("models", "tasks"), [([], ["wines"]), (["bm25"], []), (["bm25", "bm25"], ["wines"])])
+def test_nothing_to_do_or_the_same_twice_is_refused(models, tasks, store):
+    with pytest.raises(InputError, match=r"model|task"):
+        boards(models, tasks, store)
+
+
+def test_everything_wrong_is_found_before_the_first_evaluation(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("goldrank.runs.run.evaluate_on", lambda *_: pytest.fail("started"))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
+    for tasks in (["wines", "not-a-task"], ["wines", str(tmp_path / "broken")]):
+        with pytest.raises(InputError):
+            boards(["bm25"], tasks, store)
+
+
+def test_a_result_carries_where_it_comes_from(store):
+    (board,) = boards(["wordllama"], ["wines"], store)
+    stored = board.outcomes[0].stored
+    assert stored.key.startswith("wines-wordllama-")
+    assert stored.inputs["data"] == board.material.collection.checksum
+    assert stored.inputs["model_identity"].startswith("wordllama wordllama ")
+    assert stored.inputs["text"]["parts"] == "title+heading+text"
+    assert {"goldrank", "python", "packages", "machine", "commit", "seconds"} <= set(stored.environment)
+
+
+def environment(store, cache):
+    return {**os.environ, "GOLDRANK_STORE": str(store), "GOLDRANK_CACHE": str(cache)}
+
+
+def shown(output: bytes):
+    return [{"task": task["task"], "runs": task["runs"], "keys": task["keys"]} for task in json.loads(output)["tasks"]]
+
+
+def test_a_run_that_is_killed_at_random_times_goes_on_to_the_same_numbers(where, tmp_path):
+    environ = environment(tmp_path / "undisturbed", tmp_path / "cache of its own")
+    undisturbed = subprocess.run(COMMAND, capture_output=True, check=True, env=environ)
+    environ = environment(where, tmp_path / "cache")
+    seconds = random.Random(4)
+    for _ in range(20):
+        started = subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environ)
+        time.sleep(seconds.uniform(0.2, 3.0))
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+        for stored in Store.open(where).list():
+            assert len(stored.hits()) > 0
+    resumed = subprocess.run(COMMAND, capture_output=True, check=True, env=environ)
+    assert shown(resumed.stdout) == shown(undisturbed.stdout)
+
+
+def test_two_processes_evaluate_into_one_store_at_once(where, tmp_path):
+    environ = environment(where, tmp_path / "cache")
+    both = [subprocess.Popen(COMMAND, stdout=subprocess.PIPE, env=environ) for _ in range(2)]
+    outputs = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert shown(outputs[0]) == shown(outputs[1])
+    assert len(Store.open(where).list()) == 6
