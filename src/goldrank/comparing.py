@@ -15,7 +15,7 @@ import numpy as np
 from goldrank import stats
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning, InputError
-from goldrank.hits import Floats, Hits
+from goldrank.hits import Floats, Hits, Run
 from goldrank.metrics import Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import (
@@ -120,8 +120,8 @@ def compare(
         family: correct over the pairs of each ``metric``, or over ``all`` pairs and metrics together.
         alpha: the level at which a difference is called significant.
     """
-    if len(runs) < 2:
-        raise InputError("a comparison needs two runs or more", remedy="name at least two")
+    if isinstance(runs, Run) or len(runs) < 2:
+        raise InputError("a comparison needs two runs or more", remedy='give a dict: {"bm25": run, "dense": other}')
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 Self = TypeVar("Self", bound="_Rows")
 
 
-class _Rows:
-    """Rows of (query, item, number), grouped by query; the part that Gold and Run share."""
+class _Rows(Mapping[str, dict[str, float]]):
+    """A mapping from query ids to the items of each query with their numbers; the part that Gold and Run share."""
 
     _kind: Kind
     _columns: Columns | None
@@ -38,12 +38,19 @@ class _Rows:
     ) -> None:
         from goldrank.io.tables import columns_from, holds_labels
 
-        if self._kind == "gold" and holds_labels(data):
+        if isinstance(data, _Rows):
+            if data._kind != self._kind:
+                raise InputError(
+                    f"a {type(data).__name__} was given where a {type(self).__name__} is needed",
+                    remedy="give the gold first and the run second; to convert one on purpose, pass its .to_dict()",
+                )
+            self._columns = data.columns
+        elif self._kind == "gold" and holds_labels(data):
             from goldrank.data.collections.in_memory import gold_from
 
             self._columns = gold_from(data)
-            return
-        self._columns = columns_from(data, self._kind, query=query, item=item, value=value)
+        else:
+            self._columns = columns_from(data, self._kind, query=query, item=item, value=value)
 
     @classmethod
     def from_arrays(cls: type[Self], queries: Any, items: Any, values: Any) -> Self:
@@ -104,19 +111,23 @@ class _Rows:
     def __iter__(self) -> Iterator[str]:
         return iter(self.queries)
 
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """The position of each query in ``queries``."""
+        return {query: position for position, query in enumerate(self.queries)}
+
     def __contains__(self, query: object) -> bool:
-        return query in self.queries
+        return query in self._positions
 
     def __getitem__(self, query: str) -> dict[str, float]:
-        try:
-            index = self.queries.index(query)
-        except ValueError:
-            raise KeyError(query) from None
-        rows = slice(*self.columns.starts[index : index + 2].tolist())
+        position = self._positions[query]
+        rows = slice(*self.columns.starts[position : position + 2].tolist())
         return dict(zip(self.columns.items[rows], self.columns.values[rows].tolist(), strict=True))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_dict() == other.to_dict()
+        if isinstance(other, _Rows):
+            return self._kind == other._kind and self.to_dict() == other.to_dict()
+        return isinstance(other, Mapping) and self.to_dict() == other
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -158,7 +169,7 @@ class Gold(_Rows):
         }
 
     def __eq__(self, other: object) -> bool:
-        return super().__eq__(other) and isinstance(other, Gold) and self.subtopics == other.subtopics
+        return super().__eq__(other) and (not isinstance(other, Gold) or self.subtopics == other.subtopics)
 
     __hash__ = None
 

@@ -221,6 +221,10 @@ class Metric:
         """Score every query of *placement*."""
         return self.definition.compute(placement, self.cutoff, **self.parameters)
 
+    def __hash__(self) -> int:
+        # The generated hash fails on the dict of settings.
+        return hash((self.name, self.cutoff, frozenset(self.settings.items())))
+
     def __str__(self) -> str:
         written = ",".join(f"{name}={value}" for name, value in self.settings.items())
         cut = "" if self.cutoff is None else f"@{self.cutoff:g}"
