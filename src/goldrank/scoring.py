@@ -247,6 +247,14 @@ def _judged_shares(all_scores: Sequence[Scores]) -> dict[str, float]:
     return shares
 
 
+def best_first(scores: Mapping[str, Scores], metric: str | None = None) -> dict[str, Scores]:
+    """Return the scores of several runs, the best run by *metric* (by default the first) first, undefined ones last."""
+    metric = metric or next(iter(next(iter(scores.values()))))
+    direction = Metric.parse(metric).definition.direction
+    values = {name: one[metric].mean for name, one in scores.items()}
+    return {name: scores[name] for name in stats.best_first(values, lower_is_better=direction == "lower")}
+
+
 def have_same_queries(all_scores: Sequence[Scores]) -> bool:
     """Whether the means of some runs are over the same queries, so that they can be compared."""
     return all(scores.placement.queries == all_scores[0].placement.queries for scores in all_scores)

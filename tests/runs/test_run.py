@@ -50,6 +50,19 @@ def test_the_best_comes_first_and_knows_whom_it_beats(store):
     assert board.comparison.better_than("ndcg@10", "bm25") == ["random"]
 
 
+def test_a_model_without_a_value_comes_last(store, tmp_path):
+    articles = [
+        {"id": "a", "text": "red wine", "labels": ["b"]},
+        {"id": "b", "text": "white wine"},
+        {"id": "c", "text": "green tea"},
+    ]
+    (tmp_path / "unrelated.run").write_text("a Q0 c 1 1.0 tag\n")
+    unrelated = f"run:{tmp_path / 'unrelated.run'}"
+    (board,) = boards([unrelated, "bm25"], [articles], store, measures=Measures(["mrr(unfound=skip)"]))
+    assert list(board.scores) == ["bm25", unrelated]
+    assert board.best.model == "bm25"
+
+
 def test_one_model_alone_has_a_leaderboard_of_one(store):
     (board,) = boards(["bm25"], ["wines"], store)
     assert list(board.scores) == ["bm25"]

@@ -128,7 +128,7 @@ def measure_on(
         material.task.name,
         store,
     )
-    outcomes.sort(key=lambda one: -one.headline.value if np.isfinite(one.headline.value) else np.inf)
+    outcomes = stats.best_first({outcome: outcome.headline.value for outcome in outcomes})
     return FigureBoard(material.task, material, outcomes, _p_values(material.task, outcomes), alpha, missing)
 
 

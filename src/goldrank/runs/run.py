@@ -25,7 +25,7 @@ from goldrank.runs.evaluate import evaluate_on, inputs_of, prepared_model
 from goldrank.runs.git_commit import git_commit
 from goldrank.runs.measurements import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.runs.score_effects import score_effects
-from goldrank.scoring import Bootstrap, Scores, agree, score_hits
+from goldrank.scoring import Bootstrap, Scores, agree, best_first, score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.rescoring import add_stored_confidence, count_under
 from goldrank.store.texts import MOST_ITEMS, Text
@@ -333,10 +333,7 @@ def compare_outcomes(material: Material, outcomes: list[Outcome], measures: Meas
         for outcome in outcomes
     }
     made = compare_hits(hits, metrics, profile=profile, alpha=measures.alpha, bootstrap=measures.bootstrap, **changes)
-    first = asked[0]
-    sign = 1 if first.definition.direction == "lower" else -1
-    ordered = sorted(made.scores, key=lambda name: sign * made.scores[name][str(first)].mean)
-    return replace(made, scores={name: made.scores[name] for name in ordered})
+    return replace(made, scores=best_first(made.scores))
 
 
 def environment() -> dict[str, Any]:

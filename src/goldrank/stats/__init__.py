@@ -22,7 +22,13 @@ from goldrank.stats.correlation import (
     spearman,
     williams,
 )
-from goldrank.stats.effects import WinsTiesLosses, effect_size, smallest_detectable, wins_ties_losses
+from goldrank.stats.effects import (
+    WinsTiesLosses,
+    best_first,
+    effect_size,
+    smallest_detectable,
+    wins_ties_losses,
+)
 from goldrank.stats.intervals import GEOMETRIC_FLOOR, How, Interval, Sample, aggregate, intervals, resampled, wilson
 from goldrank.stats.paired import (
     TESTS,
@@ -49,6 +55,7 @@ __all__ = [
     "WinsTiesLosses",
     "aggregate",
     "benjamini_hochberg",
+    "best_first",
     "bootstrap_correlations",
     "bootstrap_means",
     "bootstrap_medians",

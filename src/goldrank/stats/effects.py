@@ -1,14 +1,33 @@
-"""How large a difference is, and how small a one the queries at hand could show."""
+"""Compare systems: order them by value, measure the size of a difference, and find the smallest detectable one."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.stats.resampling import Floats
+
+Name = TypeVar("Name")
+
+
+def best_first(values: Mapping[Name, float | None], *, lower_is_better: bool = False) -> list[Name]:
+    """Return the names in the order of their values, the best first; a name without a value (NaN or None) comes last.
+
+    >>> best_first({"a": math.nan, "b": 0.2, "c": 0.9})
+    ['c', 'b', 'a']
+    """
+
+    def sort_key(name: Name) -> float:
+        value = values[name]
+        if value is None or math.isnan(value):
+            return math.inf
+        return value if lower_is_better else -value
+
+    return sorted(values, key=sort_key)
 
 
 class WinsTiesLosses(NamedTuple):

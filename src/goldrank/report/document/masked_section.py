@@ -19,6 +19,7 @@ from goldrank.runs.masked import score_level, scores_of
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import distinct_names
 from goldrank.scoring import Bootstrap, Score
+from goldrank.stats import best_first
 from goldrank.store import StoredRun
 
 _ACCURACY = "hits@1"
@@ -29,7 +30,8 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
     names = distinct_names(runs)
     how = measures.bootstrap
     scored = {key: scores_of(run) for key, run in runs.items()}
-    ordered = dict(sorted(runs.items(), key=lambda entry: -float(scored[entry[0]].levels["mask"].right.mean())))
+    accuracy = {key: float(scores.levels["mask"].right.mean()) for key, scores in scored.items()}
+    ordered = {key: runs[key] for key in best_first(accuracy)}
     named = {names[key]: scored[key] for key in ordered}
     families = families_by_name(list(dict.fromkeys(run.model for run in runs.values())))
     described = [

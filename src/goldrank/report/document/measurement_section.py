@@ -28,7 +28,8 @@ Pairs = Mapping[tuple[str, str], float]
 def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
     """What there is to say of measurements of one task."""
     names = distinct_names(runs)
-    ordered = dict(sorted(runs.items(), key=lambda entry: _place(entry[1])))
+    headlines = {key: next(iter(run.figures.values()))["value"] for key, run in runs.items()}
+    ordered = {key: runs[key] for key in stats.best_first(headlines)}
     named = {names[key]: run for key, run in ordered.items()}
     tested, why_not = _p_values(named)
     headline = next(iter(next(iter(named.values())).figures))
@@ -47,11 +48,6 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
         conventions=tuple(_conventions(named, tested, measures.alpha)),
         commands=provenance.commands(ordered.values()),
     )
-
-
-def _place(run: StoredRun) -> float:
-    value = next(iter(run.figures.values()))["value"]
-    return -value if value is not None and np.isfinite(value) else np.inf
 
 
 def _p_values(named: Mapping[str, StoredRun]) -> tuple[Pairs, list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,7 +18,7 @@ from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Grid
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import count, distinct_names, own_metrics, own_profile, refuse_different_gold
-from goldrank.scoring import Bootstrap, Scores, score_hits
+from goldrank.scoring import Bootstrap, Scores, best_first, score_hits
 from goldrank.store import Store, StoredRun
 
 _TESTED_BY_FLIPS = 100_000
@@ -36,7 +35,7 @@ def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measur
     names = distinct_names(runs)
     named = {names[key]: one for key, one in hits.items()}
     compared = _compare(named, metrics, profile, measures) if len(runs) > 1 else None
-    scores = _best_first(
+    scores = best_first(
         compared.scores
         if compared
         else {name: _score(name, one, metrics, profile, measures) for name, one in named.items()}
@@ -108,18 +107,6 @@ def _how_tested(compared: Comparison, how: Bootstrap) -> str:
     return line + "."
 
 
-def _best_first(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-    metric = next(iter(next(iter(scores.values()))))
-    definition = next(iter(scores.values()))[metric].metric.definition
-    sign = 1 if definition.direction == "lower" else -1
-    means = {name: one[metric].mean for name, one in scores.items()}
-    return {name: scores[name] for name in sorted(scores, key=lambda name: _place(sign * means[name]))}
-
-
-def _place(value: float) -> float:
-    return math.inf if math.isnan(value) else value
-
-
 def verdicts(compared: Comparison) -> list[str]:
     """What the data say, a sentence for each metric: of two runs, or of the leader among several."""
     if len(compared.scores) == 2:
@@ -129,9 +116,7 @@ def verdicts(compared: Comparison) -> list[str]:
 
 
 def _leader(metric: str, compared: Comparison) -> str:
-    definition = Metric.parse(metric).definition
-    sign = 1 if definition.direction == "lower" else -1
-    leader = min(compared.scores, key=lambda name: _place(sign * compared.scores[name][metric].mean))
+    leader = next(iter(best_first(compared.scores, metric)))
     score = compared.scores[leader][metric]
     said = f"{leader} leads on {metric} with {formatting.value(score.metric, score.mean)} "
     said = f"{said}{formatting.interval(score.metric, score.interval)}".rstrip()

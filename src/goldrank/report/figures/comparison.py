@@ -13,10 +13,10 @@ from goldrank.report.figures.captions import first_of
 from goldrank.report.figures.costs import metric_by_cost
 from goldrank.report.figures.curves import metric_by_cutoff, precision_recall
 from goldrank.report.figures.description import Figure, LeftOut
-from goldrank.report.figures.leaderboard import best_first, critical_difference, leaderboard
+from goldrank.report.figures.leaderboard import critical_difference, leaderboard
 from goldrank.report.figures.paired import differences, paired_scatter
 from goldrank.report.figures.ranks import DRAWN, rank_curve, rank_histogram
-from goldrank.scoring import Bootstrap
+from goldrank.scoring import Bootstrap, best_first
 
 NAMES = (
     "rank-curve", "leaderboard", "critical-difference", "paired-scatter", "differences", "metric-by-cutoff",
@@ -78,8 +78,8 @@ def _made(
     names: tuple[str, ...],
 ) -> Iterator[Figure | LeftOut]:
     first = first_of(comparison)
-    order = best_first(comparison.scores, first.metrics[0])
-    scores = {run: comparison.scores[run] for run in order}
+    scores = best_first(comparison.scores)
+    order = list(scores)
     kept = {run: hits[run] for run in order}
     if comparison.reduced_to_common:
         kept = _answered(kept)

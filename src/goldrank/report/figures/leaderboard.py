@@ -15,7 +15,7 @@ from goldrank.report.figures.captions import BETTER, conventions_of, first_of, i
 from goldrank.report.figures.description import Axis, Bracket, Figure, LeftOut, Series
 from goldrank.report.figures.ranks import ends
 from goldrank.report.text import formatting
-from goldrank.scoring import Scores
+from goldrank.scoring import Scores, best_first
 
 _MOST_METRICS = 4
 
@@ -28,7 +28,7 @@ def leaderboard(scores: Mapping[str, Scores]) -> Figure:
     first = next(iter(scores.values()))
     alike = [metric for metric in first.metrics if _scale(metric) == _scale(first.metrics[0])]
     shown, hidden = alike[:_MOST_METRICS], [m for m in first.metrics if m not in alike[:_MOST_METRICS]]
-    order = best_first(scores, shown[0])
+    order = list(best_first(scores))
     series = []
     for metric in shown:
         values = [scores[run][str(metric)] for run in order]
@@ -143,17 +143,6 @@ def _groups(ranks: list[float], difference: float) -> list[tuple[int, int]]:
         if last > start and (not found or last > found[-1][1]):
             found.append((start, last))
     return found
-
-
-def best_first(scores: Mapping[str, Scores], metric: Metric) -> list[str]:
-    """The runs, the best by *metric* first; one without a value comes last."""
-    sign = 1 if metric.definition.direction == "lower" else -1
-
-    def key(run: str) -> float:
-        mean = scores[run][str(metric)].mean
-        return math.inf if math.isnan(mean) else sign * mean
-
-    return sorted(scores, key=key)
 
 
 def _scale(metric: Metric) -> tuple[str, str, bool]:
