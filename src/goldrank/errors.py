@@ -36,6 +36,14 @@ class InputError(GoldrankError):
         super().__init__((f"{where}: " if where else "") + what + (f"; {remedy}" if remedy else ""))
 
 
+class UnknownNameError(InputError):
+    """A name that does not exist was given: of a metric, a task, a stored run ..."""
+
+
+class AmbiguousNameError(InputError):
+    """The beginning of a name was given, and several names begin so."""
+
+
 class MissingExtraError(GoldrankError):
     """A feature was asked for whose package is not installed; the message says what to install."""
 
@@ -70,7 +78,9 @@ class DataWarning:
         return asdict(self)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> InputError:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], listing: str, *, where: str | None = None
+) -> UnknownNameError:
     """The error for a name that does not exist, with the nearest ones that do.
 
     >>> str(unknown_name("metric", "ndgc", ["ndcg", "map"], "goldrank list metrics"))
@@ -80,7 +90,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listing: str) -> In
 
     near = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.6)
     meant = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else "see the list"
-    return InputError(f"there is no {kind} {shorten(name)}", remedy=f"{meant} ({listing})")
+    return UnknownNameError(f"there is no {kind} {shorten(name)}", where=where, remedy=f"{meant} ({listing})")
 
 
 def shorten(text: object, limit: int = 60) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldrank.cli import printing
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, UnknownNameError, shorten
 
 if TYPE_CHECKING:
     from goldrank.analysis.profile_differences import Reason
@@ -83,11 +83,9 @@ def _get(store: Any, key: str) -> StoredRun:
     try:
         found: StoredRun = store.get(key)
         return found
-    except InputError as error:
-        if "there is no" not in error.what:
-            raise
+    except UnknownNameError as error:
         # Whoever meant a file should not be sent to the store.
-        raise InputError(
+        raise UnknownNameError(
             f"there is no file and no stored run {shorten(key)}", where=error.where, remedy=error.remedy
         ) from None
 

@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
-from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.errors import AmbiguousNameError, GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.cache_entries import remove_abandoned
 from goldrank.io.files import PathLike, write_atomically
 from goldrank.io.private_files import make_private_file, make_private_folder, restrict
@@ -103,10 +103,10 @@ class Store:
         if key and len(found) == 1:
             return found[0]
         if not key or not found:
-            error = unknown_name("stored run", key, [run.key for run in self.list()], "goldrank runs list")
-            raise InputError(error.what, where=self.where, remedy=error.remedy)
+            keys = [run.key for run in self.list()]
+            raise unknown_name("stored run", key, keys, "goldrank runs list", where=self.where)
         shown = ", ".join(sorted(found)[:5]) + (", …" if len(found) > 5 else "")
-        raise InputError(f"{shorten(key)} may be any of {shown}", remedy="write more of the key")
+        raise AmbiguousNameError(f"{shorten(key)} may be any of {shown}", remedy="write more of the key")
 
     def list(self, *, task: str | None = None, model: str | None = None) -> list[StoredRun]:
         """All runs, the oldest first; *task* and *model* are names or patterns such as ``st:*``."""

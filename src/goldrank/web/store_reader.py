@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import AmbiguousNameError, UnknownNameError, shorten
 from goldrank.hits import Hits
 from goldrank.metrics import Conventions, Metric, Profile
 from goldrank.runs.masked import is_masked
@@ -57,9 +57,7 @@ class Reader:
             return known
         try:
             found = self.store.get(key)
-        except InputError as error:
-            if not error.what.startswith(("there is no stored run", f"{shorten(key)} may be any of")):
-                raise
+        except (AmbiguousNameError, UnknownNameError) as error:
             raise NotFoundError(f"there is no stored run {shorten(key)}", remedy=error.remedy) from None
         if found.key != key:
             raise NotFoundError(f"there is no stored run {shorten(key)}", remedy=f"did you mean {found.key!r}?")

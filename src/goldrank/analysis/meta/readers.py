@@ -88,8 +88,7 @@ def _kept(records: Sequence[Record], where: Mapping[str, Sequence[str]], name: s
     columns = list(records[0][1])
     for column, wanted in where.items():
         if normal(column) not in columns:
-            error = unknown_name("column", column, columns, listing(columns))
-            raise InputError(error.what, where=name, remedy=error.remedy)
+            raise unknown_name("column", column, columns, listing(columns), where=name)
         kept = [entry for entry in records if any(_fits(entry[1], normal(column), one) for one in wanted)]
         if not kept:
             there = sorted({_text(record, normal(column)) for _, record in records})

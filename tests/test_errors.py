@@ -1,0 +1,50 @@
+"""The error family: types, not wording, decide what happens."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import goldrank
+from goldrank.errors import AmbiguousNameError, GoldrankError, InputError, UnknownNameError
+from goldrank.store import Store
+from stored_examples import save_ranked
+
+ROOT = Path(goldrank.__file__).parent
+FAMILY = {kind.__name__ for kind in (GoldrankError, InputError, UnknownNameError, AmbiguousNameError)}
+
+
+def handlers_of_own_errors(tree: ast.AST):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is not None and node.name is not None:
+            caught = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)}
+            if caught & FAMILY:
+                yield node
+
+
+def conditions(node: ast.AST):
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+            yield inner.test
+
+
+def test_no_decision_depends_on_the_wording_of_an_error():
+    read = 0
+    for path in sorted(ROOT.rglob("*.py")):
+        for handler in handlers_of_own_errors(ast.parse(path.read_text())):
+            read += 1
+            for condition in conditions(handler):
+                text = ast.unparse(condition)
+                assert f"{handler.name}.what" not in text, f"{path}:{condition.lineno}: {text}"
+                assert f"str({handler.name})" not in text, f"{path}:{condition.lineno}: {text}"
+    assert read > 5
+
+
+def test_an_unknown_and_an_ambiguous_key_are_errors_of_their_own(tmp_path):
+    store = Store.open(tmp_path)
+    keys = [run.key for run in save_ranked(store, {"bm25": 3, "bm42": 4})]
+    with pytest.raises(UnknownNameError, match="there is no stored run 'nothing'"):
+        store.get("nothing")
+    with pytest.raises(AmbiguousNameError, match="may be any of"):
+        store.get(keys[0][:4])
+
