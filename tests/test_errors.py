@@ -1,6 +1,8 @@
-"""The error family: types, not wording, decide what happens."""
+"""The error family: types decide what happens, and messages name only calls that users can make."""
 
 import ast
+import builtins
+import re
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,32 @@ def test_an_unknown_and_an_ambiguous_key_are_errors_of_their_own(tmp_path):
     with pytest.raises(AmbiguousNameError, match="may be any of"):
         store.get(keys[0][:4])
 
+
+def messages(tree: ast.AST):
+    """The literal parts of what is given to the constructor of an error or a warning."""
+    for node in ast.walk(tree):
+        name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+        if name.endswith("Error") or name in ("DataWarning", "unknown_name"):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def test_messages_name_only_calls_that_users_can_make():
+    # Specs such as bm25(k1=0.9) and methods such as .fit(texts) are no functions of the package.
+    call = re.compile(r"(?<![\w:.])(?P<home>\w+\.)?(?P<name>\w+)\((?!\w+=)")
+    public = set()
+    for path in sorted(ROOT.rglob("*.py")):
+        for message in messages(ast.parse(path.read_text())):
+            for found in call.finditer(message):
+                if found["home"] == "goldrank.":
+                    assert found["name"] in goldrank.__all__, f"{path}: {message}"
+                    public.add(found["name"])
+                elif found["home"] is None:
+                    assert hasattr(builtins, found["name"]), f"{path}: {message}"
+    assert {"measure", "evaluate"} <= public
+
+
+def test_a_measured_task_sends_the_user_to_the_public_call():
+    with pytest.raises(InputError, match=r"use goldrank\.measure\(model, 'sts-b'\)"):
+        goldrank.evaluate("wordllama", "sts-b")

@@ -95,7 +95,7 @@ class Bm25:
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
         """The k best items of each query; a query that shares no word with any item has an empty ranking."""
         if not self._ids:
-            raise InputError("bm25 has no corpus to search", remedy="call index(ids, texts) first")
+            raise InputError("bm25 has no corpus to search", remedy="call .index(ids, texts) first")
         if k < 1:
             raise InputError(f"k={k} is not a whole number from 1 up", remedy="ask for at least one item")
         texts = checked_texts(texts)

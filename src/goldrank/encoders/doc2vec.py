@@ -104,7 +104,7 @@ class Doc2Vec(BatchEncoder):
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """Trained vectors of texts that were seen, inferred ones of the others."""
         if self._model is None:
-            raise InputError("doc2vec has not seen a corpus yet", remedy="call fit(texts) first")
+            raise InputError("doc2vec has not seen a corpus yet", remedy="call .fit(texts) first")
         return np.stack([self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> NDArray[Any]:

@@ -138,7 +138,7 @@ class Weighting:
     def __call__(self, texts: list[str], side: str) -> Vectors:
         """The weighted rows, float32 CSR."""
         if not self._fitted:
-            raise InputError("tf-idf has not seen a corpus yet", remedy="call fit(texts) first")
+            raise InputError("tf-idf has not seen a corpus yet", remedy="call .fit(texts) first")
         tf, idf, norm = self._smart[side]
         if not texts:
             return _csr()((0, len(self._frequency)), dtype=np.float32)

@@ -111,7 +111,7 @@ def _rounded_id(text: str, role: str, where: str) -> InputError:
     return InputError(
         f"the {role} id {shorten(text)} was a floating-point number, which holds no whole number above 2**53 exactly",
         where=where,
-        remedy="write the ids as text from the start, in pandas read_csv(…, dtype=str)",
+        remedy="write the ids as text from the start, pandas.read_csv(…, dtype=str)",
     )
 
 

@@ -144,7 +144,10 @@ def evaluate(
     chosen = _settings(settings or Settings(), options)
     found = find_task(task)
     if isinstance(found, MeasuredTask):
-        raise InputError(f"{found.name} gives figures, not rankings", remedy=f"write measure(model, {found.name!r})")
+        raise InputError(
+            f"the task {found.name!r} gives figures, not rankings",
+            remedy=f"use goldrank.measure(model, {found.name!r})",
+        )
     if metrics is not None:
         refuse_other_similarity([metrics] if isinstance(metrics, (str, Metric)) else metrics, chosen.similarity)
         found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
@@ -160,7 +163,10 @@ def measure(model: Any, task: str | MeasuredTask, *, settings: Settings | None =
     """Measure a model on a task that gives figures, such as ``sts-b`` or a probe; arguments as in :func:`evaluate`."""
     chosen, found = _settings(settings or Settings(), options), find_task(task)
     if not isinstance(found, MeasuredTask):
-        raise InputError(f"{found.name} gives rankings, not figures", remedy=f"write evaluate(model, {found.name!r})")
+        raise InputError(
+            f"the task {found.name!r} gives rankings, not figures",
+            remedy=f"use goldrank.evaluate(model, {found.name!r})",
+        )
     encoder = prepared_model(model, chosen).encoder
     if encoder is None:
         raise InputError(f"{model} ranks without vectors of its own", remedy="measure a model of vectors")

@@ -96,7 +96,7 @@ class Retrieve:
         """The k nearest persons of each mask, with their cosines."""
         refuse_k(k)
         if self._known is None:
-            raise InputError("retrieve has seen no persons yet", remedy="call prepare(material) first")
+            raise InputError("retrieve has seen no persons yet", remedy="call .prepare(material) first")
         if not blanks:
             return []
         asked = [unmasked(f"{blank.before} {blank.after}") for blank in blanks]
