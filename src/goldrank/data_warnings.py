@@ -7,9 +7,8 @@ from itertools import chain
 
 import numpy as np
 
-from goldrank.errors import DataWarning, shorten
+from goldrank.errors import DataWarning, counts, shorten
 from goldrank.hits import Gold, Hits, Run
-from goldrank.io.text import counts
 from goldrank.metrics import Conventions, Metric
 from goldrank.ordering import CHOICES_TEXT
 

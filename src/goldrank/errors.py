@@ -102,6 +102,15 @@ def shorten(text: object, limit: int = 60) -> str:
     return _ShortRepr(limit).repr(text)
 
 
+def counts(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun, in the singular or the plural.
+
+    >>> counts(1, "column"), counts(5, "column"), counts(2, "query", "queries")
+    ('1 column', '5 columns', '2 queries')
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 class _ShortRepr(reprlib.Repr):
     """Shows the beginning of strings, numbers and containers of any size and depth; small ones as `repr` does."""
 

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from goldrank.errors import counts
 from goldrank.hits import Hits
-from goldrank.io.text import counts
 from goldrank.store.texts import Texts, open_texts
 
 

@@ -10,8 +10,7 @@ from goldrank.data.article_statistics import ArticleStatistics
 from goldrank.data.checks import QUANTILES, SEVERITIES, Report, check, check_gold
 from goldrank.data.collections import READERS, Collection, read_collection, wiki
 from goldrank.data.conversion import WRITERS, convert
-from goldrank.errors import InputError
-from goldrank.io.text import counts
+from goldrank.errors import InputError, counts
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.results import to_json
 from goldrank.tasks import TASKS, find_task

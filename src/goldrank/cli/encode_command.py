@@ -9,9 +9,8 @@ from goldrank.cli import options, printing
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.data.text_rule import PARTS, TextRule
 from goldrank.engines.local import Here
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.remote import absolute
-from goldrank.io.text import counts
 from goldrank.report.text.results import to_json
 from goldrank.tasks.ranking.sharding import ITEMS, Sharding
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from goldrank.cli import options, printing, result_folders
 from goldrank.cli import stored_runs as stored
 from goldrank.cli.engine_options import add_engine, sharing
-from goldrank.errors import InputError
-from goldrank.io.text import counts
+from goldrank.errors import InputError, counts
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.results import to_json
 

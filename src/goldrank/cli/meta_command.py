@@ -10,9 +10,8 @@ from goldrank.analysis.meta.pivot import plot_pivot
 from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
 from goldrank.cli import options, printing
 from goldrank.cli import stored_runs as stored
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.files import image_format
-from goldrank.io.text import counts
 from goldrank.report.figures.evaluators import meta_heat_map
 from goldrank.report.render.matplotlib_files import draw, require_matplotlib
 from goldrank.report.text import formatting, results

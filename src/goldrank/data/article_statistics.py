@@ -11,8 +11,7 @@ import numpy as np
 
 from goldrank.data.collections.collection import Collection, Document
 from goldrank.data.titles import normal_title, repair_encoding
-from goldrank.io.columns import Columns
-from goldrank.io.text import row_queries
+from goldrank.io.columns import Columns, row_queries
 
 _WORD = re.compile(r"\w+")
 

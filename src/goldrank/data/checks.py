@@ -18,8 +18,7 @@ from goldrank.data.leaks import Pair, find_leaks
 from goldrank.data.near_duplicates import fold, group_near_duplicates
 from goldrank.data.titles import match_titles, repair_encoding
 from goldrank.errors import shorten
-from goldrank.io.columns import Columns
-from goldrank.io.text import row_queries
+from goldrank.io.columns import Columns, row_queries
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")

@@ -16,11 +16,10 @@ import numpy as np
 
 from goldrank.data.collections import READERS
 from goldrank.data.collections.collection import Collection, Document
-from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
-from goldrank.io.columns import Columns
+from goldrank.errors import GoldrankError, InputError, counts, shorten, unknown_name
+from goldrank.io.columns import Columns, number_text, row_queries
 from goldrank.io.files import PathLike
 from goldrank.io.formats import delimited, trec
-from goldrank.io.text import counts, number_text, row_queries
 
 # What a conversion leaves in a folder, besides a file per split, and therefore may replace there.
 _WRITTEN = (

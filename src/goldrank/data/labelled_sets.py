@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from goldrank.data.labelled_texts import LabelledTexts, Rows, json_records, lines_of
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.files import PathLike
-from goldrank.io.text import counts
 
 Fill = Callable[[Path, Rows], None]
 

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from goldrank.data.collections.splits import choose_split, files_by_split, stem_and_suffix
 from goldrank.data.collections.streams import pieces
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_missing
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import PathLike, without_mark
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode
-from goldrank.io.text import counts
 
 SPLITS = ("train", "dev", "test")
 TEXT_NAMES = ("text", "text1", "sentence", "sentence1", "sentence_a", "question", "string")

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from goldrank.data.collections.splits import stem_and_suffix
 from goldrank.data.collections.streams import pieces
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_missing, is_number, numeric_values, parse_values
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import without_mark
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode
-from goldrank.io.text import counts
 
 Level = Literal["word", "sentence"]
 _TEXT_NAMES = (

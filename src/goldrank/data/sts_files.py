@@ -21,12 +21,11 @@ from goldrank.data.scored_pairs import (
     read_word_similarity,
     table_rows,
 )
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.checks import is_number
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import PathLike
 from goldrank.io.formats.delimited import split_rows
-from goldrank.io.text import counts
 
 _TEXT_SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".json")
 

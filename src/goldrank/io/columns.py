@@ -111,3 +111,30 @@ def _refuse_duplicate(items: list[str], query: str, rows: list[int], place: Plac
                 remedy="keep one row per query and item",
             )
         first[item] = row
+
+
+def number_text(value: float, kind: Kind) -> str:
+    """The shortest decimal that reads back as the same double; a whole grade is written as an integer.
+
+    >>> number_text(2.0, "gold"), number_text(2.0, "run")
+    ('2', '2.0')
+    """
+    return repr(value).removesuffix(".0") if kind == "gold" else repr(value)
+
+
+def row_queries(columns: Columns) -> list[str]:
+    """The query of every row."""
+    sizes = (columns.starts[1:] - columns.starts[:-1]).tolist()
+    return [query for query, size in zip(columns.queries, sizes, strict=True) for _ in range(size)]
+
+
+def refuse_empty_queries(columns: Columns, format: str) -> None:
+    """Raise for a query without items, which would vanish from a file that holds one row per item."""
+    sizes = columns.starts[1:] - columns.starts[:-1]
+    if len(sizes) and not sizes.all():
+        raise InputError(
+            f"the query {shorten(columns.queries[int(sizes.argmin())])} has no items, "
+            f"which a {format} file cannot hold",
+            where=columns.source,
+            remedy="write json instead, or leave the query out",
+        )

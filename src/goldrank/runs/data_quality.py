@@ -13,10 +13,10 @@ from pathlib import Path
 from goldrank.data.collections import Document
 from goldrank.data.leaks import Leaks, Pair, find_leaks
 from goldrank.data.near_duplicates import METHOD, group_near_duplicates
-from goldrank.errors import DataWarning, GoldrankError
+from goldrank.errors import DataWarning, GoldrankError, counts
+from goldrank.io.columns import row_queries
 from goldrank.io.files import cache_folder, write_atomically
 from goldrank.io.private_files import make_private_folder
-from goldrank.io.text import counts, row_queries
 from goldrank.tasks.material import Material
 
 FOLDER = "near-duplicates"

@@ -13,9 +13,8 @@ from goldrank.data.collections.evalrank import Pair, collection_of, read_texts
 from goldrank.data.scored_pairs import ScoredPairs
 from goldrank.data.sources import About
 from goldrank.data.sts_files import read_pair_sources
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.files import PathLike
-from goldrank.io.text import counts
 from goldrank.tasks.task import Task
 
 _PAPER = "Wang, Kuo & Li, Just Rank: Rethinking Evaluation with Word and Sentence Similarities, ACL 2022"

@@ -24,7 +24,7 @@ from goldrank.data.similarity_sets import (
 )
 from goldrank.data.sources import About
 from goldrank.encoders.base import Encoder
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.stats import compare_correlations, correlation, correlation_interval, williams
 from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
 from goldrank.tasks.ranking.encoding import transformed_vectors

@@ -16,13 +16,12 @@ from goldrank.data.collections.records import Placed, Record, document, given_tw
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
 from goldrank.data.collections.streams import head
 from goldrank.data.titles import match_titles
-from goldrank.errors import InputError, MissingExtraError, shorten
+from goldrank.errors import InputError, MissingExtraError, counts, shorten
 from goldrank.io.checks import id_strings, is_missing, numeric_values
 from goldrank.io.column_names import normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, is_parquet
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.io.text import counts
 
 _SUFFIXES = (".jsonl", ".json", ".parquet")
 _DATASETS = ("dataset_dict.json", "dataset_info.json")

@@ -11,11 +11,10 @@ import numpy as np
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import files_in, stem_and_suffix
 from goldrank.data.scored_pairs import file_lines
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.column_names import normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
-from goldrank.io.text import counts
 
 _SUFFIXES = (".txt", ".tsv")
 _HEADERS = {

@@ -9,11 +9,10 @@ from typing import Any
 
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, in_order
-from goldrank.errors import GoldrankError, InputError, MissingExtraError, unknown_name
+from goldrank.errors import GoldrankError, InputError, MissingExtraError, counts, unknown_name
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
 from goldrank.io.mappings import from_pairs
-from goldrank.io.text import counts
 
 
 def matches(path: Path) -> bool:

@@ -11,13 +11,12 @@ import numpy as np
 
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import parse_values
 from goldrank.io.column_names import listing, normal
 from goldrank.io.columns import Place, group
 from goldrank.io.files import PathLike, read_bytes
 from goldrank.io.formats.delimited import split_rows
-from goldrank.io.text import counts
 
 _QUERY = ("query", "question", "anchor", "sentence1", "query_text", "text1")
 _ITEM = ("item", "passage", "document", "answer", "positive", "sentence2", "item_text", "text2", "text")

@@ -25,9 +25,8 @@ from goldrank.data.collections.smart_files import (
 )
 from goldrank.data.collections.splits import choose_split, files_in
 from goldrank.data.collections.streams import head
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.files import PathLike
-from goldrank.io.text import counts
 
 _QUERIES = re.compile(r"qry|que|query|queries|topic", re.IGNORECASE)
 _JUDGMENTS = re.compile(r"rel", re.IGNORECASE)

@@ -10,8 +10,7 @@ from goldrank.data.collections.collection import Document
 from goldrank.data.collections.records import given_twice
 from goldrank.data.collections.smart_files import Judgments, Records, judgments, plain_id, verbatim
 from goldrank.data.collections.streams import lines, text_encoding
-from goldrank.errors import InputError, shorten
-from goldrank.io.text import counts
+from goldrank.errors import InputError, counts, shorten
 
 _DOCUMENT = re.compile(r"\s*Document\s+(\d+)\s*", re.IGNORECASE)
 _STARS = re.compile(r"\s*\*{10,}\s*")

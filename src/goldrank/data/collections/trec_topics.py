@@ -14,10 +14,9 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.records import given_twice
 from goldrank.data.collections.splits import choose_split, in_order, split_of_name, stem_and_suffix
 from goldrank.data.collections.streams import head, lines, text_encoding, unpacked_size
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
-from goldrank.io.text import counts
 
 STREAM_FROM = 1 << 26
 """Bytes of documents from which on they are streamed instead of held in memory."""

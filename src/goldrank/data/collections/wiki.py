@@ -16,14 +16,13 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, files_in, stem_and_suffix
 from goldrank.data.collections.streams import head
 from goldrank.data.titles import match_titles
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.column_names import listing, normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.json_files import decode, refuse_surrogates
 from goldrank.io.formats.pickles import read_restricted
 from goldrank.io.mappings import from_pairs
-from goldrank.io.text import counts
 
 # SDR calls the articles raw_data and the gold gt, each in the folder of its set.
 _ARTICLES = (".csv", ".txt", "")

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.io.checks import id_strings, is_number, parse_ranks, parse_values, refuse_rounded
 from goldrank.io.column_names import choose, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group, number_text, refuse_empty_queries, row_queries
 from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
-from goldrank.io.text import counts, number_text, refuse_empty_queries, row_queries
 
 _DELIMITER = {"csv": ",", "tsv": "\t", "beir": "\t"}
 _MUST_QUOTE = {

@@ -11,11 +11,10 @@ from typing import NoReturn
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values, parse_ranks
 from goldrank.io.column_names import QUERY, choose, normal, query_column, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group, number_text, refuse_empty_queries, row_queries
 from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.mappings import from_pairs, unfold
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
-from goldrank.io.text import number_text, refuse_empty_queries, row_queries
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
 _COLON = re.compile(r"\s*:")

@@ -9,11 +9,10 @@ import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.io.column_names import choose, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, refuse_empty_queries, row_queries
 from goldrank.io.decompression import over_limit, size_limit
 from goldrank.io.formats.subtopics import expand_subtopics
 from goldrank.io.tables import columns_from_arrow
-from goldrank.io.text import refuse_empty_queries, row_queries
 
 
 def load(data: bytes, kind: Kind, name: str) -> Columns:

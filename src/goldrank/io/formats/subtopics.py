@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.columns import Columns, Place, group, refuse_non_finite
-from goldrank.io.text import row_queries
+from goldrank.io.columns import Columns, Place, group, refuse_non_finite, row_queries
 
 
 def group_subtopics(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import parse_values
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, non_finite, not_a_number
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, non_finite, not_a_number, number_text, refuse_empty_queries
 from goldrank.io.formats import TREC_LAYOUT
 from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.memory_mapping import MappedFile
-from goldrank.io.text import counts, number_text, refuse_empty_queries
 from goldrank.native import RowFault, trec_columns
 
 _SHAPE: dict[Kind, str] = {

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from goldrank.data.collections.streams import lines
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import id_strings
 from goldrank.io.column_names import listing
 from goldrank.io.files import PathLike, display_name, read_bytes, write_atomically
 from goldrank.io.formats.json_files import decode_text
-from goldrank.io.text import counts
 from goldrank.masked.examples.chunks import MASK, Chunk
 from goldrank.masked.predictions.rows import LARGEST
 

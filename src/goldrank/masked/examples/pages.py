@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goldrank.data.collections.records import layout, read_records
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import COMPRESSIONS, PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode_text
-from goldrank.io.text import counts
 
 _NAMES_REMEDY = 'write ["Lise Meitner", "Lise"], or Lise Meitner|Lise in a table'
 

@@ -9,12 +9,11 @@ from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode_text
-from goldrank.io.text import counts
 from goldrank.masked.names.folding import fold
 from goldrank.masked.names.parts import AROUND, parse_name
 from goldrank.masked.names.patterns import Pattern, Tier

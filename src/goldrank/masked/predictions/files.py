@@ -13,13 +13,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from goldrank.data.collections.streams import head, lines
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_number
 from goldrank.io.decompression import compression_of
 from goldrank.io.files import COMPRESSIONS, PathLike, is_parquet, read_bytes, write_atomically
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.io.text import counts
 from goldrank.masked.examples.chunks import Guesses, MaskKey
 from goldrank.masked.predictions.formats import Columns, MasksByPage, Placed, RowReader, find_columns
 from goldrank.masked.predictions.rows import ROUNDING, Remarks, extra_types, name_of, record_batch, schema

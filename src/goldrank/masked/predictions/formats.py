@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.column_names import listing, normal
 from goldrank.io.formats.json_files import decode
-from goldrank.io.text import counts
 from goldrank.masked.examples.chunks import MaskKey, place_name
 from goldrank.masked.predictions.rows import LARGEST, Record, Remarks, Row, checked, number_of
 

@@ -9,13 +9,12 @@ from operator import lt
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_missing
 from goldrank.io.column_names import listing
 from goldrank.io.columns import non_finite, not_a_number
 from goldrank.io.files import reason_of
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.io.text import counts
 from goldrank.masked.examples.chunks import Guesses, MaskKey, place_name
 
 Record = Mapping[str, object]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from goldrank.errors import InputError, unknown_name
-from goldrank.io.text import counts
+from goldrank.errors import InputError, counts, unknown_name
 from goldrank.masked.examples.chunks import Guesses
 from goldrank.masked.names.matchers import make_matcher
 from goldrank.masked.scoring.levels import Rules

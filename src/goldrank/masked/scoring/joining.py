@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, counts, shorten
 from goldrank.io.column_names import listing
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.io.text import counts
 from goldrank.masked.examples.chunks import Chunk, Guesses, MaskKey
 from goldrank.masked.predictions.rows import Remarks, Row, checked, extra_types, name_of, record_batch
 

@@ -11,8 +11,7 @@ import hashlib
 from importlib.resources import files
 from string import Template
 
-from goldrank.errors import MissingExtraError
-from goldrank.io.text import counts
+from goldrank.errors import MissingExtraError, counts
 from goldrank.report.document.html_parts import commands_markup, figure_name, section_markup
 from goldrank.report.document.markup import embedded, escape, isolated
 from goldrank.report.document.sections import Report, plain

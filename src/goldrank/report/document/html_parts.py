@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.metrics import Metric
 from goldrank.report.document.markup import escape, folded, isolated
 from goldrank.report.document.sections import Answer, Case, GoldItem, Passage, Place, Rival, RunAbout, Section

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from goldrank.analysis.meta import families_by_name
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores
 from goldrank.report.document import provenance
 from goldrank.report.document.sections import Section

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from goldrank.comparing import Comparison
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.metrics import Metric
 from goldrank.scoring import Bootstrap, Scores
 

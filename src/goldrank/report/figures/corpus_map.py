@@ -8,9 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from goldrank.errors import InputError, MissingExtraError, unknown_name
+from goldrank.errors import InputError, MissingExtraError, counts, unknown_name
 from goldrank.hits import Floats
-from goldrank.io.text import counts
 from goldrank.report.figures.description import Axis, Figure, Series
 
 Method = Literal["pca", "umap"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from goldrank.analysis.audit import Audit
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.metrics import Metric
 from goldrank.report.figures.captions import conventions_of, queries_of
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Scale, Series

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldrank.comparing import Comparison
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.metrics import Metric
 from goldrank.report.figures.captions import BETTER, conventions_of, first_of, intervals_of, metric_of, queries_of
 from goldrank.report.figures.description import Axis, Bracket, Figure, LeftOut, Series

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from goldrank.comparing import Comparison
+from goldrank.errors import counts
 from goldrank.hits import Floats
-from goldrank.io.text import counts
 from goldrank.report.figures.captions import conventions_of, first_of, metric_of
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Series
 from goldrank.report.render.themes import short_names

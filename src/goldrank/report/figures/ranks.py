@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from goldrank.errors import counts
 from goldrank.hits import Hits
-from goldrank.io.text import counts
 from goldrank.metrics import Profile
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Mark, Numbers, Series, compact_number
 from goldrank.scoring import Bootstrap, Scores, score_hits

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.report.render.themes import Colours, Format, short_names
 
 DPI = 200

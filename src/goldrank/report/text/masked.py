@@ -9,7 +9,7 @@ from typing import Any
 
 from goldrank import stats
 from goldrank.comparing import Comparison
-from goldrank.io.text import counts
+from goldrank.errors import counts
 from goldrank.masked.scoring.calibration import calibration
 from goldrank.masked.scoring.groups import GroupTable, SummedGroup
 from goldrank.masked.scoring.levels import LEVELS, Level, MaskedScores, Rules

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import Encoder
-from goldrank.errors import InputError
+from goldrank.errors import InputError, counts
 from goldrank.hits import Hits
-from goldrank.io.text import counts, row_queries
+from goldrank.io.columns import row_queries
 from goldrank.tasks.material import Material
 
 Mask = NDArray[np.bool_]
