@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldrank.data.scored_pairs import PairSets, ScoredPairs, read_word_similarity
-from goldrank.data.sources import DATA_VARIABLE, About, find_local
+from goldrank.data.sources import DATA_VARIABLE, DatasetDescription, find_local
 from goldrank.data.sts_files import read_sick, read_str, read_sts_benchmark, read_sts_folder
 from goldrank.errors import InputError
 
@@ -26,7 +26,7 @@ class PairSet:
     places: tuple[str, ...]
     """What its folder or file may be called under a folder of data."""
     summary: str
-    about: About
+    about: DatasetDescription
 
     def read(self, split: str | None = None) -> ScoredPairs:
         """Read it from $GOLDRANK_DATA."""
@@ -72,7 +72,7 @@ def _sts(year: int, pairs: str, source: str, notes: str = "") -> PairSet:
         read_sts_folder,
         _places(f"STS{year}-en-test", "sent_similarity", "STS"),
         f"{pairs.partition(' in ')[0]} of sentences of STS 20{year}, as alike as people said",
-        About(source, _MIXED, pairs, notes=notes, data="by path"),
+        DatasetDescription(source, _MIXED, pairs, notes=notes, data="by path"),
     )
 
 
@@ -96,7 +96,7 @@ SENTENCE_SETS = (
         read_sts_benchmark,
         _places("STSBenchmark", "sent_similarity", "STS"),
         "1,379 pairs of sentences of the STS benchmark",
-        About(
+        DatasetDescription(
             "Cer et al., SemEval-2017 Task 1",
             "CC BY-SA 4.0",
             "test 1,379, dev 1,500, train 5,749 pairs",
@@ -110,7 +110,7 @@ SENTENCE_SETS = (
         read_sick,
         _places("SICK", "sent_similarity"),
         "4,927 pairs of sentences of SICK, as related as people said",
-        About(
+        DatasetDescription(
             "Marelli et al., A SICK cure for the evaluation of compositional distributional semantic models, 2014",
             "CC BY-NC-SA 3.0",
             "test 4,927, dev 500, train 4,500 pairs",
@@ -122,7 +122,7 @@ SENTENCE_SETS = (
         read_str,
         _places("STR", "sent_similarity"),
         "5,500 pairs of sentences of STR-2022, as related as people said",
-        About(
+        DatasetDescription(
             "Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related?, 2023",
             "none stated",
             "5,500 pairs",
@@ -139,7 +139,7 @@ def _words(name: str, file: str, pairs: str, source: str, notes: str = "") -> Pa
         read_word_similarity,
         _places(f"EN-{file}.txt", "word_similarity"),
         f"{pairs} pairs of words, as alike as people said",
-        About(source, _NONE_STATED, f"{pairs} pairs", notes=notes, data="by path"),
+        DatasetDescription(source, _NONE_STATED, f"{pairs} pairs", notes=notes, data="by path"),
     )
 
 
@@ -161,15 +161,17 @@ WORD_SETS = (
     _words("yp130", "YP-130", "130", "Yang & Powers, Verb Similarity on the Taxonomy of WordNet, 2006", "Verbs."),
 )
 
-BUILT_IN = About("goldrank", "written for goldrank, Apache-2.0", "150 pairs scored from 0 to 5", data="built in")
-ALL_SENTENCES = About(
+BUILT_IN = DatasetDescription(
+    "goldrank", "written for goldrank, Apache-2.0", "150 pairs scored from 0 to 5", data="built in"
+)
+ALL_SENTENCES = DatasetDescription(
     "see each set",
     "see each set",
     "24,350 pairs in 8 sets",
     notes="Each set counts alike; sts-b shares pairs with sts12 to sts16.",
     data="by path",
 )
-ALL_WORDS = About(
+ALL_WORDS = DatasetDescription(
     "see each set",
     "see each set",
     "11,768 pairs in 13 sets",

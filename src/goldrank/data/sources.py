@@ -29,7 +29,7 @@ from goldrank.io.private_files import make_private_folder
 
 
 @dataclass(frozen=True)
-class About:
+class DatasetDescription:
     """What a reader of a result wants to know of the data."""
 
     source: str

@@ -1,6 +1,6 @@
 """Tasks: data with a recipe, and the evaluation of any model on them."""
 
-from goldrank.data.sources import About
+from goldrank.data.sources import DatasetDescription
 from goldrank.data.text_rule import PARTS, TextRule
 from goldrank.tasks.catalogue import TASKS, find_task
 from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
@@ -11,7 +11,7 @@ __all__ = [
     "PARTS",
     "SCORINGS",
     "TASKS",
-    "About",
+    "DatasetDescription",
     "Figure",
     "MeasuredTask",
     "Measurement",

@@ -10,7 +10,7 @@ from pathlib import Path
 from goldrank.data import sources
 from goldrank.data.collections import Collection, read_collection, refuse_content
 from goldrank.data.collections.in_memory import collection_from
-from goldrank.data.sources import About
+from goldrank.data.sources import DatasetDescription
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, unknown_name
 from goldrank.tasks.evalrank import EVALRANK_TASKS
@@ -33,7 +33,7 @@ _ALL = (
         sources.built_in("wines"),
         "100 short articles on wine; 23 of them list the articles like them",
         metrics=_AMONG_HUNDRED,
-        about=About(
+        about=DatasetDescription(
             "goldrank",
             _OWN,
             "100 articles, 23 queries, 96 pairs",
@@ -48,7 +48,7 @@ _ALL = (
         sources.built_in("games"),
         "100 short articles on games; 23 of them list the articles like them",
         metrics=_AMONG_HUNDRED,
-        about=About(
+        about=DatasetDescription(
             "goldrank",
             _OWN,
             "100 articles, 23 queries, 78 pairs",
@@ -61,7 +61,7 @@ _ALL = (
         "retrieval",
         sources.built_in("questions"),
         "60 questions over the 200 articles on wine and games, with graded answers",
-        about=About(
+        about=DatasetDescription(
             "goldrank",
             _OWN,
             "200 articles, 60 questions, 120 answers graded 1 or 2",
@@ -77,7 +77,7 @@ _ALL = (
         "225 questions over 1,400 abstracts on aerodynamics",
         # Its texts begin with their titles already.
         text=TextRule(parts=("text",)),
-        about=About(
+        about=DatasetDescription(
             "Cleverdon, Cranfield, 1967",
             _NONE_STATED,
             "1,400 documents, 225 queries, 1,837 judgments",
@@ -93,7 +93,7 @@ _ALL = (
         sources.local("cisi", format="smart"),
         "76 judged questions over 1,460 documents on library science",
         text=_PLAIN,
-        about=About(
+        about=DatasetDescription(
             "CISI", _NONE_STATED, "1,460 documents, 112 queries of which 76 are judged", "trec_eval", data="by path"
         ),
     ),
@@ -103,7 +103,7 @@ _ALL = (
         sources.local("time", format="smart"),
         "83 questions over 423 articles of Time magazine, 1963",
         text=_PLAIN,
-        about=About(
+        about=DatasetDescription(
             "TIME",
             _NONE_STATED,
             "423 documents, 83 queries",
@@ -123,7 +123,7 @@ _ALL = (
             gold_checksum="86932ba80ea488868d37466d4ff6fb9bba940a87db90cb8bf326cb56a1cd0e1f",
         ),
         "Wikipedia articles on wine; experts listed the similar ones of 94",
-        about=About(_SDR, "articles CC BY-SA, lists MIT", "94 queries, 840 pairs", "sdr"),
+        about=DatasetDescription(_SDR, "articles CC BY-SA, lists MIT", "94 queries, 840 pairs", "sdr"),
     ),
     Task(
         "wikipedia-games",
@@ -136,7 +136,7 @@ _ALL = (
             gold_checksum="a9643d73620a33b02abea4ddaca27c9a5e900e6b6ee04e224491eb39d8a8b06f",
         ),
         "Wikipedia articles on video games; experts listed the similar ones of 90",
-        about=About(
+        about=DatasetDescription(
             _SDR,
             "articles CC BY-SA, lists MIT",
             "90 queries, 800 pairs",
@@ -149,7 +149,7 @@ _ALL = (
         "related",
         sources.lee,
         "50 news texts with the similarities that people gave every pair",
-        about=About(
+        about=DatasetDescription(
             "Lee, Pincombe & Welsh, An Empirical Evaluation of Models of Text Document Similarity, 2005",
             "as in the gensim package, which carries it",
             "50 documents, 48 queries, 286 pairs rated 0.5 or more",
@@ -165,7 +165,7 @@ _ALL = (
             f"the BEIR data set {name}",
             text=_PLAIN,
             profile="standard",
-            about=About(
+            about=DatasetDescription(
                 "Thakur et al., BEIR, 2021; archive of the BEIR project, checked by its published MD5",
                 "that of the data set's authors",
                 "see the BEIR paper",

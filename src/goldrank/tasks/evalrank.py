@@ -11,7 +11,7 @@ from goldrank.data import sources
 from goldrank.data.collections import Collection
 from goldrank.data.collections.evalrank import Pair, collection_of, read_texts
 from goldrank.data.scored_pairs import ScoredPairs
-from goldrank.data.sources import About
+from goldrank.data.sources import DatasetDescription
 from goldrank.data.sts_files import read_pair_sources
 from goldrank.errors import InputError, counts
 from goldrank.io.files import PathLike
@@ -32,7 +32,7 @@ EVALRANK_TASKS = (
         "evalrank",
         sources.local("evalrank-word", "word_evalrank", format="evalrank"),
         "5,514 pairs of words that mean the same, each ranked among 22,207 words",
-        about=About(
+        about=DatasetDescription(
             _PAPER,
             "BSD-3 (the repository); from 13 word-similarity sets",
             "22,207 words, 2,774 queries, 5,514 pairs",
@@ -46,7 +46,7 @@ EVALRANK_TASKS = (
         "evalrank",
         sources.local("evalrank-sentence", "sent_evalrank", format="evalrank"),
         "6,989 pairs of sentences that mean the same, each ranked among 24,957 sentences",
-        about=About(
+        about=DatasetDescription(
             _PAPER,
             "BSD-3 (the repository); derived from STS-B (CC BY-SA 4.0) and STR",
             "24,957 sentences, 6,784 queries, 6,989 pairs",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from goldrank.data.sources import About
+from goldrank.data.sources import DatasetDescription
 from goldrank.encoders.base import Encoder
 from goldrank.tasks.settings import Settings
 
@@ -67,6 +67,6 @@ class MeasuredTask:
     """Reads the data from a path of the user's."""
     summary: str = ""
     version: int = 1
-    about: About | None = None
+    about: DatasetDescription | None = None
     uses: tuple[str, ...] = field(default=("transform", "fit_on"))
     """The settings that bear on it."""

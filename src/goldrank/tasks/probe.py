@@ -8,7 +8,7 @@ from pathlib import Path
 
 from goldrank.data.labelled_sets import read_labelled_set
 from goldrank.data.labelled_texts import LabelledTexts, read_labelled
-from goldrank.data.sources import DATA_VARIABLE, About, find_local
+from goldrank.data.sources import DATA_VARIABLE, DatasetDescription, find_local
 from goldrank.errors import InputError
 from goldrank.io.files import PathLike
 from goldrank.tasks.measurement import MeasuredTask
@@ -49,7 +49,7 @@ class _Set:
 
     def task(self) -> MeasuredTask:
         """The probe with this set."""
-        about = About(self.source, "none stated", self.counts, notes=self.notes, data="by path")
+        about = DatasetDescription(self.source, "none stated", self.counts, notes=self.notes, data="by path")
         return _task(f"probe-{self.name}", self.read, self.read_at, self.summary, about)
 
 
@@ -58,7 +58,7 @@ def _task(
     read: Callable[[str | None], LabelledTexts],
     read_at: Callable[[Path, str | None], LabelledTexts] | None,
     summary: str,
-    about: About | None = None,
+    about: DatasetDescription | None = None,
 ) -> MeasuredTask:
     return MeasuredTask(name, "probe", read, measure, compare, read_at, summary, about=about, uses=_USES)
 

@@ -22,7 +22,7 @@ from goldrank.data.similarity_sets import (
     PairSet,
     read_all,
 )
-from goldrank.data.sources import About
+from goldrank.data.sources import DatasetDescription
 from goldrank.encoders.base import Encoder
 from goldrank.errors import counts
 from goldrank.stats import compare_correlations, correlation, correlation_interval, williams
@@ -257,7 +257,7 @@ def _of(one: PairSet) -> MeasuredTask:
     return _task(one.name, one.read, one.read_at, one.summary, one.about)
 
 
-def _over(name: str, sets: Sequence[PairSet], summary: str, about: About) -> MeasuredTask:
+def _over(name: str, sets: Sequence[PairSet], summary: str, about: DatasetDescription) -> MeasuredTask:
     def read(split: str | None) -> PairSets:
         return read_all(name, sets, None, split)
 
@@ -272,7 +272,7 @@ def _task(
     read: Callable[[str | None], ScoredPairs | PairSets],
     read_at: Callable[[Path, str | None], ScoredPairs | PairSets],
     summary: str,
-    about: About,
+    about: DatasetDescription,
 ) -> MeasuredTask:
     uses = ("similarity", "transform", "fit_on", "oov")
     return MeasuredTask(name, "similarity", read, measure, compare, read_at, summary, about=about, uses=uses)

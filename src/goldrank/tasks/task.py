@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from goldrank.data.collections import Collection
-from goldrank.data.sources import About
+from goldrank.data.sources import DatasetDescription
 from goldrank.data.text_rule import TextRule
 
 Kind = Literal["retrieval", "related", "evalrank"]
@@ -57,7 +57,7 @@ class Task:
     query_text: TextRule = field(default_factory=TextRule)
     metrics: tuple[str, ...] = ()
     profile: str = "standard"
-    about: About | None = None
+    about: DatasetDescription | None = None
 
     @property
     def default_metrics(self) -> tuple[str, ...]:
