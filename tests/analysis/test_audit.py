@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from goldrank.analysis.audit import audit, neighbour_recall, plot_audit
+from goldrank.analysis.audit import audit, neighbour_recall
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Run
 
@@ -67,21 +67,6 @@ def test_recall_of_neighbours_is_counted_per_query():
     exact, run = Run({"q": {"a": 2, "b": 1}, "p": {"c": 2, "d": 1}}), Run({"q": {"b": 2, "a": 1}, "p": {"x": 1}})
     assert neighbour_recall(exact, run, 2).tolist() == [1, 0]
     assert neighbour_recall(exact, run, 1).tolist() == [0, 0]
-
-
-def test_the_plot_is_an_image_of_the_kind_its_name_says(made, tmp_path):
-    pytest.importorskip("matplotlib")
-    for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")):
-        plot_audit(made, tmp_path / name)
-        assert (tmp_path / name).read_bytes().startswith(start)
-    with pytest.raises(InputError, match=r"a.jpeg2: the suffix names no image format"):
-        plot_audit(made, tmp_path / "a.jpeg2")
-
-
-def test_a_plot_without_matplotlib_says_what_to_install(made, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(Exception, match=r"a plot needs matplotlib.*goldrank\[plot\]"):
-        plot_audit(made, tmp_path / "a.png")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import goldrank as gr
-from goldrank.analysis.sensitivity import plot_sensitivity, sensitivity
+from goldrank.analysis.sensitivity import sensitivity
 from goldrank.cli.main import main
 from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate
@@ -55,12 +55,6 @@ def test_the_swing_is_the_spread_of_the_readings_and_the_best_the_largest(made):
 def test_all_variants_are_stored(made, store):
     assert len(store.list()) == 8
     assert {one.key for variant in made.variants for one in variant.readings.values()} == {r.key for r in store.list()}
-
-
-def test_the_figure_is_an_image(made, tmp_path):
-    pytest.importorskip("matplotlib")
-    plot_sensitivity(made, tmp_path / "moves.png")
-    assert (tmp_path / "moves.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize("look", ["table", "json", "csv", "markdown", "latex"])
@@ -249,9 +243,18 @@ def test_figures_of_several_models_are_drawn_in_any_theme_and_size(several, tmp_
     pytest.importorskip("matplotlib")
     figures = ["--plot", str(tmp_path / "tau.png"), "--places", str(tmp_path / "places.svg")]
     err = several(*figures, "--theme", "dark", "--size", "single").err
-    for name in ("tau.png", "places-1.svg", "places-2.svg"):
+    for name in ("tau.png", "places.svg", "places-2.svg"):
         assert (tmp_path / name).stat().st_size > 1000
         assert f"drawn: {tmp_path / name}" in err
+
+
+def test_figures_of_one_model_are_a_map_for_each_evaluator(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    arguments = ["-m", "random:8", "-t", "wines", "--transform", "none,normalize", "--similarity", "cosine"]
+    figure = tmp_path / "moves.png"
+    assert main(["sensitivity", *arguments, "--store", str(tmp_path), "--plot", str(figure), "--theme", "dark"]) == 0
+    assert f"drawn: {figure}" in capsys.readouterr().err
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -259,7 +262,7 @@ def test_figures_of_several_models_are_drawn_in_any_theme_and_size(several, tmp_
     [
         (["-m", "random:8", "--places", "a.png"], "--places draws the order of models, and there is one"),
         (["-m", "random:8", "--alpha", "0.1"], "--alpha is for swaps of models, and there is one model"),
-        (["-m", "random:8", "random:4", "--theme", "dark"], "--theme has no effect without a figure of several models"),
+        (["-m", "random:8", "random:4", "--theme", "dark"], "--theme has no effect without a figure"),
         (["-m", "random:8", "--bands", "many"], "--bands is 'many'; give a number of bands such as 4"),
         (["-m", "random:8", "--bands", "1"], "1 bands of gold scores; give a number from 2 to 20, or edges"),
         (["-m", "random:8", "--bands", "3,2,1"], "the edges of the bands are 3, 2, 1; give three or more in ascending"),

@@ -67,6 +67,7 @@ def test_csv_and_markdown_and_the_plot(data, capsys):
     rows = list(csv.DictReader(io.StringIO(run(capsys, ".", *QUICK, "--format", "csv", "--plot", "a.png")[1])))
     assert [row["index"] for row in rows] == ["exact", "Flat", "IVF16,Flat(nprobe=1)"]
     assert (data / "a.png").stat().st_size > 10_000
+    assert (data / "a-2.png").stat().st_size > 10_000
     assert "| Flat |" in run(capsys, ".", *QUICK, "--format", "markdown")[1]
 
 

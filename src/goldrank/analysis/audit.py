@@ -5,22 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from goldrank import stats
 from goldrank.comparing import Pair, compare_hits
-from goldrank.errors import InputError, MissingExtraError
+from goldrank.errors import InputError
 from goldrank.hits import Floats, Gold, Run
 from goldrank.index.base import DATABASES, Index, Similarity, build
 from goldrank.index.faiss_index import Factory
 from goldrank.metrics import Metric, parse_all
 from goldrank.progress import Progress
 from goldrank.scoring import Bootstrap, Metrics, Scores
-
-if TYPE_CHECKING:
-    from goldrank.io.files import PathLike
 
 EXACT = "exact"
 _DEEP_ENOUGH = 100
@@ -247,54 +244,3 @@ def _corrected(found: list[Audited]) -> list[Audited]:
         )
         for audited, row in zip(found, adjusted, strict=True)
     ]
-
-
-def plot_audit(made: Audit, path: PathLike) -> None:
-    """Draw what is lost against what is gained: a panel for each metric and one for recall, over speed."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("a plot", "matplotlib", "plot") from None
-    from goldrank.io.files import write_image
-
-    names = [str(metric) for metric in made.metrics]
-    figure = Figure(figsize=(8.5, 2.4 * len(names) + 2.8), layout="constrained")
-    axes = figure.subplots(len(names) + 1, 1, sharex=True, squeeze=False)[:, 0]
-    colours = mpl.colormaps["tab10"](range(10))
-    for number, audited in enumerate(made.indexes):
-        look = {"color": colours[number % 10], "marker": "osD^vP"[number // 10 % 6], "label": audited.factory}
-        for axis, pair in zip(axes, audited.pairs, strict=False):
-            _point(axis, audited.speed, pair.difference, pair.interval, look)
-        _point(axes[-1], audited.speed, audited.recall, audited.recall_interval, look)
-    for axis, name in zip(axes, names, strict=False):
-        axis.axhline(0, color="0.4", linewidth=1)
-        axis.set_ylabel(f"{name}:\nindex − exact")
-    axes[-1].axhline(1, color="0.4", linewidth=1)
-    axes[-1].set_ylabel(f"recall@{made.k}\nof the neighbours")
-    axes[-1].set_xlabel("speed, as a multiple of exact search (further right is faster)")
-    axes[-1].set_xscale("log")
-    _plain_ticks(axes[-1], [1.0, *(audited.speed for audited in made.indexes)])
-    for axis in axes:
-        axis.axvline(1, color="0.75", linewidth=1, linestyle=":")
-        axis.grid(alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
-    # Below the panels no label can meet another, however close the points are.
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=2)
-    figure.suptitle(f"Does the index hurt the metric? {made.queries} queries, {made.items} items", fontsize=11)
-    write_image(path, figure)
-
-
-def _point(axis: Any, x: float, y: float, interval: stats.Interval | None, look: dict[str, Any]) -> None:
-    spread = None if interval is None else [[max(0.0, y - interval.low)], [max(0.0, interval.high - y)]]
-    axis.errorbar([x], [y], yerr=spread, linestyle="none", markersize=7, capsize=3, **look)
-
-
-def _plain_ticks(axis: Any, speeds: Sequence[float]) -> None:
-    """Marks at 1, 2, 5, 10 … written as multiples; the powers that matplotlib would write suit no range this short."""
-    steps = [factor * 10.0**power for power in range(-3, 6) for factor in (1, 2, 5)]
-    low, high = min(speeds) / 1.25, max(speeds) * 1.25
-    inside = [step for step in steps if low <= step <= high]
-    axis.set_xlim(low, high)
-    axis.set_xticks(inside, [f"{step:g}×" for step in inside])
-    axis.minorticks_off()

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from goldrank.analysis.headline import Headline, Reading, headline_of, resample
 from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order_notes, place_intervals
 from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
-from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from goldrank.errors import GoldrankError, InputError
 from goldrank.progress import Progress
 from goldrank.runs.data_quality import DataQuality, inspect_data
 from goldrank.runs.measurements import MeasuredMaterial, find_or_measure
@@ -27,9 +27,6 @@ from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task
 from goldrank.vectors.transforms import Pipeline
-
-if TYPE_CHECKING:
-    from goldrank.io.files import PathLike
 
 
 @dataclass(frozen=True)
@@ -444,34 +441,3 @@ def _order_dict(one: OrderAgreement) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def plot_sensitivity(made: ModelSensitivity, path: PathLike) -> None:
-    """Draw a panel for each evaluator: every variant with its interval, and the reading of the first as a line."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("a plot", "matplotlib", "plot") from None
-    from goldrank.io.files import write_image
-
-    names, count = made.evaluators, len(made.variants)
-    figure = Figure(figsize=(2.6 * len(names) + 2.2, 0.34 * count + 1.6), layout="constrained")
-    axes = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    colours = {
-        transform: f"C{at % 10}" for at, transform in enumerate(dict.fromkeys(v.transform for v in made.variants))
-    }
-    for axis, name in zip(axes, names, strict=True):
-        for row, variant in enumerate(made.variants):
-            one = variant.readings[name]
-            spread = None
-            if one.low is not None and one.high is not None:
-                spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
-            axis.errorbar([one.value], [row], xerr=spread, marker="o", capsize=3, color=colours[variant.transform])
-        axis.axvline(made.variants[0].readings[name].value, color="0.6", linewidth=1, linestyle=":")
-        axis.set_title(f"{name}\nmoves by {made.swing(name):.3f} ({made.relative_swing(name):.0%})", fontsize=9)
-        axis.grid(axis="x", alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_yticks(range(count), [variant.name for variant in made.variants])
-    axes[0].invert_yaxis()
-    figure.suptitle(f"{made.model}: the same vectors, compared and transformed differently", fontsize=11)
-    write_image(path, figure)

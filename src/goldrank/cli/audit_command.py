@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from goldrank.analysis.audit import Audit, Audited, audit, plot_audit
-from goldrank.cli import options
+from goldrank.analysis.audit import Audit, Audited, audit
+from goldrank.cli import figure_files, options
 from goldrank.cli.index_command import readable
 from goldrank.data.texts import Texts, beir_file, read_texts
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.metrics import parse_all
+from goldrank.report.figures.costs import index_trade_off
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
 
@@ -35,7 +36,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
     made.add_argument("--exclude-self", action="store_true", help="leave out the item whose id is the query's")
     made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    made.add_argument("--plot", metavar="FILE", help="draw it as .png, .pdf or .svg")
+    made.add_argument(
+        "--plot", metavar="FILE", help="draw each metric and the recall against speed; .png, .pdf or .svg"
+    )
     options.add_statistics(made)
     options.add_output(made)
     return made
@@ -48,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     how, metrics = options.bootstrap(args), parse_all(args.metric or ["ndcg@10"])
     if args.k < 1:
         raise InputError(f"k is {args.k}", remedy="count one neighbour or more")
+    if args.plot is not None:
+        figure_files.check_file(args.plot)
     corpus, queries, gold = _data(args.data)
     encoder = load_encoder(args.model, corpus.texts)
     made = audit(
@@ -65,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         bootstrap=how,
     )
     if args.plot is not None:
-        plot_audit(made, args.plot)
+        figure_files.draw_into(args.plot, index_trade_off(made))
     options.emit(show(made, args.format), args)
     return 0
 

@@ -6,14 +6,11 @@ import argparse
 from typing import Any
 
 from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
-from goldrank.analysis.meta.pivot import plot_pivot
 from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
-from goldrank.cli import options, printing
+from goldrank.cli import figure_files, options, printing
 from goldrank.cli import stored_runs as stored
 from goldrank.errors import InputError, counts
-from goldrank.io.files import image_format
-from goldrank.report.figures.evaluators import meta_heat_map
-from goldrank.report.render.matplotlib_files import draw, require_matplotlib
+from goldrank.report.figures.evaluators import meta_heat_map, meta_pivot
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.meta import as_json
@@ -68,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--pivot draws a figure", remedy="name its file with --plot")
     options.refuse_unwritable(args)
     if args.plot is not None:
-        image_format(args.plot)
-        require_matplotlib()
+        figure_files.check_file(args.plot)
     made = evaluate_meta(
         _table(args),
         args.intrinsic,
@@ -84,10 +80,8 @@ def run(args: argparse.Namespace) -> int:
         alpha=args.alpha,
     )
     if args.plot is not None:
-        if args.pivot is None:
-            draw(meta_heat_map(made), args.plot)
-        else:
-            plot_pivot(made, args.pivot, args.plot)
+        figure = meta_heat_map(made) if args.pivot is None else meta_pivot(made, args.pivot)
+        figure_files.draw_into(args.plot, [figure])
     if args.format != "json":
         for warning in made.warnings:
             printing.say(f"warning: {warning}.")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from goldrank.analysis.sensitivity import Sensitivity, plot_sensitivity, sensitivity
-from goldrank.cli import options, printing
+from goldrank.analysis.sensitivity import sensitivity
+from goldrank.cli import figure_files, options, printing
 from goldrank.errors import InputError
-from goldrank.io.files import image_format
-from goldrank.report.figures.description import Figure, LeftOut
-from goldrank.report.figures.evaluators import model_places, order_heat_map
-from goldrank.report.render.matplotlib_files import draw, require_matplotlib
+from goldrank.report.figures.evaluators import model_places, order_heat_map, sensitivity_maps
 from goldrank.report.render.themes import SIZES, THEMES
 from goldrank.report.text.sensitivity import show
 from goldrank.runs.run import OVERWRITE, Measures
@@ -65,13 +60,17 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
     made.add_argument("--overwrite", choices=tuple(OVERWRITE), default="missing", help="what to do with stored results")
     made.add_argument(
-        "--plot", metavar="FILE", help="draw the readings, or of several models tau, as .png, .pdf or .svg"
+        "--plot",
+        metavar="FILE",
+        help="draw the readings, or of several models tau, as .png, .pdf or .svg; a file for each evaluator",
     )
     made.add_argument(
         "--places", metavar="FILE", help="draw the place of each of several models; a file for each evaluator"
     )
-    made.add_argument("--theme", choices=tuple(THEMES), help="colours of the figures of several models (default light)")
-    made.add_argument("--size", choices=tuple(SIZES), help="of these figures, in columns of a paper (default double)")
+    made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours of the figures (default light)")
+    made.add_argument(
+        "--size", choices=tuple(SIZES), default="double", help="of the figures, in columns of a paper (default double)"
+    )
     options.add_output(made)
     return made
 
@@ -95,7 +94,12 @@ def run(args: argparse.Namespace) -> int:
         overwrite=args.overwrite,
         report=printing.say,
     )
-    _draw(made, args)
+    if args.plot is not None:
+        figures = sensitivity_maps(made.models[0]) if len(args.models) == 1 else [order_heat_map(made)]
+        figure_files.draw_into(args.plot, figures, args.theme, args.size)
+    if args.places is not None:
+        places = [model_places(made, evaluator) for evaluator in made.evaluators]
+        figure_files.draw_into(args.places, places, args.theme, args.size)
     for failure in made.failures:
         printing.say(f"warning: {failure.model} is left out: with {failure.variant}, {failure.reason}")
     options.emit(show(made, args.format), args)
@@ -135,19 +139,13 @@ def _measures(args: argparse.Namespace) -> Measures:
 
 def _check_figures(args: argparse.Namespace) -> None:
     """Refuse figures that cannot be drawn before any work is done."""
-    several = len(args.models) > 1
-    if args.places is not None and not several:
+    if args.places is not None and len(args.models) == 1:
         raise InputError("--places draws the order of models, and there is one", remedy="give several with -m")
-    drawn = [file for file in (args.plot, args.places) if file is not None]
-    for name in ("theme", "size"):
-        if getattr(args, name) is not None and not (several and drawn):
-            raise InputError(
-                f"--{name} has no effect without a figure of several models",
-                remedy="give several and --plot or --places",
-            )
-    for file in drawn:
-        image_format(file)
-        require_matplotlib()
+    files = [file for file in (args.plot, args.places) if file is not None]
+    if not files:
+        options.refuse_unused(args, ["theme", "size"], "without a figure", "name its file with --plot or --places")
+    for file in files:
+        figure_files.check_file(file)
 
 
 def _check_effects(args: argparse.Namespace) -> None:
@@ -164,28 +162,3 @@ def _check_effects(args: argparse.Namespace) -> None:
                 f"--{option} has no effect on {', '.join(args.tasks)}, which give figures of their own",
                 remedy="leave it out, or add a task that ranks",
             )
-
-
-def _draw(made: Sensitivity, args: argparse.Namespace) -> None:
-    if args.plot is not None and len(args.models) == 1:
-        plot_sensitivity(made.models[0], args.plot)
-    elif args.plot is not None:
-        _draw_one(order_heat_map(made), Path(args.plot), args)
-    if args.places is not None:
-        for figure, path in _places(made, Path(args.places)):
-            _draw_one(figure, path, args)
-
-
-def _places(made: Sensitivity, path: Path) -> Iterator[tuple[Figure | LeftOut, Path]]:
-    """The figure of each evaluator, with its number in the name of the file where there are several."""
-    for number, evaluator in enumerate(made.evaluators, 1):
-        several = len(made.evaluators) > 1
-        yield model_places(made, evaluator), path.with_stem(f"{path.stem}-{number}") if several else path
-
-
-def _draw_one(figure: object, path: Path, args: argparse.Namespace) -> None:
-    if isinstance(figure, LeftOut):
-        printing.say(f"warning: {path} is not drawn: {figure.reason}.")
-        return
-    draw(figure, path, args.theme or "light", args.size or "double")  # type: ignore[arg-type]
-    printing.say(f"drawn: {path}")

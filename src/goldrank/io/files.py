@@ -11,7 +11,7 @@ from functools import partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 import numpy as np
 
@@ -325,17 +325,3 @@ def _compressor(out: BinaryIO, suffix: str, name: str) -> BinaryIO:
 def reason_of(error: Exception) -> str:
     """What an exception says, as part of a sentence."""
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
-
-
-def image_format(path: PathLike) -> str:
-    """The image format that the suffix of *path* names."""
-    suffix = Path(path).suffix.lower().lstrip(".")
-    if suffix not in ("png", "pdf", "svg"):
-        raise InputError("the suffix names no image format", where=str(path), remedy="end it in .png, .pdf or .svg")
-    return suffix
-
-
-def write_image(path: PathLike, figure: Any) -> None:
-    """Write a matplotlib figure in one piece, in the format that the suffix names."""
-    format = image_format(path)
-    write_atomically(path, lambda out: figure.savefig(out, dpi=150, format=format))

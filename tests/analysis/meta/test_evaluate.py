@@ -7,7 +7,6 @@ import pytest
 
 from goldrank import stats
 from goldrank.analysis.meta import Row, Table, evaluate_meta, read_table, rows_from_store
-from goldrank.analysis.meta.pivot import plot_pivot
 from goldrank.errors import InputError
 
 QUICK = {"resamples": 400}
@@ -182,30 +181,6 @@ def test_what_is_not_named_is_the_other_kind_where_the_table_does_not_say():
     plain = Table.of(rows, "t")
     assert evaluate_meta(plain, intrinsic=["e*"], **QUICK).downstream == ["t0", "t1", "t2"]
     assert evaluate_meta(plain, downstream=["t1"], **QUICK).intrinsic == ["e0", "e1", "t0", "t2"]
-
-
-def test_the_pivot_is_an_image_of_the_kind_its_name_says(tmp_path):
-    pytest.importorskip("matplotlib")
-    made = evaluate_meta(table(scores(), drop={(2, "e0")}), **QUICK)
-    for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")):
-        plot_pivot(made, "t1", tmp_path / name)
-        assert (tmp_path / name).read_bytes().startswith(start)
-    with pytest.raises(InputError, match="the suffix names no image format"):
-        plot_pivot(made, "t1", tmp_path / "a.gif")
-    with pytest.raises(InputError, match="'e0' is not one of the downstream scores; pivot on one of t0, t1, t2"):
-        plot_pivot(made, "e0", tmp_path / "a.png")
-
-
-def test_the_pivot_holds_every_model(tmp_path):
-    pytest.importorskip("matplotlib")
-    import matplotlib as mpl
-
-    made = evaluate_meta(table(scores()), **QUICK)
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        plot_pivot(made, "t0", tmp_path / "pivot.svg")
-    pivot = (tmp_path / "pivot.svg").read_text()
-    assert all(name in pivot for name in NAMES)
-    assert "e0" in pivot
 
 
 def test_stored_runs_become_rows(tmp_path):

@@ -153,22 +153,40 @@ def test_the_drawn_meta_heat_map_holds_every_value(evaluated, tmp_path):
     assert all(f"{cell.value:.2f}".replace("-", "−") in drawn for cell in evaluated.cells.values())
 
 
-def test_the_pivot_gives_every_model_its_two_places(evaluated):
+def test_the_pivot_gives_every_model_its_place_by_every_evaluator(evaluated):
     made = meta_pivot(evaluated, "down")
-    assert made.diagonal
-    assert [series.name.split()[0] for series in made.series] == ["sts", "noise"]
-    for series in made.series:
-        assert series.x == tuple(range(1, 13))
-        assert sorted(series.y) == list(range(1, 13))
-        assert sorted(series.labels) == sorted(evaluated.models)
+    assert sorted(made.y.categories) == sorted(evaluated.models)
+    own, *others = made.series
+    assert (own.name, own.x, own.faint) == ("down", tuple(range(1, 13)), True)
+    assert [series.name.split()[0] for series in others] == ["sts", "noise"]
+    for series in others:
+        assert series.y == tuple(range(12))
+        assert sorted(series.x) == list(range(1, 13))
+
+
+def test_the_pivot_leaves_out_models_without_a_value():
+    truth = np.random.default_rng(1).normal(size=12)
+    values = truth.copy()
+    values[int(np.argmax(truth))] = np.nan
+    columns = {"sts": values, "whole": -truth, "down": truth}
+    table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
+    _, series, whole = meta_pivot(evaluate_meta(table, ["sts", "whole"], ["down"], resamples=50), "down").series
+    assert whole.x == tuple(range(12, 0, -1))
+    assert series.y == tuple(range(1, 12)), "the best model by the downstream score has no reading"
+    assert series.x == tuple(range(1, 12))
+
+
+def test_a_pivot_needs_one_downstream_score(evaluated):
+    with pytest.raises(InputError, match="'sts' is not one of the downstream scores; pivot on one of down"):
+        meta_pivot(evaluated, "sts")
 
 
 def test_the_pivot_of_a_loss_puts_the_lowest_first():
     truth = np.random.default_rng(1).normal(size=12)
     columns = {"loss": -truth, "down": truth}
     table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
-    (series,) = meta_pivot(evaluate_meta(table, ["loss"], ["down"], lower=["loss"], resamples=50), "down").series
-    assert series.y == series.x == tuple(range(1, 13))
+    _, series = meta_pivot(evaluate_meta(table, ["loss"], ["down"], lower=["loss"], resamples=50), "down").series
+    assert series.x == tuple(range(1, 13))
 
 
 def test_an_audit_is_drawn_against_exact_search():

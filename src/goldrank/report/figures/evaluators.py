@@ -11,6 +11,7 @@ from goldrank.analysis.headline import Reading
 from goldrank.analysis.meta.result import MetaResult, bounds, or_lowest, signed
 from goldrank.analysis.model_orders import OrderAgreement
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
+from goldrank.errors import InputError
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Series
 from goldrank.report.figures.heat_map import HeatMap
 
@@ -50,40 +51,46 @@ def meta_heat_map(made: MetaResult) -> HeatMap:
     )
 
 
-def meta_pivot(made: MetaResult, downstream: str) -> Figure | LeftOut:
-    """The place that each evaluator gives a model against its place by one downstream score, a line an evaluator."""
+def meta_pivot(made: MetaResult, task: str) -> Figure | LeftOut:
+    """Describe every evaluator's order of the models beside that of one downstream score, a line for each evaluator.
+
+    Args:
+        made: the meta-evaluation.
+        task: a downstream score, by its name or by the first words of it.
+
+    Raises:
+        InputError: *task* is none of the downstream scores, or means several.
+    """
     from scipy.stats import rankdata
 
-    name, gold = "meta-pivot", made.oriented(downstream)
-    rows = sorted(made.intrinsic, key=lambda row: -or_lowest(made.cells[row, downstream].value))
-    series = []
-    for row in rows[:_MOST_LINES]:
-        values = made.oriented(row)
-        both = np.flatnonzero(~(np.isnan(values) | np.isnan(gold)))
-        if len(both) < 2:
-            continue
-        x, y = rankdata(-gold[both]), rankdata(-values[both])
-        order = np.lexsort((y, x))
-        series.append(
-            Series(
-                f"{row} ({signed(made.cells[row, downstream].value)})",
-                tuple(x[order]),
-                tuple(y[order]),
-                labels=tuple(made.models[at] for at in both[order]),
-            )
+    (downstream, *others) = made.table.select([task])
+    if others or downstream not in made.downstream:
+        raise InputError(
+            f"{task!r} is not one of the downstream scores" if not others else f"{task!r} means several scores",
+            remedy=f"pivot on one of {', '.join(made.downstream)}",
         )
-    if not series:
-        return LeftOut(name, f"no two models have a value of {downstream} and of an evaluator")
+    gold = made.oriented(downstream)
+    models = [at for at in np.argsort(-gold, kind="stable") if not math.isnan(gold[at])]
+    rows = sorted(made.intrinsic, key=lambda row: -or_lowest(made.cells[row, downstream].value))
+    series = [Series(downstream, tuple(rankdata(-gold[models])), tuple(range(len(models))), faint=True)]
+    for row in rows[:_MOST_LINES]:
+        values = made.oriented(row)[models]
+        present = np.flatnonzero(~np.isnan(values))
+        if len(present) > 1:
+            name = f"{row} ({signed(made.cells[row, downstream].value)})"
+            series.append(Series(name, tuple(rankdata(-values[present])), tuple(present)))
+    if len(series) == 1:
+        return LeftOut("meta-pivot", f"no two models have a value of {downstream} and of an evaluator")
     left = len(rows) - _MOST_LINES
     return Figure(
-        name,
+        "meta-pivot",
         f"Who orders the models as {downstream} does?",
-        f"Places of {len(made.models)} models, 1 being the best; an evaluator on the diagonal orders them as "
-        f"{downstream} does. In brackets its {made.kind.capitalize()} correlation.",
-        Axis(f"place by {downstream} (1 is best)"),
-        Axis("place by the evaluator (1 is best)"),
+        f"The place that each evaluator gives each of {len(models)} models among those it has a value of, 1 being the "
+        f"best. The models stand in the order of {downstream}, whose own line is grey: an evaluator that follows it "
+        f"orders them alike. In brackets its {made.kind.capitalize()} correlation.",
+        Axis("place by the evaluator (1 is best)", low=0.5, high=len(models) + 0.5),
+        Axis(f"model, by {downstream}", categories=tuple(made.models[at] for at in models)),
         tuple(series),
-        diagonal=True,
         note=f"The {_MOST_LINES} closest evaluators are shown, {left} left out." if left > 0 else "",
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldrank.errors import MissingExtraError, unknown_name
+from goldrank.errors import InputError, MissingExtraError, unknown_name
 from goldrank.report.figures.description import Figure
 from goldrank.report.figures.heat_map import HeatMap
 from goldrank.report.render.themes import SIZES, THEMES, Size, Theme
@@ -24,6 +25,18 @@ def require_matplotlib() -> None:
         raise MissingExtraError("a plot", "matplotlib", "plot") from None
 
 
+def image_format(path: PathLike) -> str:
+    """Return the image format that the suffix of *path* names, ``png``, ``pdf`` or ``svg``.
+
+    Raises:
+        InputError: the suffix names another format, or none.
+    """
+    suffix = Path(path).suffix.lower().lstrip(".")
+    if suffix not in ("png", "pdf", "svg"):
+        raise InputError("the suffix names no image format", where=str(path), remedy="end it in .png, .pdf or .svg")
+    return suffix
+
+
 def draw(figure: Figure | HeatMap, path: PathLike, theme: Theme = "light", size: Size = "double") -> None:
     """Draw *figure* into a .png, .pdf or .svg file, completely or not at all; equal figures give equal bytes.
 
@@ -33,7 +46,7 @@ def draw(figure: Figure | HeatMap, path: PathLike, theme: Theme = "light", size:
         theme: ``light`` for paper, ``dark`` for dark slides and pages.
         size: as wide as one column of a paper (``single``, 3.5 inches) or as two (``double``, 7.2 inches).
     """
-    from goldrank.io.files import image_format, write_atomically
+    from goldrank.io.files import write_atomically
     from goldrank.report.render.matplotlib_figure import FigureSheet
     from goldrank.report.render.matplotlib_heat_map import HeatMapSheet
     from goldrank.report.render.matplotlib_page import DPI

@@ -1,0 +1,31 @@
+"""The figures that a command draws into the file of its option ``--plot``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from goldrank.cli import printing
+from goldrank.report.figures.description import Figure, LeftOut
+from goldrank.report.figures.heat_map import HeatMap
+from goldrank.report.render.matplotlib_files import draw, image_format, require_matplotlib
+from goldrank.report.render.themes import Size, Theme
+
+
+def check_file(file: str) -> None:
+    """Raise now, before long work, if no figure can be drawn into *file*."""
+    image_format(file)
+    require_matplotlib()
+
+
+def draw_into(
+    file: str, figures: Sequence[Figure | HeatMap | LeftOut], theme: Theme = "light", size: Size = "double"
+) -> None:
+    """Draw the first figure into *file* and each further one into a file beside it, numbered from 2 on."""
+    for number, figure in enumerate(figures, 1):
+        path = Path(file) if number == 1 else Path(file).with_stem(f"{Path(file).stem}-{number}")
+        if isinstance(figure, LeftOut):
+            printing.say(f"warning: {path} is not drawn: {figure.reason}.")
+            continue
+        draw(figure, path, theme, size)
+        printing.say(f"drawn: {path}")
