@@ -28,25 +28,19 @@ _MAP_FROM = 1 << 24
 
 
 def cache_folder() -> Path:
-    """Where goldrank keeps what it can make again: $GOLDRANK_CACHE, or a folder in the system's place for caches."""
+    """Return the folder of what can be computed again: $GOLDRANK_CACHE, or one in the system's place for caches."""
     if given := os.environ.get("GOLDRANK_CACHE"):
         return Path(given).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "goldrank" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "goldrank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "goldrank"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("goldrank", appauthor=False)
 
 
 def data_folder() -> Path:
-    """Where goldrank keeps what the user made and may not lose: a folder in the system's place for such data."""
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "goldrank" / "Data"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "goldrank"
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "goldrank"
+    """Return the folder of what the user made and must not lose, in the system's place for such data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("goldrank", appauthor=False)
 
 
 def display_name(path: PathLike) -> str:
