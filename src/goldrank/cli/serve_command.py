@@ -46,9 +46,10 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     try:
         import fastapi  # noqa: F401
+        import jinja2  # noqa: F401
         import uvicorn
     except ImportError:
-        raise MissingExtraError("goldrank serve", "fastapi and uvicorn", "web") from None
+        raise MissingExtraError("goldrank serve", "fastapi, jinja2 and uvicorn", "web") from None
     from goldrank.store import Store
     from goldrank.web.app import create_app
     from goldrank.web.connections import BACKLOG, limited_protocol

@@ -2,6 +2,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -12,8 +13,8 @@ from goldrank.report.document import html as page_module
 from goldrank.report.document import pdf
 from goldrank.report.document.content import content_of
 from goldrank.report.document.html import to_html
-from goldrank.report.document.markup import embedded, escape, folded, isolated
 from goldrank.report.document.sections import Report
+from goldrank.report.document.templating import environment
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
 
@@ -179,22 +180,27 @@ def test_without_figures_no_drawing_library_is_needed(tmp_path, monkeypatch):
     assert "a reaches spearman" in to_html(report_of([section]))
 
 
-def test_without_the_library_the_extra_is_named(plain, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+@pytest.mark.parametrize("name", ["jinja2", "plotly.offline"])
+def test_without_a_library_the_extra_is_named(plain, monkeypatch, name):
+    environment.cache_clear()
+    monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"goldrank\[report\]"):
         to_html(plain)
 
 
-def test_markup_helpers_keep_what_they_hold():
-    assert escape('<a href="x">\'&') == "&lt;a href=&quot;x&quot;&gt;&#x27;&amp;"
-    assert "</script" not in embedded({"a": "</script><!--"}, "x").removesuffix("</script>")
-    assert json.loads(re.search(r">(.*)<", embedded({"a": "</script>\u2028&"}, "x"))[1]) == {"a": "</script>\u2028&"}
-    assert (
-        folded("x" * 50, 10) == f"{isolated('x' * 10)} <details><summary>more</summary> {isolated('x' * 40)}</details>"
-    )
-    assert escape("\ud800") == "\ufffd"
+def test_templates_escape_every_text_and_hold_no_character_that_html_forbids():
+    filled = environment("goldrank.report.document").from_string('<a title="{{ text }}">{{ text }}</a>{{ text | bdi }}')
+    shown = filled.render(text="<b>\"'&\ud800\x07")
+    escaped = "&lt;b&gt;&#34;&#39;&amp;\ufffd\ufffd"
+    assert shown == f'<a title="{escaped}">{escaped}</a><bdi dir="auto">{escaped}</bdi>'
+
+
+def test_data_of_a_figure_cannot_close_its_element():
+    filled = environment("goldrank.report.document").from_string("<script>{{ data | tojson }}</script>")
+    data = {"a": "</script><!--\u2028&\ud800"}
+    written = filled.render(data=data).removeprefix("<script>").removesuffix("</script>")
+    assert "<" not in written
+    assert json.loads(written) == data
 
 
 def test_without_a_browser_a_pdf_is_refused_with_a_remedy(plain, monkeypatch):

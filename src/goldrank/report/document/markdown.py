@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from goldrank.metrics import Metric
-from goldrank.report.document.html import citation
-from goldrank.report.document.html_parts import above_text, cases_title, ranks_text
 from goldrank.report.document.sections import Case, Passage, Report, Section
 from goldrank.report.text import formatting
 from goldrank.report.text.grids import Cell, Grid, render
@@ -21,14 +19,13 @@ _LINE_START = re.compile(r"^[#+=>-]|^\d{1,9}[.)](?=\s|$)")
 
 def to_markdown(report: Report) -> str:
     """The whole report."""
-    made = list(dict.fromkeys(line for section in report.sections for line in section.commands))
     parts = [
         f"# {escape(report.title)}",
         escape(f"{report.made} · goldrank {report.version}"),
         *(_section(section) for section in report.sections),
         "## How to cite and reproduce",
-        f"Cite as: “{escape(citation(report))}”",
-        _commands([*made, report.command]),
+        f"Cite as: “{escape(report.citation)}”",
+        _commands([*report.commands, report.command]),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -55,7 +52,7 @@ def _section(section: Section) -> str:
         f"**{escape(first)}**" if first else "",
         _list(others),
         *(render([_escaped(grid)], "markdown") for grid in section.tables),
-        *([f"### {escape(cases_title(section))}", *map(_case, section.cases)] if section.cases else []),
+        *([f"### {escape(section.cases_title)}", *map(_case, section.cases)] if section.cases else []),
         _titled_list("Data quality", section.quality),
         _titled_list("Conventions", section.conventions),
         "### Provenance",
@@ -100,10 +97,10 @@ def _case(case: Case) -> str:
         [
             Cell(answer.name),
             Cell(formatting.value(metric, answer.value)),
-            Cell(ranks_text(answer, case)),
+            Cell(case.ranks_of(answer)),
             Cell(
                 "; ".join(
-                    filter(None, [*(f"{one.rank}. {_said(one.passage)}" for one in answer.rivals), above_text(answer)])
+                    filter(None, [*(f"{one.rank}. {_said(one.passage)}" for one in answer.rivals), answer.others_above])
                 )
             ),
         ]

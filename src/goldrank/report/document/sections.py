@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
+from goldrank.errors import counts
 from goldrank.report.figures.description import Figure, LeftOut
 from goldrank.report.text.grids import Grid
 
@@ -24,6 +25,12 @@ class Passage:
     title: str = ""
     text: str = ""
 
+    @property
+    def heading(self) -> str:
+        """What stands for it in one line."""
+        line = self.title or self.text or self.id
+        return line if len(line) <= 120 else line[:119].rstrip() + "…"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -33,6 +40,16 @@ class Place:
     """None where it was not ranked."""
     last: int | None
     """The same, or the last of the ranks over which tied items are averaged."""
+
+    def __str__(self) -> str:
+        """Return the rank, the ranks over which tied items are averaged, or a dash for what was not ranked.
+
+        >>> str(Place(3, 3)), str(Place(3, 5)), str(Place(None, None))
+        ('3', '3–5', '–')
+        """
+        if self.rank is None:
+            return "–"
+        return str(self.rank) if self.last == self.rank else f"{self.rank}–{self.last}"
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,16 @@ class Answer:
     above: int | None
     """How many items stand above its best gold; None where it found none."""
 
+    @property
+    def others_above(self) -> str:
+        """What stands above the gold beyond the rivals that are listed."""
+        if self.above == 0:
+            return "nothing: the gold is first"
+        if self.above is None:
+            return "the gold was not ranked" if self.rivals else "the gold was not ranked, and no ranking is stored"
+        left = self.above - len(self.rivals)
+        return f"and {left} more" if left > 0 else ""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -83,6 +110,10 @@ class Case:
     more_gold: int
     """How many further relevant items there are."""
     answers: tuple[Answer, ...]
+
+    def ranks_of(self, answer: Answer) -> str:
+        """Where a run put the gold that is shown, in its order."""
+        return " · ".join(str(item.places[answer.key]) for item in self.gold) or "–"
 
 
 @dataclass(frozen=True)
@@ -129,6 +160,14 @@ class Section:
     commands: tuple[str, ...]
     """The command lines that made the runs."""
 
+    @property
+    def cases_title(self) -> str:
+        """What its cases have in common."""
+        metric = self.cases[0].metric
+        if len(self.runs) == 1:
+            return f"The queries with the worst {metric}"
+        return f"The queries on which {metric} differs most"
+
 
 def as_json(section: Section) -> dict[str, Any]:
     """The section as JSON can hold it, without its figures, which every reader renders in a way of its own."""
@@ -162,3 +201,25 @@ class Report:
     """When it was made, for people."""
     version: str
     """Of goldrank."""
+
+    @property
+    def runs(self) -> int:
+        """The number of runs in all sections."""
+        return sum(len(section.runs) for section in self.sections)
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks of the sections, each once."""
+        return list(dict.fromkeys(section.task for section in self.sections))
+
+    @property
+    def commands(self) -> list[str]:
+        """The command lines that made the runs, each once."""
+        return list(dict.fromkeys(line for section in self.sections for line in section.commands))
+
+    @property
+    def citation(self) -> str:
+        """A sentence for a paper: what was evaluated, by what, under which conventions."""
+        line = f"Evaluated with goldrank {self.version}: {counts(self.runs, 'run')} on {', '.join(self.tasks)}"
+        profiles = dict.fromkeys(str(one.numbers["profile"]) for one in self.sections if "profile" in one.numbers)
+        return f"{line}; profile {', '.join(profiles)}." if profiles else f"{line}."

@@ -1,0 +1,71 @@
+"""Fill HTML templates: every text is escaped, and text of others keeps its direction of writing to itself."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from goldrank.errors import MissingExtraError, counts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+# What no HTML document may hold: controls other than tab and line ends, and halves of surrogate pairs.
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+@lru_cache
+def environment(package: str) -> Environment:
+    """Return what renders the templates in the folder ``templates`` of a package.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise MissingExtraError("an HTML page", "jinja2", "report") from None
+
+    made = Environment(
+        autoescape=True,
+        finalize=_without_unfit,
+        loader=PackageLoader(package),
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters |= {"bdi": isolated, "split_at": split_at}
+    made.globals |= {"counts": counts}
+    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return made
+
+
+def _without_unfit(value: Any) -> Any:
+    """Replace the characters that no document may hold; markup was made of clean texts."""
+    return _UNFIT.sub("\ufffd", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def isolated(text: str) -> Markup:
+    """Return text of others as an element that finds its direction by itself and turns round nothing beside it.
+
+    >>> isolated("<b>" + chr(7))
+    Markup('<bdi dir="auto">&lt;b&gt;\ufffd</bdi>')
+    """
+    from markupsafe import Markup
+
+    return Markup('<bdi dir="auto">{}</bdi>').format(_without_unfit(text))
+
+
+def split_at(text: str, limit: int) -> tuple[str, str]:
+    """Split a text that is longer than *limit* into its beginning and its rest, between words where it can be.
+
+    >>> split_at("one two", 100), split_at("one two three", 8)
+    (('one two', ''), ('one two', 'three'))
+    """
+    if len(text) <= limit:
+        return text, ""
+    space = text.rfind(" ", limit // 2, limit)
+    at = limit if space < 0 else space
+    return text[:at], text[at:].lstrip()
