@@ -221,6 +221,13 @@ def test_every_view_has_the_one_page_and_files_are_not_sent_twice(store):
         assert asked.get(address).content == page.content
     again = asked.get("/", headers={"if-none-match": page.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+    for name, kind in (("app.js", "text/javascript"), ("style.css", "text/css"), ("icon.svg", "image/svg+xml")):
+        file = asked.get(f"/static/{name}", headers={"accept-encoding": "gzip"})
+        assert file.headers["content-type"].startswith(kind)
+        assert (file.headers.get("content-encoding") == "gzip") == (len(file.content) >= 500)
+        assert file.headers["cache-control"] == "no-cache"
+        again = asked.get(f"/static/{name}", headers={"if-none-match": file.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
 
 
 def test_a_fuzzer_finds_no_failure_of_the_server(store):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import mimetypes
+from importlib.util import find_spec
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
 from goldrank.store import Store
-from goldrank.web.assets import page, read_assets
 from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
 from goldrank.web.routes import comparison as compare_pages
@@ -29,6 +32,8 @@ from goldrank.web.store_reader import CACHE_BYTES, Reader
 
 THREADS = 16
 """Requests that are answered at a time."""
+# A registry on the machine may say otherwise, and a browser refuses a script that is sent as plain text.
+_MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DESCRIPTION = (
     "Everything that the explorer shows, as JSON. Numbers are those of `goldrank score` and `goldrank compare`. "
     'Errors have one shape: {"error": what, "where": place, "remedy": what to do}.'
@@ -111,14 +116,15 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_page(app: FastAPI) -> None:
-    assets = read_assets()
-
-    @app.get("/static/{name:path}", include_in_schema=False)
-    def static(name: str, request: Request) -> Response:
-        if name not in assets:
-            raise HTTPException(404)
-        return assets[name].answer(request)
+    """Serve the files of the page and plotly's script under /static, and the page at every other address."""
+    for ending, kind in _MEDIA_TYPES.items():
+        mimetypes.add_type(kind, ending)
+    packages: list[str | tuple[str, str]] = [("goldrank.web", "static")]
+    if find_spec("plotly") is not None:
+        packages.append(("plotly", "package_data"))
+    files = StaticFiles(packages=packages)
+    app.mount("/static", GZipMiddleware(files, compresslevel=6))
 
     @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
-    def single_page(path: str, request: Request) -> Response:
-        return page(assets, request)
+    async def single_page(path: str, request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)

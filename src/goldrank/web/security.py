@@ -201,6 +201,6 @@ class _Answer:
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
-            if self._is_api:
-                headers["Cache-Control"] = "no-store"
+            # A browser asks whether a file of the page has changed, and keeps nothing of the store.
+            headers["Cache-Control"] = "no-store" if self._is_api else "no-cache"
         await self._send(message)
