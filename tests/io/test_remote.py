@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from goldrank.errors import InputError, MissingExtraError
+from goldrank.errors import InputError
 from goldrank.io.remote import (
     exists,
     file_system,
@@ -139,12 +139,6 @@ def test_without_fsspec_an_unknown_address_is_refused_all_the_same(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(InputError, match=r"no file system takes this address .*install the fsspec package"):
         read_bytes("memory2://a/b")
-
-
-def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="pyarrow"):
-        read_bytes(str(tmp_path / "a"))
 
 
 @pytest.mark.parametrize(

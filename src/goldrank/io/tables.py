@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.errors import InputError, MissingExtraError, shorten
+from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values, parse_ranks
 from goldrank.io.column_names import choose, rank_column, subtopic_column
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
@@ -186,10 +186,8 @@ def _array_cells(array: np.ndarray[Any, Any]) -> Sequence[object]:
 
 
 def _arrow_stream(obj: Any, type_name: str) -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError(f"reading a {type_name}", "pyarrow", "parquet") from None
+    import pyarrow
+
     try:
         return pyarrow.table(obj)
     except (pyarrow.ArrowException, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.errors import InputError, MissingExtraError
+from goldrank.errors import InputError
 from goldrank.io.column_names import choose, rank_column, subtopic_column
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, refuse_empty_queries, row_queries
 from goldrank.io.decompression import over_limit, size_limit
@@ -83,10 +83,8 @@ def dump(columns: Columns, kind: Kind) -> bytes:
 
 
 def load_pyarrow() -> tuple[Any, Any]:
-    """The package and its Parquet module, or how to install them."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("Parquet", "pyarrow", "parquet") from None
+    """Import pyarrow and its Parquet module when they are first needed, because the import is slow."""
+    import pyarrow
+    import pyarrow.parquet
+
     return pyarrow, pyarrow.parquet

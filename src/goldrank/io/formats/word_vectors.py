@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import InputError, MissingExtraError, shorten
+from goldrank.errors import InputError, shorten
 from goldrank.io.arrays import load_array
 from goldrank.io.decompression import compression_of, open_archive
 from goldrank.io.files import cache_folder
@@ -354,11 +354,9 @@ def _decoded(word: bytes, encoding: str, where: str) -> str:
 
 
 def _read_parquet(file: Path) -> tuple[list[str], Matrix]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("Parquet", "pyarrow", "parquet") from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         table = pq.read_table(file)
     except (pa.ArrowException, OSError) as error:
