@@ -39,7 +39,7 @@ lint: $(VENV)/.lint
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*_*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
-	$(BIN)/zizmor --offline --quiet --no-progress .github
+	$(BIN)/zizmor --offline --quiet --no-progress --min-severity medium .github
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .

@@ -1,7 +1,7 @@
 """Check that goldrank works where it is installed: a demo and a score, in an empty folder.
 
-python tests/installation.py              check the goldrank of this interpreter
-python tests/installation.py DIST...      install each wheel or source distribution into a new environment and check it there
+`python tests/installation.py` checks the goldrank of this interpreter. `python tests/installation.py DIST...` installs
+each wheel or source distribution into a new environment and checks it there.
 """
 
 import argparse
