@@ -4,8 +4,6 @@ import ast
 import io
 import json
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.store import Store
 from goldrank.store.keys import canonical_json, digest
 from goldrank.tasks.ranking.models import load_model
+from http_servers import HttpServer, json_reply
 
 SECRET = "s3cr3t"
 WITH_A_SECRET = [
@@ -93,18 +92,6 @@ def test_a_stored_command_line_holds_no_value_of_a_secret_option():
     assert redact_command(["run", "--password", "--debug"]) == "run --password --debug"
 
 
-class Search(BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = b'{"results": [{"id": "d1", "score": 1.0}]}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
-
-
 def test_a_secret_of_a_model_reaches_no_file_no_output_and_no_page(tmp_path, monkeypatch, capsys):
     data = tmp_path / "data"
     (data / "qrels").mkdir(parents=True)
@@ -112,17 +99,15 @@ def test_a_secret_of_a_model_reaches_no_file_no_output_and_no_page(tmp_path, mon
     (data / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "which"}) + "\n")
     (data / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Search)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    server = HttpServer(lambda request: json_reply({"results": [{"id": "d1", "score": 1.0}]}))
     store, report = str(tmp_path / "store"), str(tmp_path / "report.html")
-    model = f"http:http://127.0.0.1:{server.server_port}/search?api_key={SECRET}"
+    model = f"http:{server.url}/search?api_key={SECRET}"
     command = ["run", "-m", model, "bm25", "-t", str(data), "--store", store]
     monkeypatch.setattr(sys, "argv", ["goldrank", *command])
     assert main([*command, "--format", "json"]) == 0
     assert main(command) == 0
     other = [word.replace(SECRET, "an0th3r") for word in command]
-    server.shutdown()
-    server.server_close()
+    server.close()
     assert main(other) == 0, "another secret is no other model, so that nothing is asked again"
     keys = [run.key for run in Store.open(store).list()]
     assert len(keys) == 2

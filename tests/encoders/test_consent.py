@@ -2,8 +2,6 @@
 
 import json
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -14,6 +12,7 @@ from goldrank.encoders.pair_scorers import PAIR_KINDS
 from goldrank.errors import InputError
 from goldrank.index.folder import Manifest, _digest, open_index, write_index
 from goldrank.masked.predictors import PREDICTORS
+from http_servers import HttpServer, Reply, json_reply
 
 PAYLOAD = """
 from pathlib import Path
@@ -40,43 +39,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-class Listener:
-    """Counts who connects, and what key they bring."""
-
-    def __init__(self, redirect=None):
-        self.requests = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.requests.append((self.path, dict(self.headers)))
-                if redirect:
-                    self.send_response(302)
-                    self.send_header("Location", redirect)
-                    self.end_headers()
-                    return
-                body = b'{"results": []}'
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET  # noqa: N815
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-
-
 @pytest.fixture
 def listener():
-    made = Listener()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    """A server that nothing should connect to."""
+    with HttpServer(lambda request: json_reply({"results": []})) as server:
+        yield server
 
 
 def rename_model(path, model):
@@ -219,15 +186,15 @@ def test_a_model_on_the_command_line_needs_no_flag(folder):
 
 def test_a_key_does_not_follow_a_redirect_to_another_host(folder, listener, monkeypatch):
     monkeypatch.setenv("SEARCH_KEY", "k-private")
-    first = Listener(redirect=f"{listener.url}/elsewhere")
-    model = load(f"http:{first.url}/search(key_env=SEARCH_KEY,retries=0)")
-    model.search(["q"], ["a query"], 3)
-    own = load(f"http:{first.url}/search(key_env=SEARCH_KEY,key_header=X-Key,retries=0)")
-    own.search(["q"], ["a query"], 3)
-    first.http.shutdown()
-    assert [("k-private" in json.dumps(headers)) for _, headers in first.requests] == [True, True]
+    elsewhere = Reply(status=302, headers={"Location": f"{listener.url}/elsewhere"})
+    with HttpServer(lambda request: elsewhere) as first:
+        model = load(f"http:{first.url}/search(key_env=SEARCH_KEY,retries=0)")
+        model.search(["q"], ["a query"], 3)
+        own = load(f"http:{first.url}/search(key_env=SEARCH_KEY,key_header=X-Key,retries=0)")
+        own.search(["q"], ["a query"], 3)
+    assert ["k-private" in str(request.headers) for request in first.requests] == [True, True]
     assert len(listener.requests) == 2
-    assert "k-private" not in json.dumps(listener.requests)
+    assert not any("k-private" in str(request) + str(request.headers) for request in listener.requests)
 
 
 @pytest.mark.parametrize("spec", ["openai:m@http://user:s3cr3t@host/v1", "http:http://user:s3cr3t@host/search"])

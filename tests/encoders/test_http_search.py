@@ -1,9 +1,7 @@
 """The client of search servers, against a real server on loopback that misbehaves on purpose."""
 
-import json
-import threading
+import itertools
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,60 +9,23 @@ import pytest
 from goldrank.encoders import Searcher, load
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io import downloads
+from http_servers import RESET, STALL, HttpServer, Reply, json_reply
 
 CORPUS = {f"d{at}": f"word{at % 7} common word{at % 3}" for at in range(20)}
 
 
-class Server:
-    """Ranks by shared words; ``faults`` are played one per request, then all is well; ``shape`` makes the answer."""
+class SearchServer(HttpServer):
+    """Ranks by shared words; ``read`` takes text and k out of a request, ``shape`` makes the answer."""
 
     def __init__(self):
-        self.requests, self.faults, self.times = [], [], []
+        super().__init__(self._search)
         self.shape = lambda found: {"results": [{"id": item, "score": score} for item, score in found]}
-        self.read = lambda path, query, body: (query["q"][0], int(query["k"][0]))
-        self.lock = threading.Lock()
-        outer = self
+        self.read = lambda query, body: (query["q"][0], int(query["k"][0]))
+        self.url += "/search"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.handle(self, None)
-
-            def do_POST(self):
-                outer.handle(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/search"
-
-    def handle(self, handler, body):
-        parts = urlsplit(handler.path)
-        with self.lock:
-            self.requests.append((handler.command, handler.path, body, dict(handler.headers)))
-            self.times.append(time.monotonic())
-            fault = self.faults.pop(0) if self.faults else None
-        code, headers, data = 200, {}, None
-        if fault == "stall":
-            time.sleep(1.0)
-        elif fault == "reset":
-            handler.connection.close()
-            return
-        elif fault is not None:
-            code, headers, data = fault
-        if data is None:
-            text, k = self.read(parts.path, parse_qs(parts.query, keep_blank_values=True), body)
-            data = json.dumps(self.shape(found(text, k))).encode()
-        try:
-            handler.send_response(code)
-            for name, value in headers.items():
-                handler.send_header(name, value)
-            handler.send_header("Content-Length", str(len(data)))
-            handler.end_headers()
-            handler.wfile.write(data)
-        except OSError:
-            pass
+    def _search(self, request):
+        query = parse_qs(urlsplit(request.path).query, keep_blank_values=True)
+        return json_reply(self.shape(found(*self.read(query, request.json() if request.body else None))))
 
 
 def found(text, k):
@@ -74,10 +35,8 @@ def found(text, k):
 
 @pytest.fixture
 def server():
-    made = Server()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    with SearchServer() as server:
+        yield server
 
 
 IDS = [f"q{at}" for at in range(12)]
@@ -101,9 +60,14 @@ def test_results_are_the_same_whatever_the_concurrency(server, concurrency):
 
 def test_a_get_keeps_what_the_address_says_already_and_escapes_the_query(server):
     load(f"http:{server.url}?lang=en&q2=x(size=k)").search(["q"], ["a&b=c d+e %20 é #"], 3)
-    method, path, _, _ = server.requests[0]
-    assert method == "GET"
-    assert parse_qs(urlsplit(path).query) == {"lang": ["en"], "q2": ["x"], "q": ["a&b=c d+e %20 é #"], "k": ["3"]}
+    request = server.requests[0]
+    assert request.method == "GET"
+    assert parse_qs(urlsplit(request.path).query) == {
+        "lang": ["en"],
+        "q2": ["x"],
+        "q": ["a&b=c d+e %20 é #"],
+        "k": ["3"],
+    }
 
 
 def test_an_address_alone_is_a_spec_too(server):
@@ -111,7 +75,7 @@ def test_an_address_alone_is_a_spec_too(server):
 
 
 def test_elasticsearch_can_be_asked_and_read(server):
-    server.read = lambda path, query, body: (body["query"]["match"]["text"], body["size"])
+    server.read = lambda query, body: (body["query"]["match"]["text"], body["size"])
     server.shape = lambda found: {
         "took": 3, "hits": {"total": {"value": 9}, "hits": [{"_id": i, "_score": s, "_source": {}} for i, s in found]},
     }  # fmt: skip
@@ -120,21 +84,20 @@ def test_elasticsearch_can_be_asked_and_read(server):
         """id=_id, score=_score, body='{"_source": false, "query": {"match": {"boost": 2}}}')"""
     )
     assert load(spec).search(IDS, TEXTS, 5).to_dict() == EXPECTED
-    sent = server.requests[0][2]
+    sent = server.requests[0].json()
     assert sent == {"_source": False, "query": {"match": {"boost": 2, "text": TEXTS[0]}}, "size": 5}
 
 
 def test_typesense_and_vespa_can_be_asked_and_read(server, monkeypatch):
     monkeypatch.setenv("TYPESENSE_KEY", "ts-secret")
-    server.read = lambda path, query, body: (query["q"][0], int(query["per_page"][0]))
+    server.read = lambda query, body: (query["q"][0], int(query["per_page"][0]))
     server.shape = lambda found: {"hits": [{"document": {"id": i}, "text_match": s} for i, s in found]}
     spec = f"http:{server.url}?query_by=text(size=per_page,results=hits,id=document.id,score=text_match"
     made = load(f"{spec},key_env=TYPESENSE_KEY,key_header=X-TYPESENSE-API-KEY)")
     assert made.search(IDS, TEXTS, 5).to_dict() == EXPECTED
-    sent = {name.lower(): value for name, value in server.requests[0][3].items()}
-    assert sent["x-typesense-api-key"] == "ts-secret"
-    assert "authorization" not in sent
-    server.read = lambda path, query, body: (query["query"][0], int(query["hits"][0]))
+    assert server.requests[0].headers["X-TYPESENSE-API-KEY"] == "ts-secret"
+    assert "Authorization" not in server.requests[0].headers
+    server.read = lambda query, body: (query["query"][0], int(query["hits"][0]))
     server.shape = lambda found: {"root": {"children": [{"fields": {"key": i}, "relevance": s} for i, s in found]}}
     made = model(server, query="query", size="hits", results="root.children", id="fields.key", score="relevance")
     assert made.search(IDS, TEXTS, 5).to_dict() == EXPECTED
@@ -151,7 +114,7 @@ def test_results_without_scores_count_in_their_order(server, shape):
 
 
 def test_a_server_that_gives_more_than_asked_for_is_cut(server):
-    server.read = lambda path, query, body: (query["q"][0], 20)
+    server.read = lambda query, body: (query["q"][0], 20)
     assert model(server).search(IDS, TEXTS, 5).to_dict() == EXPECTED
 
 
@@ -159,9 +122,9 @@ def test_the_key_is_sent_and_stands_in_no_identity_and_no_message(server, monkey
     monkeypatch.setenv("SEARCH_KEY", "very-secret")
     made = model(server, key_env="SEARCH_KEY")
     made.search(["q"], ["word1"], 3)
-    assert server.requests[0][3]["Authorization"] == "Bearer very-secret"
+    assert server.requests[0].headers["Authorization"] == "Bearer very-secret"
     assert "very-secret" not in made.identity + repr(made.__dict__)
-    server.faults = [(401, {}, b'{"error": "bad key very-secret"}')]
+    server.faults = [json_reply({"error": "bad key very-secret"}, 401)]
     with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key.* in \$SEARCH_KEY"):
         made.search(["q"], ["word1"], 3)
     with pytest.raises(InputError, match="variable that is not set") as caught:
@@ -171,16 +134,14 @@ def test_the_key_is_sent_and_stands_in_no_identity_and_no_message(server, monkey
 
 def test_the_key_does_not_follow_where_the_server_sends_us(server, monkeypatch):
     monkeypatch.setenv("SEARCH_KEY", "very-secret")
-    other = Server()
-    server.faults = [(302, {"Location": f"{other.url}?q=word1&k=3"}, b"")]
-    model(server, key_env="SEARCH_KEY").search(["q"], ["word1"], 3)
-    other.http.shutdown()
-    other.http.server_close()
-    assert "Authorization" in server.requests[0][3]
-    assert "Authorization" not in other.requests[0][3]
+    with SearchServer() as other:
+        server.faults = [Reply(status=302, headers={"Location": f"{other.url}?q=word1&k=3"})]
+        model(server, key_env="SEARCH_KEY").search(["q"], ["word1"], 3)
+    assert "Authorization" in server.requests[0].headers
+    assert "Authorization" not in other.requests[0].headers
 
 
-@pytest.mark.parametrize("fault", [(500, {}, b""), (503, {}, b""), (429, {}, b""), "reset"])
+@pytest.mark.parametrize("fault", [Reply(status=500), Reply(status=503), Reply(status=429), RESET])
 def test_passing_trouble_is_tried_again(server, fault):
     server.faults = [fault]
     assert model(server).search(IDS[:2], TEXTS[:2], 5).to_dict() == {q: EXPECTED[q] for q in IDS[:2]}
@@ -188,24 +149,26 @@ def test_passing_trouble_is_tried_again(server, fault):
 
 
 def test_a_stalled_answer_times_out_and_is_tried_again(server):
-    server.faults = ["stall"]
-    assert model(server, timeout=0.3).search(IDS[:1], TEXTS[:1], 5)["q0"] == EXPECTED["q0"]
-    assert len(server.requests) == 2
+    server.faults = [STALL]
+    assert model(server, timeout=0.5).search(IDS[:1], TEXTS[:1], 5)["q0"] == EXPECTED["q0"]
+    assert len(server.requests) > 1
 
 
 def test_the_wait_is_the_one_the_server_asks_for(server):
-    server.faults = [(429, {"Retry-After": "1"}, b"")]
+    server.faults = [Reply(status=429, headers={"Retry-After": "1"})]
     model(server).search(["q"], ["word1"], 3)
-    assert 0.95 <= server.times[1] - server.times[0] < 1.6
+    first, second = server.requests
+    assert second.time - first.time >= 0.95
 
 
 def test_a_rate_limited_search_in_parallel_gives_the_same_results(server):
-    server.faults = [None, (429, {"Retry-After": "0"}, b""), (503, {"Retry-After": "nan"}, b""), None] * 3
+    busy = [Reply(status=429, headers={"Retry-After": "0"}), Reply(status=503, headers={"Retry-After": "nan"})]
+    server.faults = [None, *busy, None] * 3
     assert model(server, concurrency=4).search(IDS, TEXTS, 5).to_dict() == EXPECTED
 
 
 def test_trouble_that_stays_is_an_error_after_the_last_attempt(server):
-    server.faults = [(500, {"Retry-After": "0"}, b"")] * 9
+    server.faults = [Reply(status=500, headers={"Retry-After": "0"})] * 9
     with pytest.raises(GoldrankError, match=r"query 'q' gave no answer in 3 attempts \(HTTP 500\)"):
         model(server, retries=2).search(["q"], ["x"], 3)
     assert len(server.requests) == 3
@@ -215,7 +178,7 @@ def test_trouble_that_stays_is_an_error_after_the_last_attempt(server):
     ("code", "remedy"), [(400, "query="), (401, "key_env="), (403, "key"), (404, "address"), (405, "method=post")]
 )
 def test_a_refusal_is_an_error_at_once_and_the_rest_is_not_asked(server, code, remedy):
-    server.faults = [(code, {}, b"{}")] * 1000
+    server.faults = [json_reply({}, code)] * 1000
     with pytest.raises(InputError, match=rf"query 'q0' refused with HTTP {code}.*{remedy}"):
         model(server, concurrency=2).search([f"q{at}" for at in range(500)], ["x"] * 500, 3)
     assert len(server.requests) < 100
@@ -241,7 +204,7 @@ def test_a_refusal_is_an_error_at_once_and_the_rest_is_not_asked(server, code, r
     ],
 )
 def test_a_wrong_answer_is_never_taken_for_a_ranking(server, answer, message):
-    server.faults = [(200, {}, answer)]
+    server.faults = [Reply(answer)]
     with pytest.raises(GoldrankError) as caught:
         model(server).search(["q7"], ["x"], 3)
     assert message in str(caught.value)
@@ -249,7 +212,7 @@ def test_a_wrong_answer_is_never_taken_for_a_ranking(server, answer, message):
 
 
 def test_a_score_that_was_named_has_to_be_there(server):
-    server.faults = [(200, {}, b'{"results": [{"id": "a"}]}')]
+    server.faults = [json_reply({"results": [{"id": "a"}]})]
     with pytest.raises(GoldrankError, match="result 1 has no score=rank"):
         model(server, score="rank").search(["q"], ["x"], 3)
 
@@ -301,44 +264,26 @@ def test_a_bad_spec_is_one_clear_sentence(spec, message):
     assert "word@" not in str(caught.value)
 
 
-@pytest.fixture
-def endless():
-    """A server that answers one byte at a time, without end."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(500 if "refuse" in self.path else 200)
-            self.end_headers()
-            try:
-                while True:
-                    self.wfile.write(b"[" * (1 << 16 if "fast" in self.path else 1))
-                    time.sleep(0 if "fast" in self.path else 0.01)
-            except OSError:
-                pass
-
-        def log_message(self, *args):
-            pass
-
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.daemon_threads = True
-    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"http://127.0.0.1:{made.server_port}/"
-    made.shutdown()
-    made.server_close()
+def trickle():
+    while True:
+        yield b"["
+        time.sleep(0.01)
 
 
-def test_an_answer_without_end_is_an_error_and_not_asked_for_again(endless, monkeypatch):
+def test_an_answer_without_end_is_an_error_and_not_asked_for_again(server, monkeypatch):
+    server.faults = [Reply(itertools.repeat(b"[" * (1 << 16)))]
     monkeypatch.setattr(downloads, "ANSWER_LIMIT", 1 << 20)
     with pytest.raises(GoldrankError, match="answered with more than 1 MiB; ask for less at a time"):
-        load(f"http:{endless}fast").search(["q"], ["text"], 3)
+        model(server).search(["q"], ["text"], 3)
 
 
-def test_an_answer_that_trickles_for_ever_is_an_error(endless):
+def test_an_answer_that_trickles_for_ever_is_an_error(server):
+    server.faults = [Reply(trickle())]
     with pytest.raises(GoldrankError, match="answered with a text that was not complete after 1 s"):
-        load(f"http:{endless}slow(timeout=0.1)").search(["q"], ["text"], 3)
+        model(server, timeout=0.1).search(["q"], ["text"], 3)
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again(server):
-    server.faults = [(200, {"Content-Length": "1000"}, b'{"results": [')]
+    server.faults = [Reply(b'{"results": [', headers={"Content-Length": "1000"})]
     assert model(server).search(IDS[:1], TEXTS[:1], 5).to_dict() == {"q0": EXPECTED["q0"]}
     assert len(server.requests) == 2

@@ -1,72 +1,30 @@
 """The client of embedding servers, against a real server on loopback that misbehaves on purpose."""
 
 import base64
-import json
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 
 from goldrank.encoders import load
 from goldrank.errors import GoldrankError, InputError
+from http_servers import RESET, STALL, HttpServer, Reply, json_reply
 
 
-class Server:
-    """Answers with [length, number of e's, 1] per text; ``faults`` are played one per request, then all is well."""
+class EmbeddingServer(HttpServer):
+    """Answers with [length, number of e's, 1] per text in reverse order; each of ``changes`` is done to one answer."""
 
     def __init__(self):
-        self.requests, self.faults, self.times = [], [], []
-        self.lock = threading.Lock()
-        outer = self
+        super().__init__(self._embed)
+        self.changes = []
+        self.url += "/v1"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with outer.lock:
-                    outer.requests.append((self.path, body, self.headers.get("Authorization")))
-                    outer.times.append(time.monotonic())
-                    fault = outer.faults.pop(0) if outer.faults else None
-                outer.reply(self, body, fault)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
-    def reply(self, handler, body, fault):
-        code, headers, data = 200, {}, None
-        rows = [[float(len(t)), float(t.count("e")), 1.0] for t in body["input"]]
-        if fault == "stall":
-            time.sleep(1.5)
-        elif fault == "reset":
-            handler.connection.close()
-            return
-        elif isinstance(fault, tuple):
-            code, headers, data = fault
-        elif fault == "wrong dimension":
-            rows[0] = rows[0][:2]
-        elif fault == "other dimension":
-            rows = [row[:2] for row in rows]
-        elif fault == "too few":
-            rows = rows[:-1]
-        elif fault == "not json":
-            data = b"<html>"
-        if data is None:
-            entries = [{"index": i, "embedding": encoded(row, body)} for i, row in enumerate(rows)]
-            data = json.dumps({"data": entries[::-1]}).encode()
-        try:
-            handler.send_response(code)
-            for name, value in headers.items():
-                handler.send_header(name, value)
-            handler.send_header("Content-Length", str(len(data)))
-            handler.end_headers()
-            handler.wfile.write(data)
-        except OSError:
-            pass
+    def _embed(self, request):
+        body = request.json()
+        rows = [[float(len(text)), float(text.count("e")), 1.0] for text in body["input"]]
+        if self.changes:
+            rows = self.changes.pop(0)(rows)
+        entries = [{"index": i, "embedding": encoded(row, body)} for i, row in enumerate(rows)]
+        return json_reply({"data": entries[::-1]})
 
 
 def encoded(row, body):
@@ -78,10 +36,8 @@ def encoded(row, body):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    made = Server()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    with EmbeddingServer() as server:
+        yield server
 
 
 TEXTS = ["one", "the tree", "eee", "", "a longer text here"]
@@ -102,21 +58,22 @@ def test_vectors_come_in_the_order_of_the_texts_though_the_server_shuffles(serve
 def test_batches_the_address_the_model_and_the_key_are_right(server):
     encoder(server, batch_size=2, server_dim=3).encode_items(TEXTS)
     assert len(server.requests) == 3
-    for path, body, key in server.requests:
-        assert path == "/v1/embeddings"
+    for request in server.requests:
+        body = request.json()
+        assert request.path == "/v1/embeddings"
         assert body["model"] == "tiny"
         assert body["dimensions"] == 3
         assert len(body["input"]) <= 2
-        assert key == "Bearer sk-very-secret"
+        assert request.headers["Authorization"] == "Bearer sk-very-secret"
 
 
 def test_another_variable_can_hold_the_key_and_no_key_is_fine(server, monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-mine")
     encoder(server, key="MY_KEY").encode_items(["a"])
-    assert server.requests[-1][2] == "Bearer sk-mine"
+    assert server.requests[-1].headers["Authorization"] == "Bearer sk-mine"
     monkeypatch.delenv("OPENAI_API_KEY")
     encoder(server).encode_items(["a"])
-    assert server.requests[-1][2] is None
+    assert server.requests[-1].headers["Authorization"] is None
     with pytest.raises(InputError, match="variable that is not set") as caught:
         encoder(server, key="sk-pasted-by-mistake")
     assert "pasted" not in str(caught.value)
@@ -125,12 +82,12 @@ def test_another_variable_can_hold_the_key_and_no_key_is_fine(server, monkeypatc
 def test_the_key_is_in_no_identity_and_in_no_message(server):
     made = encoder(server)
     assert "secret" not in made.identity + repr(made.__dict__)
-    server.faults = [(401, {}, b'{"error": {"message": "bad key sk-very-secret"}}')]
+    server.faults = [json_reply({"error": {"message": "bad key sk-very-secret"}}, 401)]
     with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key in \$OPENAI_API_KEY"):
         made.encode_items(["a"])
 
 
-@pytest.mark.parametrize("fault", [(500, {}, b""), (503, {}, b""), (429, {}, b""), "reset"])
+@pytest.mark.parametrize("fault", [Reply(status=500), Reply(status=503), Reply(status=429), RESET])
 def test_passing_trouble_is_tried_again(server, fault):
     server.faults = [fault]
     np.testing.assert_allclose(encoder(server).encode_items(TEXTS), EXPECTED)
@@ -138,19 +95,20 @@ def test_passing_trouble_is_tried_again(server, fault):
 
 
 def test_a_stalled_answer_times_out_and_is_tried_again(server):
-    server.faults = ["stall"]
-    np.testing.assert_allclose(encoder(server, timeout=0.3).encode_items(TEXTS), EXPECTED)
-    assert len(server.requests) == 2
+    server.faults = [STALL]
+    np.testing.assert_allclose(encoder(server, timeout=0.5).encode_items(TEXTS), EXPECTED)
+    assert len(server.requests) > 1
 
 
 def test_the_wait_is_the_one_the_server_asks_for(server):
-    server.faults = [(429, {"Retry-After": "1"}, b"")]
+    server.faults = [Reply(status=429, headers={"Retry-After": "1"})]
     encoder(server).encode_items(["a"])
-    assert 0.95 <= server.times[1] - server.times[0] < 1.5
+    first, second = server.requests
+    assert second.time - first.time >= 0.95
 
 
 def test_trouble_that_stays_is_an_error_after_the_last_attempt(server):
-    server.faults = [(500, {"Retry-After": "0"}, b"")] * 9
+    server.faults = [Reply(status=500, headers={"Retry-After": "0"})] * 9
     with pytest.raises(GoldrankError, match=r"no answer in 3 attempts \(HTTP 500\)"):
         encoder(server, retries=2).encode_items(["a"])
     assert len(server.requests) == 3
@@ -160,30 +118,35 @@ def test_trouble_that_stays_is_an_error_after_the_last_attempt(server):
     ("code", "remedy"), [(400, "length of the texts"), (401, "key"), (403, "key"), (404, "address and the model")]
 )
 def test_a_refusal_is_an_error_at_once(server, code, remedy):
-    server.faults = [(code, {}, b"{}")]
+    server.faults = [json_reply({}, code)]
     with pytest.raises(InputError, match=rf"HTTP {code}.*{remedy}"):
         encoder(server).encode_items(["a"])
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
-    ("fault", "message"),
+    ("change", "message"),
     [
-        ("wrong dimension", "different dimensions"),
-        ("too few", "gave 4 vectors for 5 texts"),
-        ("not json", "not JSON"),
-        ((200, {}, b'{"data": [{"vector": 1}]}'), "another form"),
-        ((200, {}, b'{"data": []}'), "gave 0 vectors"),
+        (lambda rows: [rows[0][:2], *rows[1:]], "different dimensions"),
+        (lambda rows: rows[:-1], "gave 4 vectors for 5 texts"),
+        (lambda rows: [], "gave 0 vectors"),
     ],
 )
-def test_a_wrong_answer_is_never_taken_for_vectors(server, fault, message):
-    server.faults = [fault]
+def test_wrong_vectors_are_refused(server, change, message):
+    server.changes = [change]
+    with pytest.raises(GoldrankError, match=message):
+        encoder(server).encode_items(TEXTS)
+
+
+@pytest.mark.parametrize(("body", "message"), [(b"<html>", "not JSON"), (b'{"data": [{"vector": 1}]}', "another form")])
+def test_an_answer_that_holds_no_vectors_is_refused(server, body, message):
+    server.faults = [Reply(body)]
     with pytest.raises(GoldrankError, match=message):
         encoder(server).encode_items(TEXTS)
 
 
 def test_the_dimension_may_not_change_between_batches(server):
-    server.faults = [None, "other dimension"]
+    server.changes = [lambda rows: rows, lambda rows: [row[:2] for row in rows]]
     with pytest.raises(GoldrankError, match="different dimensions"):
         encoder(server, batch_size=3).encode_items(TEXTS)
 
@@ -209,4 +172,4 @@ def test_prompts_go_to_their_own_side(server):
     made = encoder(server, query_prompt="query: ")
     made.encode_queries(["a"])
     made.encode_items(["a"])
-    assert [body["input"] for _, body, _ in server.requests] == [["query: a"], ["a"]]
+    assert [request.json()["input"] for request in server.requests] == [["query: a"], ["a"]]

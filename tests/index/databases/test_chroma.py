@@ -1,10 +1,7 @@
 """A Chroma server: near-exact search as ours, whole loads or none, and a token that stays in the environment."""
 
-import http.server
 import signal
 import sys
-import threading
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,6 +12,7 @@ from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
 from goldrank.index.base import Index, build, drop
 from goldrank.index.databases.chroma import Server, read_spec
+from http_servers import HttpServer, json_reply
 from vector_servers import (  # noqa: F401 - fixtures
     ChromaServer,
     chroma_server,
@@ -154,40 +152,15 @@ def test_a_server_that_does_not_answer_is_not_waited_for_for_ever(chroma_server)
     assert index.spec.endswith("timeout=1)")
 
 
-@contextmanager
-def guard(answer: int):
-    """A server that answers every request alike and keeps the headers that came."""
-    seen = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            seen.append(dict(self.headers))
-            self.send_response(answer)
-            self.end_headers()
-            self.wfile.write(b'{"error":"AuthError","message":"Unauthorized"}')
-
-        do_POST = do_GET  # noqa: N815
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_the_token_comes_from_the_environment_and_is_never_shown(chroma_server, monkeypatch):  # noqa: F811
     monkeypatch.setenv("TOKEN_OF_TEAM", "a-secret")
-    with guard(401) as (url, seen):
+    refusal = json_reply({"error": "AuthError", "message": "Unauthorized"}, 401)
+    with HttpServer(lambda request: refusal) as guard:
         with pytest.raises(InputError, match=r"refuses the token .* key= names") as caught:
-            build(f"chroma:{url}/items(key=TOKEN_OF_TEAM)", ITEMS)
+            build(f"chroma:{guard.url}/items(key=TOKEN_OF_TEAM)", ITEMS)
         assert "a-secret" not in str(caught.value)
-        lowered = {name.lower(): value for name, value in seen[0].items()}
-        assert (lowered["authorization"], lowered["x-chroma-token"]) == ("Bearer a-secret", "a-secret")
+        headers = guard.requests[0].headers
+        assert (headers["Authorization"], headers["X-Chroma-Token"]) == ("Bearer a-secret", "a-secret")
     index = build(f"chroma:{chroma_server.url}/keyed(key=TOKEN_OF_TEAM)", ITEMS[:20])
     assert "a-secret" not in index.spec + repr(index.server)
     assert index.spec.endswith("key=TOKEN_OF_TEAM)")

@@ -1,8 +1,6 @@
 """Chat models as predictors, against a real server on loopback that misbehaves on purpose."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -11,52 +9,35 @@ from goldrank.masked.examples.chunks import Blank, Chunk, Guesses, MaskKey
 from goldrank.masked.predictions.predict import predict_all
 from goldrank.masked.predictors import load_predictor, remarks_of
 from goldrank.masked.predictors.answers import read_answer
+from http_servers import HttpServer, json_reply
 
 
-class Server:
-    """Answers with what ``say`` makes of a question; ``faults`` are played one per request before that."""
+class ChatServer(HttpServer):
+    """Answers with what ``say`` makes of a question."""
 
     def __init__(self):
-        self.requests, self.faults = [], []
+        super().__init__(self._complete)
         self.say = lambda question: '["Lise Meitner", "Otto Hahn"]'
-        self.lock = threading.Lock()
-        outer = self
+        self.url += "/v1"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with outer.lock:
-                    outer.requests.append((self.path, body, self.headers.get("Authorization")))
-                    code, data = outer.faults.pop(0) if outer.faults else (200, None)
-                if data is None:
-                    content = outer.say(body["messages"][0]["content"])
-                    data = {"choices": [{"message": {"role": "assistant", "content": content}}]}
-                written = json.dumps(data).encode()
-                self.send_response(code)
-                self.send_header("Retry-After", "0")
-                self.send_header("Content-Length", str(len(written)))
-                self.end_headers()
-                self.wfile.write(written)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+    def _complete(self, request):
+        content = self.say(question_of(request))
+        return json_reply({"choices": [{"message": {"role": "assistant", "content": content}}]})
 
     @property
     def questions(self):
-        return [body["messages"][0]["content"] for _, body, _ in self.requests]
+        return [question_of(request) for request in self.requests]
+
+
+def question_of(request):
+    return request.json()["messages"][0]["content"]
 
 
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    made = Server()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    with ChatServer() as server:
+        yield server
 
 
 def predictor(server, options=""):
@@ -69,10 +50,10 @@ def blank(before="In 1906 ", after=" moved to Berlin.", mask=0):
 
 def test_the_address_the_model_the_key_and_the_temperature_are_right(server):
     assert predictor(server).predict([blank()], 5) == [Guesses(("Lise Meitner", "Otto Hahn"), (1.0, 0.5))]
-    [(path, body, key)] = server.requests
-    assert path == "/v1/chat/completions"
-    assert (body["model"], body["temperature"]) == ("tiny", 0)
-    assert key == "Bearer sk-very-secret"
+    [request] = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert (request.json()["model"], request.json()["temperature"]) == ("tiny", 0)
+    assert request.headers["Authorization"] == "Bearer sk-very-secret"
 
 
 def test_the_question_shows_the_asked_mask_apart_from_the_others(server):
@@ -85,9 +66,9 @@ def test_the_question_shows_the_asked_mask_apart_from_the_others(server):
 def test_settings_go_to_the_server_and_the_temperature_can_be_left_to_it(server):
     predictor(server, "temperature=0.5,max_tokens=200").predict([blank()], 1)
     predictor(server, "temperature=default").predict([blank()], 1)
-    assert server.requests[0][1]["temperature"] == 0.5
-    assert server.requests[0][1]["max_tokens"] == 200
-    assert "temperature" not in server.requests[1][1]
+    assert server.requests[0].json()["temperature"] == 0.5
+    assert server.requests[0].json()["max_tokens"] == 200
+    assert "temperature" not in server.requests[1].json()
 
 
 def test_a_prompt_from_a_file_is_filled_once_whatever_the_text_holds(server, tmp_path):
@@ -109,7 +90,7 @@ def test_answers_stay_with_their_masks_when_many_are_asked_at_once(server):
 
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_passing_trouble_is_tried_again(server, code):
-    server.faults = [(code, {})]
+    server.faults = [json_reply({}, code, **{"Retry-After": "0"})]
     assert predictor(server).predict([blank()], 1)[0].names == ("Lise Meitner",)
     assert len(server.requests) == 2
 
@@ -117,7 +98,7 @@ def test_passing_trouble_is_tried_again(server, code):
 def test_a_refusal_is_an_error_at_once_and_never_shows_the_key(server):
     made = predictor(server)
     assert "secret" not in made.identity + repr(vars(made))
-    server.faults = [(401, {"error": {"message": "bad key sk-very-secret"}})]
+    server.faults = [json_reply({"error": {"message": "bad key sk-very-secret"}}, 401)]
     with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key in \$OPENAI_API_KEY"):
         made.predict([blank()], 1)
     assert len(server.requests) == 1
@@ -125,7 +106,7 @@ def test_a_refusal_is_an_error_at_once_and_never_shows_the_key(server):
 
 @pytest.mark.parametrize("answer", [{}, {"choices": []}, {"choices": [{"text": "x"}]}, [1]])
 def test_what_is_no_chat_answer_is_an_error(server, answer):
-    server.faults = [(200, answer)]
+    server.faults = [json_reply(answer)]
     with pytest.raises(GoldrankError, match="another form than a chat server"):
         predictor(server).predict([blank()], 1)
 
