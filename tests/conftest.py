@@ -7,10 +7,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from databases import postgresql_server, where  # noqa: F401 - fixtures for all tests
+from goldrank.store import Store
 
 # No test asserts a time, so none may fail on one: the first example of a test often pays for an import.
-settings.register_profile("goldrank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("goldrank")
+_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+settings.register_profile("dev", _ANY_SPEED, max_examples=20)
+# The same examples in every run, so that a failure of continuous integration is one of the change it tests.
+settings.register_profile("ci", _ANY_SPEED, max_examples=100, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -25,6 +29,21 @@ def _own_folders(tmp_path_factory):
         os.environ.pop(name)
         if value is not None:
             os.environ[name] = value
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch) -> Path:
+    """The test's folder as current folder, with the default store and cache in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    """An empty store, the default one where `own_folder` is asked for too."""
+    return Store.open(tmp_path / "store")
 
 
 @pytest.fixture(scope="session")

@@ -11,16 +11,10 @@ from goldrank.analysis.sensitivity import sensitivity
 from goldrank.errors import InputError
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
-from goldrank.store import Store
 from goldrank.tasks.settings import Settings
 
 QUICK = Measures(bootstrap=Bootstrap(200))
 FITTED = Settings(fit_on="evaluated")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
 
 
 def values(made, quantity, variant):

@@ -14,16 +14,10 @@ from goldrank.cli.main import main
 from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate
 from goldrank.runs.run import Measures
-from goldrank.store import Store
 from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
 
 ONE_TRANSFORM = ["--similarity", "cosine,l2", "--transform", "none"]
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
 
 
 @pytest.fixture

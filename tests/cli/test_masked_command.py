@@ -17,13 +17,10 @@ PAGES = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
-    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in PAGES))
+def here(own_folder):
+    (own_folder / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in PAGES))
     assert main(["masked", "make", "pages.jsonl", "-o", "people.jsonl", "--size", "40"]) == 0
-    return tmp_path
+    return own_folder
 
 
 def run(capsys, *arguments):

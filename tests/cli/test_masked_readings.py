@@ -30,12 +30,10 @@ TRUMAN = {
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
-    (tmp_path / "kennedy.jsonl").write_text(json.dumps(KENNEDY) + "\n")
-    (tmp_path / "two.jsonl").write_text(json.dumps(KENNEDY) + "\n" + json.dumps(TRUMAN) + "\n")
-    return tmp_path
+def here(own_folder):
+    (own_folder / "kennedy.jsonl").write_text(json.dumps(KENNEDY) + "\n")
+    (own_folder / "two.jsonl").write_text(json.dumps(KENNEDY) + "\n" + json.dumps(TRUMAN) + "\n")
+    return own_folder
 
 
 def run(capsys, *arguments):

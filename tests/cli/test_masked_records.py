@@ -6,6 +6,8 @@ import pytest
 
 from goldrank.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 LONG = "Meitner " * (1 << 15)
 MOST = 8_000
 RECORD = {
@@ -32,13 +34,6 @@ PREDICTIONS = [
     {"id": 7, "sequence_number": 0, "title": "Lise Meitner", "mask": 0, "prediction": "Lise", "score": 1, "rank": 1},
     {"id": 7, "sequence_number": 0, "title": "Lise Meitner", "mask": 0, "prediction_0": "Lise", "score_0": 1},
 ]
-
-
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
-    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
 
 
 def refuse_long_output(capsys, *arguments):

@@ -11,7 +11,7 @@ from goldrank.cli.main import main
 from goldrank.cli.plot_command import Known, read_sizes
 from goldrank.errors import InputError
 from goldrank.masked.scoring.levels import score_predictions
-from goldrank.store import Record, Store
+from goldrank.store import Record
 
 pytest.importorskip("matplotlib")
 
@@ -37,14 +37,11 @@ def masked(model, right, context="masked", parameters=None):
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
-    made = Store.open()
-    made.small = made.save(masked("fill-mask:net-small", 3, parameters=1e8)).key
-    made.large = made.save(masked("fill-mask:net-large", 2)).key
-    made.ranked = made.save(Record("wines", "bm25", {"task": "wines"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
-    return made
+def store(own_folder, store):
+    store.small = store.save(masked("fill-mask:net-small", 3, parameters=1e8)).key
+    store.large = store.save(masked("fill-mask:net-large", 2)).key
+    store.ranked = store.save(Record("wines", "bm25", {"task": "wines"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
+    return store
 
 
 def run(capsys, *arguments):

@@ -8,11 +8,6 @@ from goldrank.store import Store
 QUICK = ["--resamples", "200"]
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
-
-
 def report(store, *arguments):
     return report_command.run(report_command.parser().parse_args([*arguments, "--store", store.where, *QUICK]))
 

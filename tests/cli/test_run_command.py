@@ -12,15 +12,11 @@ import pytest
 
 from goldrank.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 CORPUS = (
     '{"_id": "d1", "title": "Wine", "text": "red grapes"}\n{"_id": "d2", "title": "Games", "text": "dice, cards"}\n'
 )
-
-
-@pytest.fixture(autouse=True)
-def _own_store(tmp_path, monkeypatch):
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from goldrank import Gold, Run, score
 from goldrank.cli.main import main
-from goldrank.store import Record, Store
+from goldrank.store import Record
 
 GOLD = Gold({"q1": {"d1": 2, "d2": 0}, "q2": {"d4": 1}, "q3": {"d9": 1}})
 LEXICAL = Run({"q1": {"d2": 3.5, "d1": 3.0, "d7": 1.0}, "q2": {"d8": 2.0, "d4": 1.0}})
@@ -32,13 +32,10 @@ def record(model, run, task="wines", gold=GOLD, **changes):
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
-    made = Store.open()
-    made.lexical = made.save(record("bm25", LEXICAL)).key
-    made.dense = made.save(record("st:a/dense", DENSE)).key
-    return made
+def store(own_folder, store):
+    store.lexical = store.save(record("bm25", LEXICAL)).key
+    store.dense = store.save(record("st:a/dense", DENSE)).key
+    return store
 
 
 def run(capsys, *arguments):

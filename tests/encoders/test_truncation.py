@@ -14,11 +14,7 @@ from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.runs.evaluate import evaluate
 
-
-@pytest.fixture(autouse=True)
-def _own_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 class FiveWords(BatchEncoder):

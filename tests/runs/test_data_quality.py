@@ -11,6 +11,8 @@ from goldrank.runs import data_quality
 from goldrank.runs.score_effects import collapse_duplicates
 from goldrank.tasks.catalogue import find_task
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 ITEMS = {
     "d0": "Radium was discovered by Marie and Pierre Curie in Paris in 1898.",
     "d1": "The Moon landing of 1969 was the work of many thousands of people over ten years.",
@@ -20,12 +22,6 @@ ITEMS = {
 }
 QUERIES = {"q0": "who found radium", "q1": "who went to the moon", "q2": "who wrote the play of a Danish prince"}
 GOLD = {"q0": "d0", "q1": "d1", "q2": "d2"}
-
-
-@pytest.fixture(autouse=True)
-def _own_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
 
 
 @pytest.fixture

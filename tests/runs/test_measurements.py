@@ -12,7 +12,7 @@ from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate, measure
 from goldrank.runs.measurements import FigureBoard
 from goldrank.runs.run import run_all
-from goldrank.store import Record, Store
+from goldrank.store import Record
 from goldrank.tasks import Figure, MeasuredTask, Measurement
 from goldrank.tasks.ranking.encoding import transformed_vectors
 from goldrank.tasks.settings import Settings
@@ -47,11 +47,6 @@ def compare(one, other):
 
 
 TASK = MeasuredTask("lengths", "similarity", lambda split: Data(), lengths, compare, summary="mean lengths")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
 
 
 def run(store, models=("wordllama", "random:8"), **options):

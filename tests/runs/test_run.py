@@ -21,11 +21,6 @@ MODELS = ["bm25", "wordllama", "fuse:rrf(bm25,wordllama)"]
 COMMAND = [sys.executable, "-m", "goldrank", "run", "-m", *MODELS, "-t", "wines", "questions", "--format", "json"]
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
-
-
 def boards(models, tasks, store, **options):
     return list(run_all(models, tasks, options.pop("settings", Settings()), store=store, **options))
 
@@ -85,6 +80,7 @@ def test_other_settings_are_another_run(store):
     assert len(store.list()) == 2
 
 
+@pytest.mark.slow
 def test_a_slow_search_that_is_killed_asks_no_query_twice_that_was_answered(tmp_path):
     (tmp_path / "slow.py").write_text(
         "import time\ndef search(query, k, query_id):\n"
@@ -148,6 +144,7 @@ def shown(output: bytes):
     return [{"task": task["task"], "runs": task["runs"], "keys": task["keys"]} for task in json.loads(output)["tasks"]]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_random_times_goes_on_to_the_same_numbers(where, tmp_path):
     environ = environment(tmp_path / "undisturbed", tmp_path / "cache of its own")
     undisturbed = subprocess.run(COMMAND, capture_output=True, check=True, env=environ)
@@ -164,6 +161,7 @@ def test_a_run_that_is_killed_at_random_times_goes_on_to_the_same_numbers(where,
     assert shown(resumed.stdout) == shown(undisturbed.stdout)
 
 
+@pytest.mark.slow
 def test_two_processes_evaluate_into_one_store_at_once(where, tmp_path):
     environ = environment(where, tmp_path / "cache")
     both = [subprocess.Popen(COMMAND, stdout=subprocess.PIPE, env=environ) for _ in range(2)]

@@ -8,12 +8,7 @@ pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank.cli.main import main
 from goldrank.store import Store
-from web.stores import GOLD, HOSTILE, RUNS, client, filled, key_of, measured, ranked
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return filled(tmp_path_factory.mktemp("explorer"))
+from web.stores import GOLD, HOSTILE, RUNS, client, key_of, measured, ranked
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,9 @@ from goldrank.scoring import score_hits
 from goldrank.store import Record, Store
 from goldrank.store.texts import Text
 from web.browser import DESKTOP, PHONE, Browser, browser, missing
-from web.stores import HOSTILE, filled, key_of, ranked, served
+from web.stores import HOSTILE, key_of, ranked, served
+
+pytestmark = pytest.mark.slow
 
 HOSTILE_MODEL = '<img src=x onerror="document.title=1">'
 HOSTILE_DATA = "ef" * 20
@@ -31,13 +33,12 @@ def hostile_record(model, number):
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    made = filled(tmp_path_factory.mktemp("explorer"))
+def store(store):
     for number, model in enumerate((HOSTILE_MODEL, "calm")):
-        made.save(hostile_record(model, number))
+        store.save(hostile_record(model, number))
     items = [Text("d<i>", HOSTILE, HOSTILE), Text("d1", "long", LONG)]
-    made.texts(HOSTILE_DATA).keep([Text("<b>q", HOSTILE, HOSTILE), Text("long", "", LONG)], items)
-    return made
+    store.texts(HOSTILE_DATA).keep([Text("<b>q", HOSTILE, HOSTILE), Text("long", "", LONG)], items)
+    return store
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from web.stores import DATA, ITEMS, QUERIES, ranked, served
 READERS, WRITTEN = 50, 8
 
 
+@pytest.mark.slow
 def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
     store = Store.open(where)
     first = store.save(ranked("good")).key

@@ -77,6 +77,7 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 def test_a_request_is_answered_beside_1100_half_open_connections(store, many_files):
     command = [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--store", store.where]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -9,14 +9,9 @@ pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank.store import Store
 from goldrank.web.security import COOKIE, LONGEST_QUERY, Access, is_loopback
-from web.stores import client, filled, key_of, ranked, served
+from web.stores import client, key_of, ranked, served
 
 TOKEN = "correct-horse-battery"
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return filled(tmp_path_factory.mktemp("guarded"))
 
 
 @pytest.fixture(scope="module")

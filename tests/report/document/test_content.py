@@ -11,14 +11,8 @@ from goldrank.errors import InputError
 from goldrank.report.document.content import content_of, kind_of
 from goldrank.report.document.sections import Place, as_json
 from goldrank.scoring import Bootstrap
-from goldrank.store import Store
 
 QUICK = Bootstrap(resamples=200)
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
 
 
 def make(store, models=None, **more):

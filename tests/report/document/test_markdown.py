@@ -7,14 +7,8 @@ from goldrank.report.document.content import content_of
 from goldrank.report.document.markdown import escape, to_markdown
 from goldrank.report.document.sections import Report
 from goldrank.scoring import Bootstrap
-from goldrank.store import Store
 
 QUICK = Bootstrap(resamples=200)
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store.open(tmp_path / "store")
 
 
 def written(sections, title="A title", command="goldrank report a b"):
