@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# One process for each core, each with one thread for linear algebra.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp)
 
 .PHONY: demo test test-all coverage lint format bench docs fuzz wheel sdist install-test clean
@@ -10,17 +12,15 @@ SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp)
 demo: $(VENV)/.demo
 	$(BIN)/goldrank demo
 
+# What a contributor runs before every commit: minutes. Two modules cannot be imported without triton and Ray.
 test: $(VENV)/.test
-	# These two cannot be imported without triton and Ray.
-	$(BIN)/python -m pytest --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
+	$(PYTEST) --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
 	  --ignore=src/goldrank/engines/ray_driver.py
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
-test-all: $(VENV)/.heavy
-	$(BIN)/python -m pytest -m heavy
-	# Tests that skip where Hugging Face datasets, ir_datasets, gensim or the databases are missing.
-	$(BIN)/python -m pytest tests/io/test_tables.py tests/index/test_dataset.py tests/data/collections tests/tasks/test_catalogue.py \
-	  tests/index/databases
+# What continuous integration runs: also the tests that take long or need heavy packages.
+test-all: test $(VENV)/.heavy
+	$(PYTEST) -m 'slow or heavy'
 
 coverage: $(VENV)/.coverage
 	$(BIN)/coverage erase

@@ -102,6 +102,7 @@ def _assert_shown_lines_are_printed(names, done):
             assert _timeless(line) in printed, (name, line)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_embeddings_and_index_pages_run_as_they_stand(tmp_path):
     done = _run_pages(("guide/embeddings.md", "guide/indexes.md"), tmp_path)
     assert done.returncode == 0, done.stderr
@@ -117,6 +118,7 @@ TASK_PAGES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [SCORING_PAGES, TASK_PAGES], ids=["scoring", "tasks"])
 def test_the_commands_of_the_pages_run_as_they_stand_and_print_what_is_shown(tmp_path, pages):
     _assert_shown_lines_are_printed(pages, _run_pages(pages, tmp_path))
@@ -170,6 +172,7 @@ def _peers(page):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=[pytest.mark.heavy] if _peers(page) & HEAVY_PEERS else []) for page in COMING_FROM],

@@ -19,6 +19,7 @@ SEED = os.environ.get("GOLDRANK_FUZZ_SEED", "0")
 ONLY = os.environ.get("GOLDRANK_FUZZ_CASE", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_no_damaged_input_ends_in_an_internal_error(target, tmp_path):
     pytest.importorskip("pyarrow")

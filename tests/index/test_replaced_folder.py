@@ -58,6 +58,7 @@ def killed_at(path, number):
     return child.exitcode == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [True, False])
 def test_a_kill_at_any_step_leaves_the_old_index_or_the_new_one(tmp_path, there):
     seen, number = [], 1

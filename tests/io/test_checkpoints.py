@@ -123,6 +123,7 @@ def worker(folder, start, step, size):
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_what_was_added_before_a_kill_is_there_whenever_the_kill_comes(tmp_path):
     checkpoint, wait = Checkpoint("a", tmp_path), random.Random(7)
     said = []
@@ -141,6 +142,7 @@ def test_what_was_added_before_a_kill_is_there_whenever_the_kill_comes(tmp_path)
     assert len(said) > 6
 
 
+@pytest.mark.slow
 def test_two_processes_and_a_third_that_is_killed_do_not_harm_each_other(tmp_path):
     processes = [worker(tmp_path, start, 3, 400) for start in range(3)]
     for process in processes:

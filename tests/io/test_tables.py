@@ -126,6 +126,7 @@ def test_every_kind_of_object_gives_the_same_columns(make: Callable[[], object])
     assert_expected(columns_from(make(), "run"))
 
 
+@pytest.mark.slow
 def test_the_objects_of_ranx_are_read_as_gold_and_run() -> None:
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
     # It sorts the queries.

@@ -6,6 +6,8 @@ import pytest
 from goldrank.fusion import fuse
 from goldrank.hits import Run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.oracle
 @pytest.mark.parametrize(

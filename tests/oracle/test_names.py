@@ -111,6 +111,7 @@ RANX = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RANX)
 def test_a_name_of_ranx_has_its_value(name):
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")

@@ -45,6 +45,7 @@ def test_equal_to_ir_measures(case):
         assert ours[metric].per_query[entry.query_id] == pytest.approx(entry.value, abs=tolerance), metric
 
 
+@pytest.mark.slow
 @given(collections_without_ties())
 @settings(max_examples=10)
 def test_equal_to_ranx(case):
@@ -94,6 +95,7 @@ def test_ir_measures_answers_rr_and_rr_at_10_differently_on_one_tie():
     assert ours["mrr"].mean == ours["mrr@10"].mean == 0.5
 
 
+@pytest.mark.slow
 def test_ranx_lets_the_length_of_the_list_decide_where_a_tied_item_stands():
     """Its sort is unstable: the first of the tied items stands first among 10, near the middle among 50."""
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
@@ -107,6 +109,7 @@ def test_ranx_lets_the_length_of_the_list_decide_where_a_tied_item_stands():
     assert ours == [[1.0, 1 / 10], [1.0, 1 / 50]]
 
 
+@pytest.mark.slow
 def test_ranx_weighs_rank_biased_precision_by_the_grade_against_its_own_definition():
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
     gold, run = {"q": {"a": 3}}, {"q": {"a": 1.0}}
@@ -114,6 +117,7 @@ def test_ranx_weighs_rank_biased_precision_by_the_grade_against_its_own_definiti
     assert gr.score(gold, run, "rbp(p=0.8)")["rbp(p=0.8)"].mean == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_ranx_refuses_a_query_without_results_where_goldrank_counts_it():
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
     gold, run = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 1.0}}

@@ -31,6 +31,7 @@ def _read(where, key, out, rounds, stop, failures):
             rounds.value += 1
 
 
+@pytest.mark.slow
 def test_processes_that_read_while_a_run_is_overwritten_never_fail(where, tmp_path):
     store = Store.open(where)
     record = a_record(environment={"seconds": 1.5})

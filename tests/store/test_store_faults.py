@@ -17,6 +17,7 @@ from store.cases import a_record, assert_sound, inputs_of
 from store.writer import Writer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["once", "overwrite"])
 def test_processes_that_save_at_once_lose_nothing_and_store_equal_inputs_once(where, how):
     ranges = [(0, 25), (0, 25), (15, 40)]
@@ -40,6 +41,7 @@ def test_processes_that_save_at_once_lose_nothing_and_store_equal_inputs_once(wh
     assert {entry.name for entry in store._tables().iterdir()} == named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["once", "overwrite"])
 def test_a_process_killed_at_any_time_leaves_a_sound_store(where, how):
     chance, seen = random.Random(4), 0

@@ -66,6 +66,7 @@ def _check_peer(name):
     assert {peers.ask(name, trap) for trap in CONTROLS} - {"–"} == {"right"}
 
 
+@pytest.mark.slow
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", [name for name in peers.PEERS if name not in HEAVY])
 def test_the_docs_page_shows_what_the_peer_does(name):

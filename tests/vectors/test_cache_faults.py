@@ -39,6 +39,7 @@ def files(folder, pattern):
     return sorted(folder.glob(f"*/{pattern}"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize("seed", range(12))
 def test_a_killed_run_resumes_and_encodes_at_most_the_lost_batch_again(tmp_path, seed):
@@ -58,6 +59,7 @@ def test_a_killed_run_resumes_and_encodes_at_most_the_lost_batch_again(tmp_path,
     assert set(encoder.asked) | set(logged(log)) == set(TEXTS)
 
 
+@pytest.mark.slow
 def test_several_processes_share_a_cache_without_harm(tmp_path):
     folder = tmp_path / "cache"
     processes = [start(folder, tmp_path / f"log{i}", seconds=0.002) for i in range(3)]

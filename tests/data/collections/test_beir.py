@@ -68,6 +68,7 @@ def test_streaming_equals_reading_into_memory_in_every_compression(tmp_path, mon
     assert streamed.checksum == held.checksum
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", PACK)
 def test_a_streamed_corpus_is_never_held(tmp_path, monkeypatch, suffix):
     corpus = jsonl({"_id": str(number), "text": os.urandom(1000).hex()} for number in range(4000))

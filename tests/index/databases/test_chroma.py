@@ -23,6 +23,8 @@ from vector_servers import (  # noqa: F401 - fixtures
     small_disk,
 )
 
+pytestmark = pytest.mark.heavy
+
 SIMILARITIES = ["cosine", "dot", "l2"]
 ITEMS, QUERIES = clustered(1500, 16), clustered(20, 16, seed=1)
 # Chroma has no exact search; with as many candidates as items its graph leaves nothing out.

@@ -15,6 +15,8 @@ from goldrank.index.databases import lancedb as lancedb_index
 from goldrank.index.databases.lancedb import KINDS, Target, read_spec
 from vector_servers import clustered, load_and_be_killed, recall, same_sets, small_disk  # noqa: F401 - fixture
 
+pytestmark = pytest.mark.heavy
+
 lancedb = pytest.importorskip("lancedb", reason="the lancedb index needs the package lancedb")
 SIMILARITIES = ["cosine", "dot", "l2"]
 ITEMS, QUERIES = clustered(1500, 16), clustered(20, 16, seed=1)

@@ -24,6 +24,8 @@ from vector_servers import (  # noqa: F401 - fixtures
     small_disk,
 )
 
+pytestmark = pytest.mark.heavy
+
 SIMILARITIES = ["cosine", "dot", "l2"]
 ITEMS, QUERIES = clustered(2000, 16), clustered(20, 16, seed=1)
 

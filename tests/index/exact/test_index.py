@@ -292,6 +292,7 @@ def test_empty_gold_gives_no_rows():
     assert hits.ignored_queries == 3
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded_by_the_blocks():
     rng = np.random.default_rng(6)
     items = rng.standard_normal((60_000, 64), dtype=np.float32)

@@ -11,7 +11,7 @@ from goldrank.report.document.sections import Report
 from goldrank.scoring import Bootstrap
 from web.browser import DESKTOP, PHONE, browser, missing
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [pytest.mark.skipif(missing() is not None, reason=str(missing())), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,8 @@ from goldrank.runs.evaluate import evaluate
 from goldrank.tasks import task_of
 from goldrank.tasks.material import Corpus
 
+pytestmark = pytest.mark.slow
+
 _WIDTH, _QUERIES = 1024, 20
 _FEW, _MANY = 20_000, 90_000
 
