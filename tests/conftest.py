@@ -4,17 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
+import profiles  # noqa: F401 - chooses the profile of Hypothesis
 from databases import postgresql_server, where  # noqa: F401 - fixtures for all tests
 from goldrank.store import Store
-
-# No test asserts a time, so none may fail on one: the first example of a test often pays for an import.
-_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-settings.register_profile("dev", _ANY_SPEED, max_examples=20)
-# The same examples in every run, so that a failure of continuous integration is one of the change it tests.
-settings.register_profile("ci", _ANY_SPEED, max_examples=100, derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,7 +5,7 @@ import errno
 import json
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from goldrank.data import conversion as converting
@@ -13,6 +13,7 @@ from goldrank.data.collections import Collection, Document, Documents, read_coll
 from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.mappings import from_pairs
+from profiles import examples
 
 # No reader takes half of a surrogate pair in an id, and no table a control character.
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5).filter(str.strip)
@@ -50,7 +51,7 @@ def related(draw):
     return Collection("made", items, items, gold(draw, items.ids, items.ids + draw(st.lists(IDS, max_size=2))))
 
 
-@settings(max_examples=40)
+@examples(0.4)
 @given(made=retrieval())
 def test_a_beir_folder_holds_everything(tmp_path_factory, made):
     target = tmp_path_factory.mktemp("beir") / "set"
@@ -58,7 +59,7 @@ def test_a_beir_folder_holds_everything(tmp_path_factory, made):
     assert read_collection(target).checksum == made.checksum
 
 
-@settings(max_examples=40)
+@examples(0.4)
 @given(made=related())
 def test_articles_hold_everything_of_a_related_collection(tmp_path_factory, made):
     target = tmp_path_factory.mktemp("articles") / "set"
@@ -73,7 +74,7 @@ TOPIC = st.tuples(LINE, st.sampled_from([(), (("description", "what it is"),), (
 WORDS = st.text("abcABC019_-.&;'", min_size=1, max_size=5)
 
 
-@settings(max_examples=40)
+@examples(0.4)
 @given(made=retrieval(WORDS.filter(lambda word: word[0] != "0"), TITLED, TOPIC))
 def test_trec_files_hold_texts_of_words_and_topics_with_titles(tmp_path_factory, made):
     target = tmp_path_factory.mktemp("trec") / "set"
@@ -81,7 +82,7 @@ def test_trec_files_hold_texts_of_words_and_topics_with_titles(tmp_path_factory,
     assert read_collection(target, format="trec").checksum == made.checksum
 
 
-@settings(max_examples=40)
+@examples(0.4)
 @given(st.data())
 def test_pairs_hold_the_texts_that_the_gold_names(tmp_path_factory, data):
     plain = LINE.map(lambda text: ("", (("", text),)))

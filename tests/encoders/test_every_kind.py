@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.encoders import KINDS, Encoder, Fitted, Searcher, Spec, load
 from goldrank.encoders.base import BatchEncoder
 from goldrank.errors import InputError
+from profiles import examples
 
 TEXTS = [
     "the cat sat on the mat",
@@ -326,14 +327,14 @@ def test_loading_what_is_loaded_gives_it_back_but_takes_no_options():
         max_size=3,
     )
 )
-@settings(max_examples=50)
+@examples(0.5)
 def test_a_spec_reads_back_as_it_was_written(options):
     spec = Spec("st", "BAAI/bge", options)
     assert Spec.parse(str(spec)) == spec
 
 
 @given(st.lists(st.text(max_size=30), max_size=12), st.integers(1, 5))
-@settings(max_examples=30)
+@examples(0.3)
 def test_equal_texts_have_equal_vectors_in_any_company(texts, size):
     encoder = load("random:4", batch_size=size)
     rows = encoder.encode_items(texts)

@@ -1,12 +1,13 @@
 """Run files as models: the rankings of the file, cut at k, for the queries and items that are asked about."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.encoders import Searcher, load
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Run
+from profiles import examples
 
 RANKINGS = {"q1": {"a": 1.0, "b": 3.0, "c": 1.0, "d": 0.5}, "q2": {"b": 0.1}}
 
@@ -37,7 +38,7 @@ def test_queries_come_in_the_order_asked_and_those_not_ranked_are_empty(file):
 
 @given(rankings=st.dictionaries(st.sampled_from(["1", "2"]), st.dictionaries(st.sampled_from("abcdef"),
     st.floats(-5, 5).map(lambda x: round(x, 1)), min_size=1), min_size=1), k=st.integers(1, 8))  # fmt: skip
-@settings(max_examples=30)
+@examples(0.3)
 def test_cut_deep_enough_the_hits_are_those_of_the_file(rankings, k, tmp_path_factory):
     file = tmp_path_factory.mktemp("runs") / "run.json"
     Run(rankings).write(file)

@@ -6,12 +6,13 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.fusion import METHODS, NORMALISATIONS, fuse
 from goldrank.hits import Gold, Run
+from profiles import examples
 
 SCORES = st.sampled_from([-3.0, -1.0, -0.5, 0.0, 0.1, 0.2, 0.3, 1.0, 2.5, 7.0])
 RANKINGS = st.dictionaries(st.sampled_from("abcdefgé東"), SCORES, max_size=7)
@@ -103,7 +104,7 @@ def reference(rankings, weights, method, normalise, k=60):
 
 @EVERY
 @given(runs=RUNS, weights=WEIGHTS)
-@settings(max_examples=60)
+@examples(0.3)
 def test_every_method_equals_its_definition_over_plain_dictionaries(method, normalise, runs, weights):
     weights = weights[: len(runs)]
     fused = fuse([Run(run) for run in runs], method, weights=weights, normalise=normalise).to_dict()
@@ -117,7 +118,7 @@ def test_every_method_equals_its_definition_over_plain_dictionaries(method, norm
 
 @EVERY
 @given(runs=RUNS, weights=WEIGHTS, data=st.data())
-@settings(max_examples=40)
+@examples(0.2)
 def test_the_order_of_the_runs_changes_no_bit(method, normalise, runs, weights, data):
     weights = weights[: len(runs)]
     straight = fuse([Run(run) for run in runs], method, weights=weights, normalise=normalise)
@@ -128,7 +129,7 @@ def test_the_order_of_the_runs_changes_no_bit(method, normalise, runs, weights, 
 
 @EVERY
 @given(run=st.dictionaries(st.sampled_from(["q1", "q2"]), RANKINGS, min_size=1))
-@settings(max_examples=30)
+@examples(0.3)
 def test_one_run_alone_keeps_its_order(method, normalise, run):
     fused = fuse([Run(run)], method, normalise=normalise).to_dict()
     for query, ranking in run.items():
@@ -143,7 +144,7 @@ def test_one_run_alone_keeps_its_order(method, normalise, run):
 
 @EVERY
 @given(runs=RUNS)
-@settings(max_examples=30)
+@examples(0.3)
 def test_the_order_of_items_within_the_input_changes_nothing(method, normalise, runs):
     turned = [{query: dict(reversed(ranking.items())) for query, ranking in run.items()} for run in runs]
     straight, other = ([Run(run) for run in given] for given in (runs, turned))

@@ -16,13 +16,9 @@ from hypothesis import strategies as st
 
 from goldrank.errors import GoldrankError
 from goldrank.io import FORMATS, Columns, Kind, read, write
+from profiles import examples
 
-FUZZ = settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-)
+FUZZ = settings(examples(1.5), suppress_health_check=list(HealthCheck), database=None)
 KINDS = st.sampled_from(["gold", "run"])
 NAMED = st.one_of(st.none(), st.sampled_from(sorted(FORMATS)))
 SHAPED = st.text('{}[]":,.\t\n\r 0123456789eE+-#QqdNaIinfty_', max_size=60).map(str.encode)

@@ -10,11 +10,12 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.io.checkpoints import Checkpoint
+from profiles import examples
 
 IDS = st.text(max_size=6)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
@@ -26,7 +27,7 @@ def bits(rankings):
 
 
 @given(parts=st.lists(RANKINGS, max_size=4))
-@settings(max_examples=40)
+@examples(0.4)
 def test_rankings_come_back_bit_for_bit_and_in_their_order(parts, tmp_path_factory):
     checkpoint = Checkpoint("a", tmp_path_factory.mktemp("partial"))
     expected = {}

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.io import FORMATS, Columns, Kind, read, write
 from goldrank.io.files import COMPRESSIONS
+from profiles import examples
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = examples(0.4)
 PLAIN_IDS = st.text("abcdefgh0123456789-_.é日", min_size=1, max_size=8).filter(lambda text: text.strip(" "))
 ANY_IDS = st.text(
     st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from('\t\r\n ,"#\0\ufeff')),

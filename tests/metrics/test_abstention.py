@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
@@ -12,6 +12,7 @@ from goldrank.metrics import Metric
 from goldrank.metrics.abstention import confidences
 from goldrank.stats import aggregate, intervals
 from goldrank.stats.intervals import Sample
+from profiles import examples
 
 VALUES = st.lists(
     st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.sampled_from([0.0, 1.0, 2.0, 3.0])), min_size=2, max_size=25
@@ -23,7 +24,6 @@ def area(values, confidence):
 
 
 @given(VALUES)
-@settings(max_examples=100, deadline=None)
 def test_the_oracle_has_1_no_confidence_has_more_and_a_constant_one_0(rows):
     values, confidence = map(np.array, zip(*rows, strict=True))
     found = area(values, confidence)
@@ -38,7 +38,7 @@ def test_the_oracle_has_1_no_confidence_has_more_and_a_constant_one_0(rows):
 
 
 @given(VALUES, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_neither_the_order_of_queries_nor_the_scale_of_the_confidence_matters(rows, random):
     mixed = rows[:]
     random.shuffle(mixed)

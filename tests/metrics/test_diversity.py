@@ -3,10 +3,11 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
+from profiles import examples
 
 FAMILY = ["alpha_ndcg@5", "alpha_dcg@5", "err_ia@5", "nerr_ia@5", "nrbp", "nnrbp", "map_ia", "precision_ia@5",
           "subtopic_recall@5"]  # fmt: skip
@@ -19,7 +20,7 @@ def ranked(items):
 
 
 @given(GOLD, st.permutations("abcdef"))
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_every_value_is_a_share(gold, order):
     scores = gr.score({"q": gold}, ranked(order), FAMILY)
     # The ideal of α-nDCG is greedy, so a better ranking may exceed it by a hair; the other bounds are strict.
@@ -28,7 +29,7 @@ def test_every_value_is_a_share(gold, order):
 
 
 @given(GOLD, st.permutations("abcdef"), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_moving_a_relevant_result_above_an_irrelevant_one_never_hurts(gold, order, place):
     relevant = {item for item, grades in gold.items() if max(grades.values()) > 0}
     swapped = list(order)

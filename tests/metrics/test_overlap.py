@@ -5,11 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
 from goldrank.cli.main import main
+from profiles import examples
 
 LISTS = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1, max_size=8)
 P = st.sampled_from([0.3, 0.5, 0.8, 0.9])
@@ -38,7 +39,7 @@ def continued(first, second, tails):
 
 
 @given(LISTS, LISTS, P)
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 def test_min_and_residual_are_the_overlap_of_the_worst_and_the_best_continuation(first, second, p):
     found = gr.rbo(ranked(first), ranked(second), p)
     worst = term_by_term(*continued(first, second, "apart"), p, 600)
@@ -59,7 +60,7 @@ def test_the_extrapolated_value_is_that_of_the_formula_worked_by_hand():
 
 
 @given(TIED, TIED, P)
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 def test_the_overlap_is_symmetric_within_bounds_and_1_for_the_same_ranking(first, second, p):
     one, other = gr.rbo({"q": first}, {"q": second}, p), gr.rbo({"q": second}, {"q": first}, p)
     assert one.mean == pytest.approx(other.mean, abs=1e-12)
@@ -130,7 +131,7 @@ def ideal_rankings(gold):
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), min_size=1), LISTS, P)
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_the_ideal_ranking_of_compat_and_rbo_is_the_one_that_overlaps_most(gold, ranking, p):
     compat, rbo = f"compat(p={p},normalize=False)", f"rbo(p={p})"
     scores = gr.score({"q": gold}, ranked(ranking), [compat, f"compat(p={p})", rbo])
@@ -149,7 +150,7 @@ def test_the_ideal_ranking_of_compat_and_rbo_is_the_one_that_overlaps_most(gold,
 
 
 @given(GOLD, LISTS)
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_compat_and_rbo_are_shares_and_1_for_an_ideal_ranking(gold, ranking):
     names = ["compat", "compat@3", "rbo", "rbo@3"]
     scores = gr.score({"q": gold}, ranked(ranking), names)

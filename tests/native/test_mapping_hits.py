@@ -9,11 +9,12 @@ from types import MappingProxyType, ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.native import fallback
 from native.cases import TWINS, all_hits, compiled, golds, hits, hits_by_definition, ids, needs_compiled, queries
+from profiles import examples
 
 numbers = st.one_of(
     st.integers(0, 3).map(float),
@@ -40,7 +41,7 @@ def rankings(values, keys=ids):
     float32=st.booleans(),
     drop_self=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_counts_are_those_of_the_definition(twin: ModuleType, run, gold, float32, drop_self):
     plain = {query: {item: float(score) for item, score in ranking.items()} for query, ranking in run.items()}
     expected = hits_by_definition(plain, gold, float32, drop_self)
@@ -62,7 +63,7 @@ def test_counts_are_those_of_the_definition(twin: ModuleType, run, gold, float32
     golds,
     st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@examples(2)
 def test_compiled_and_python_agree(run, gold, drop_self):
     expected = all_hits(fallback.mapping_hits, run, gold, drop_self=drop_self)
     assert all_hits(compiled.mapping_hits, run, gold, drop_self=drop_self) == expected

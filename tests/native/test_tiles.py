@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldrank.index.exact import counting as exact_counting
@@ -16,6 +16,7 @@ from goldrank.index.exact import products as exact_products
 from goldrank.index.exact.index import exact_hits
 from goldrank.index.exact.products import rounding_error, tile_error
 from goldrank.native import TILES
+from profiles import examples
 
 if TILES:
     from goldrank.index.exact.products import Tiles
@@ -104,7 +105,7 @@ def parts(rows):
 
 @given(st.sampled_from([1, 7, 300, 511, 512, 513, 1024, 4096]), st.integers(0, 2**32), st.booleans(), st.booleans())
 @example(dimension=300, seed=0, same=True, squared=False)
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_the_bound_covers_what_is_left_out_and_what_any_order_of_adding_loses(dimension, seed, same, squared):
     rng = np.random.default_rng(seed)
     palette = rng.choice(WORST if same else EDGES, 3)
@@ -181,7 +182,6 @@ def comparisons(draw):
 
 @needs_tiles
 @given(comparisons())
-@settings(deadline=None)
 def test_counting_is_comparing_the_products_with_the_limits(problem):
     items, queries, widths, left_out, most, rng = problem
     product = product_of(items, queries)
@@ -258,7 +258,7 @@ def test_hits_with_tiles_are_those_without(similarity, kind, scale):
 @needs_tiles
 @given(st.integers(1, 60), st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**32), st.sampled_from([1, 2, 3]))
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
-@settings(max_examples=30, deadline=None)
+@examples(0.3)
 def test_any_few_vectors_are_counted_alike_with_tiles_and_without(similarity, n_items, n_queries, width, seed, threads):
     rng = np.random.default_rng(seed)
     palette = rng.choice(EDGES, 4)

@@ -6,11 +6,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldrank.native import fallback
 from native.cases import FINITE, NOT_FINITE, NOT_NUMBERS, TWINS, compiled, files, needs_compiled, outcome
+from profiles import examples
 
 decimals = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -35,7 +36,7 @@ def value_read(twin: ModuleType, token: str) -> object:
 @example(token="2.2250738585072011e-308")
 @example(token="0." + "0" * 400 + "1e400")
 @example(token="1e000000000000000000000000000005")
-@settings(max_examples=500, deadline=None)
+@examples(5)
 def test_decimals_are_read_as_float_reads_them(twin: ModuleType, token: str):
     value = float(token)
     finite = np.isfinite(value)
@@ -57,7 +58,7 @@ def test_what_is_not_a_number_is_a_fault(twin: ModuleType, token: str):
 
 @needs_compiled
 @given(st.text("0123456789.eE+-_infaty", min_size=1, max_size=12))
-@settings(max_examples=500, deadline=None)
+@examples(5)
 def test_near_numbers_end_alike(token):
     assert value_read(compiled, token) == value_read(fallback, token)
 
@@ -65,7 +66,7 @@ def test_near_numbers_end_alike(token):
 @needs_compiled
 @pytest.mark.parametrize("shape", [(6, 4), (4, 3), (5, 4)])
 @given(content=st.data())
-@settings(max_examples=120, deadline=None)
+@examples(1.2)
 def test_compiled_and_python_agree(shape, content):
     data = content.draw(files(*shape))
     assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)
@@ -122,7 +123,7 @@ def test_the_earliest_fault_is_raised(twin: ModuleType, data, fault):
 
 @needs_compiled
 @given(st.binary(min_size=1, max_size=12).filter(lambda token: token.split() == [token]))
-@settings(max_examples=500, deadline=None)
+@examples(5)
 def test_ids_are_utf8_where_python_says_so(token):
     data = b"q 0 " + token + b" 1\n"
     assert outcome(compiled.trec_columns, data, 4, 3) == outcome(fallback.trec_columns, data, 4, 3)

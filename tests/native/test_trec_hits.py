@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldrank.native import fallback
@@ -27,12 +27,13 @@ from native.cases import (
     outcome,
     parsed,
 )
+from profiles import examples
 
 
 @needs_compiled
 @given(files(), golds, st.booleans(), st.booleans())
 @example(b"q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\nq1 Q0 a 1 2 t\nq1 Q0 a 1 x t\n", {}, False, False)
-@settings(max_examples=300, deadline=None)
+@examples(3)
 def test_compiled_and_python_agree(data, gold, float32, drop_self):
     options = {"float32": float32, "drop_self": drop_self}
     assert all_hits(compiled.trec_hits, data, gold, **options) == all_hits(fallback.trec_hits, data, gold, **options)
@@ -40,7 +41,6 @@ def test_compiled_and_python_agree(data, gold, float32, drop_self):
 
 @pytest.mark.parametrize("twin", TWINS)
 @given(data=files(broken=False), gold=golds, float32=st.booleans(), drop_self=st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_counts_are_those_of_the_definition(twin: ModuleType, data, gold, float32, drop_self):
     expected = hits_by_definition(parsed(data), gold, float32, drop_self)
     assert hits(twin.trec_hits, data, gold, float32=float32, drop_self=drop_self) == expected
@@ -232,7 +232,7 @@ def test_a_fault_keeps_what_it_says_when_it_is_pickled():
 
 @needs_compiled
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@examples(2)
 def test_arbitrary_bytes_end_alike(data):
     assert all_hits(compiled.trec_hits, data, {"q": ["a"]}) == all_hits(fallback.trec_hits, data, {"q": ["a"]})
     for shape in ((4, 3), (6, 4)):

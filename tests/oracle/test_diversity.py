@@ -1,10 +1,11 @@
 """The diversity family against ndeval, through pyndeval and ir_measures."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
+from profiles import examples
 
 pytestmark = pytest.mark.oracle
 
@@ -31,7 +32,7 @@ def collections(draw):
 
 
 @given(collections())
-@settings(max_examples=80, deadline=None)
+@examples(0.8)
 def test_every_metric_of_diversity_equals_ndeval_under_its_own_name(case):
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
     pytest.importorskip("pyndeval", reason="pyndeval is not installed")

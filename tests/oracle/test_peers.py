@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
+from profiles import examples
 
 pytestmark = pytest.mark.oracle
 
@@ -25,7 +26,7 @@ def collections_without_ties(draw):
 
 
 @given(collections_without_ties())
-@settings(max_examples=30)
+@examples(0.3)
 def test_equal_to_ir_measures(case):
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
     names = {
@@ -47,7 +48,7 @@ def test_equal_to_ir_measures(case):
 
 @pytest.mark.slow
 @given(collections_without_ties())
-@settings(max_examples=10)
+@examples(0.1)
 def test_equal_to_ranx(case):
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
     names = {
@@ -129,7 +130,7 @@ def test_ranx_refuses_a_query_without_results_where_goldrank_counts_it():
 
 
 @given(collections_without_ties())
-@settings(max_examples=30)
+@examples(0.3)
 def test_compat_equals_ir_measures(case):
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
     names = ["Compat(p=0.95)", "Compat(p=0.8)", "Compat(p=0.95, normalize=False)"]

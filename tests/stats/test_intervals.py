@@ -7,13 +7,14 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from goldrank.errors import InputError
 from goldrank.stats import GEOMETRIC_FLOOR, Interval, Sample, aggregate, intervals, resampled, wilson
 from goldrank.stats.intervals import _acceleration, _ratio
+from profiles import examples
 
 finite = st.floats(-1e6, 1e6)
 
@@ -167,7 +168,7 @@ def test_only_the_proportions_of_the_weights_matter():
     assert one(values, weights=np.full(40, 7.0)) == one(values)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(st.lists(st.integers(-50, 50), min_size=3, max_size=30), st.integers(-100, 100), st.integers(0, 6))
 def test_intervals_follow_a_shift_and_a_power_of_two(values, shift, power):
     values = np.array(values, dtype=float)
@@ -253,7 +254,7 @@ def test_zero_one_values_get_wilson_only_when_they_are_a_proportion():
 
 @pytest.mark.oracle
 @given(st.integers(1, 2000), st.data())
-@settings(max_examples=30, deadline=None)
+@examples(0.3)
 def test_wilson_is_scipys(n, data):
     k = data.draw(st.integers(0, n))
     ours = wilson(k, n, level=0.9)

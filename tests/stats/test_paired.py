@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from goldrank import stats
 from goldrank.errors import InputError
+from profiles import examples
 
 differences = st.lists(st.floats(-1, 1), min_size=0, max_size=9).map(np.array)
 # Sums of tenths are equal or not by arithmetic, but not by floating point.
@@ -19,7 +20,7 @@ tenths = st.lists(st.integers(-4, 4).map(lambda k: k / 10), min_size=1, max_size
 
 
 @pytest.mark.oracle
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=8).map(lambda v: np.array(v, dtype=float)))
 def test_the_exact_randomisation_test_is_scipys(d):
     theirs = scipy_stats.permutation_test(
@@ -46,7 +47,6 @@ def test_equal_sums_count_as_equal_despite_rounding(d):
     assert stats.randomisation_test(d).p == stats.randomisation_test(whole).p
 
 
-@settings(deadline=None)
 @given(differences, st.randoms())
 def test_the_randomisation_p_ignores_the_order_of_queries_and_of_systems(d, random):
     shuffled = np.array(random.sample(list(d), len(d)))
@@ -126,7 +126,7 @@ def test_one_difference_cannot_be_significant():
 
 
 @pytest.mark.oracle
-@settings(max_examples=50, deadline=None)
+@examples(0.5)
 @given(st.integers(2, 200), st.integers(0, 10**6))
 def test_t_is_scipys(n, seed):
     a, b = np.random.default_rng(seed).random((2, n))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -18,6 +18,7 @@ import goldrank
 from goldrank.errors import InputError
 from goldrank.stats import bootstrap_means, bootstrap_medians
 from goldrank.stats.resampling import _PoissonBytes, count_chunks
+from profiles import examples
 
 # Seeds are fixed, so a test either always passes or always fails; this bound is what makes a pass meaningful.
 SURPRISE = 1e-4
@@ -104,7 +105,7 @@ def test_large_samples_have_the_right_moments():
     assert abs(means.mean() - values.mean()) < 4 * error / math.sqrt(20_000)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(0.5)
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60),
     st.integers(0, 2**32),

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import goldrank as gr
 from goldrank import stats
 from goldrank.cli.main import main
+from profiles import examples
 
 # The yield of penicillin by four processes on five blends of corn steep liquor: Box, Hunter & Hunter, Statistics for
 # Experimenters (1978), section 7.1. Rows are blends, columns processes.
@@ -37,7 +38,7 @@ TABLES = arrays.arrays(
 
 
 @given(TABLES)
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 def test_the_error_is_that_of_least_squares_on_queries_and_systems(values):
     queries, systems = values.shape
     rows, columns = np.indices(values.shape).reshape(2, -1)
@@ -49,7 +50,7 @@ def test_the_error_is_that_of_least_squares_on_queries_and_systems(values):
 
 
 @given(TABLES.map(lambda values: values[:, :2]))
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 def test_with_two_systems_it_is_the_paired_t_test(values):
     expected = stats.t_test(values[:, 1] - values[:, 0]).p
     result = stats.tukey_hsd(values)
@@ -58,7 +59,7 @@ def test_with_two_systems_it_is_the_paired_t_test(values):
 
 
 @given(TABLES, st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@examples(0.3)
 def test_neither_effects_of_queries_nor_the_order_of_systems_matter_and_all_pairs_cost_more_than_one(values, seed):
     rng = np.random.default_rng(seed)
     result, moved = stats.tukey_hsd(values), stats.tukey_hsd(values + rng.integers(0, 3, (len(values), 1)))

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
@@ -20,6 +20,7 @@ from goldrank.tasks.ranking.self_matches import hits_beside_own
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import Pipeline
 from index.shards_in_process import InProcess, assert_same_hits, assert_same_run, problem_of, stored
+from profiles import examples
 
 ONE = np.float32(1)
 UP, DOWN = np.nextafter(ONE, np.float32(2)), np.nextafter(ONE, np.float32(0))
@@ -51,7 +52,7 @@ def problems(draw):
 @given(
     problems(), st.sampled_from(SIMILARITIES), st.booleans(), st.integers(1, 16), st.integers(1, 4), st.integers(0, 99)
 )
-@settings(max_examples=50)
+@examples(0.5)
 def test_hits_and_top_k_are_those_of_the_index_in_memory_for_any_cut_and_order(
     problem, similarity, own, k, workers, seed
 ):

@@ -2,11 +2,12 @@
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import goldrank as gr
 from goldrank.data.collections.collection import Collection, Documents
+from profiles import examples
 
 JUDGED = {
     "q1": {"d1": {"1": 1.0, "2": 1.0}, "d2": {"2": 2.0}, "d4": {"1": 0.0}},
@@ -39,7 +40,7 @@ def test_the_second_column_of_other_qrels_is_no_subtopic_unless_said(tmp_path):
 
 @pytest.mark.parametrize("format", ["trec", "diversity", "csv", "tsv", "json", "jsonl", "parquet"])
 @given(judged=GOLD)
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 def test_subtopics_come_back_from_every_format(format, judged, tmp_path_factory):
     gold, path = gr.Gold(judged), tmp_path_factory.mktemp("gold") / "file"
     gold.write(path, format=format)

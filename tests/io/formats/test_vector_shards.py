@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
@@ -23,6 +23,7 @@ from goldrank.io.formats.vector_shards import (
 )
 from goldrank.io.stored_vectors import StoredVectors
 from goldrank.vectors.transforms import Pipeline
+from profiles import examples
 
 SIZES = [0, 1, 2, PIECE_ROWS, PIECE_ROWS + 1, GROUP_ROWS - 1, GROUP_ROWS, 2 * GROUP_ROWS + PIECE_ROWS + 3]
 
@@ -75,7 +76,7 @@ def test_a_shard_that_another_writer_laid_out_is_decoded(tmp_path):
 
 
 @given(st.data())
-@settings(max_examples=40)
+@examples(0.4)
 def test_slices_and_rows_by_number_are_those_of_the_matrix(tmp_path_factory, data):
     rows = some_vectors(2 * GROUP_ROWS + 300)
     cuts = data.draw(st.lists(st.integers(0, len(rows)), max_size=3).map(sorted))
@@ -173,7 +174,7 @@ def test_a_damaged_shard_is_refused_by_its_name(at, tmp_path):
 
 
 @given(st.integers(0, 2**30), st.integers(0, 7))
-@settings(max_examples=60)
+@examples(0.6)
 def test_a_flipped_bit_anywhere_gives_an_error_or_the_same_rows(tmp_path_factory, place, bit):
     path, rows = tmp_path_factory.mktemp("flips") / "a.parquet", some_vectors(140, 2)
     ids = [str(number) for number in range(140)]
