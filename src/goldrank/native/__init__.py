@@ -9,12 +9,12 @@ COMPILED = not os.environ.get("GOLDRANK_NO_NATIVE")
 if COMPILED:
     try:
         from goldrank.native._counting import count_beyond, pair_scores, places_between, row_scores
-        from goldrank.native._native import edit_distance, mapping_hits, trec_columns, trec_hits
+        from goldrank.native._native import mapping_hits, trec_columns, trec_hits
     except ImportError:
         COMPILED = False
 if not COMPILED:
     from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
-    from goldrank.native.fallback import edit_distance, mapping_hits, trec_columns, trec_hits
+    from goldrank.native.fallback import mapping_hits, trec_columns, trec_hits
 guard: ModuleType | None = None
 """The guard of mapped files that are truncated while they are read, where it was built."""
 if COMPILED:
@@ -39,7 +39,6 @@ __all__ = [
     "TILES",
     "RowFault",
     "count_beyond",
-    "edit_distance",
     "guard",
     "mapping_hits",
     "pair_scores",

@@ -1344,31 +1344,6 @@ PyObject* mapping_hits(PyObject* module, PyObject* args, PyObject* kwargs) {
   return MappingHits(module, gold, {float32 != 0, drop_self != 0}).read(run).as_tuple();
 }
 
-// One row of the table of distances at a time, over the characters of either text.
-PyObject* edit_distance(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"one", "other", nullptr};
-  PyObject *one, *other;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UU:edit_distance", const_cast<char**>(names), &one, &other)) {
-    throw PythonError{};
-  }
-  const Py_ssize_t width = PyUnicode_GET_LENGTH(one), height = PyUnicode_GET_LENGTH(other);
-  const int one_kind = PyUnicode_KIND(one), other_kind = PyUnicode_KIND(other);
-  const void *const one_data = PyUnicode_DATA(one), *const other_data = PyUnicode_DATA(other);
-  std::vector<Py_ssize_t> row(static_cast<std::size_t>(width) + 1);
-  std::iota(row.begin(), row.end(), Py_ssize_t{0});
-  for (Py_ssize_t y = 0; y < height; ++y) {
-    const Py_UCS4 wanted = PyUnicode_READ(other_kind, other_data, y);
-    Py_ssize_t diagonal = row[0];
-    row[0] = y + 1;
-    for (Py_ssize_t x = 0; x < width; ++x) {
-      const Py_ssize_t replaced = diagonal + (PyUnicode_READ(one_kind, one_data, x) != wanted);
-      diagonal = row[x + 1];
-      row[x + 1] = std::min({replaced, diagonal + 1, row[x] + 1});
-    }
-  }
-  return PyLong_FromSsize_t(row[width]);
-}
-
 template <PyObject* (*function)(PyObject*, PyObject*, PyObject*)>
 PyObject* guarded(PyObject* module, PyObject* args, PyObject* kwargs) noexcept {
   try {
@@ -1392,7 +1367,6 @@ PyMethodDef method(const char* name, const char* doc) {
 PyMethodDef methods[] = {
     method<trec_columns>("trec_columns", "The queries, items and numbers of TREC text; see fallback.trec_columns."),
     method<trec_hits>("trec_hits", "Where each judged item landed in a TREC run; see fallback.trec_hits."),
-    method<edit_distance>("edit_distance", "The Levenshtein distance of two texts; see fallback.edit_distance."),
     method<mapping_hits>("mapping_hits", "Where each judged item landed in a dict; see fallback.mapping_hits."),
     {nullptr, nullptr, 0, nullptr},
 };

@@ -292,32 +292,3 @@ def _count(
             )
     ignored = sum(query not in gold_index for query in rankings)
     return ignored, dropped, sum(map(len, rankings.values()))
-
-
-def edit_distance(one: str, other: str) -> int:
-    """How many insertions, deletions and replacements of a character lie between two texts (Levenshtein).
-
-    By the bit-parallel method of Myers and Hyyrö: the column of the dynamic programme is two integers of as many bits
-    as *one* has characters, so that it takes one step per character of *other*.
-
-    >>> edit_distance("kitten", "sitting")
-    3
-    """
-    if not one:
-        return len(other)
-    places: dict[str, int] = {}
-    for at, character in enumerate(one):
-        places[character] = places.get(character, 0) | 1 << at
-    full, last = (1 << len(one)) - 1, 1 << len(one) - 1
-    rising, falling, distance = full, 0, len(one)
-    for character in other:
-        equal = places.get(character, 0)
-        diagonal = (((equal & rising) + rising) ^ rising) | equal | falling
-        up, down = falling | ~(diagonal | rising), rising & diagonal
-        if up & last:
-            distance += 1
-        elif down & last:
-            distance -= 1
-        up, down = (up << 1) | 1, down << 1
-        rising, falling = (down | ~(diagonal | up)) & full, up & diagonal & full
-    return distance

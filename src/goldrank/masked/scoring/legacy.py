@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from rapidfuzz.distance import Levenshtein
 
 from goldrank.hits import Floats, Ints
 from goldrank.masked.names.folding import fold
 from goldrank.masked.names.matchers import MATCHERS
 from goldrank.masked.names.matching import Person, Tier
 from goldrank.masked.scoring.levels import Legacy
-from goldrank.native import edit_distance
 from goldrank.stats import Sample
 
 DISTANCE_BINS = 20
@@ -96,7 +96,7 @@ class _AsCoded(dict[str, tuple[bool, bool, float]]):
     def __missing__(self, name: str) -> tuple[bool, bool, float]:
         found = _NOT_A_PART
         if self._matcher.match(name) is not None:
-            found = True, self._last in name, edit_distance(self._title, name) / len(self._title)
+            found = True, self._last in name, Levenshtein.distance(self._title, name) / len(self._title)
         self[name] = found
         return found
 
@@ -139,7 +139,7 @@ class _Far(dict[str, float]):
 
     def __missing__(self, guess: str) -> float:
         folded = fold(guess).strip()
-        found = self[guess] = edit_distance(self._name, folded) / max(len(folded), len(self._name), 1)
+        found = self[guess] = Levenshtein.distance(self._name, folded) / max(len(folded), len(self._name), 1)
         return found
 
 
