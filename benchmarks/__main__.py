@@ -103,7 +103,7 @@ def _large_file(table: Table, folder: Path, queries: int) -> None:
 def _cold_command(table: Table, folder: Path) -> None:
     qrels, run = map(str, write_collection(folder, "graded", 200, 1000, 100, 3))
     metrics = ["ndcg@10", "map", "mrr@10", "recall@100", "precision@10"]
-    flags = [flag for metric in metrics for flag in ("-m", metric)]
+    flags = [flag for metric in metrics for flag in ("-M", metric)]
     ours = command_cpu(sys.executable, "-m", "goldrank", "score", qrels, run, *flags, "--no-interval", repeat=5)
     names = ["nDCG@10", "AP", "RR@10", "R@100", "P@10"]
     theirs = command_cpu(sys.executable, "-m", "ir_measures", qrels, run, *names, repeat=5)

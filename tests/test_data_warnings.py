@@ -213,7 +213,7 @@ def test_the_first_line_of_score_and_compare_is_the_warning(files, capsys):
 
 
 def test_option_scores_decides_on_the_command_line(files, capsys):
-    code, out, _ = command(capsys, "score", "gold", "distances.run", "-m", "mrr", "--scores", "distance")
+    code, out, _ = command(capsys, "score", "gold", "distances.run", "-M", "mrr", "--scores", "distance")
     assert code == 0
     assert "1.0000" in out
     assert "scores=distance" in out
@@ -221,7 +221,7 @@ def test_option_scores_decides_on_the_command_line(files, capsys):
 
 
 def test_counts_stand_beside_each_run_and_none_is_best_where_the_queries_differ(files, capsys):
-    arguments = ["score", "gold", "one.run", "whole.run", "-m", "mrr", "--profile", "trec_eval9", "--no-interval"]
+    arguments = ["score", "gold", "one.run", "whole.run", "-M", "mrr", "--profile", "trec_eval9", "--no-interval"]
     _, out, _ = command(capsys, *arguments)
     assert "one lacks 3 ('q1', 'q2', 'q3')" in out.splitlines()[0]
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
@@ -238,7 +238,7 @@ def test_counts_stand_beside_each_run_and_none_is_best_where_the_queries_differ(
 
 
 def test_many_metrics_get_a_row_of_counts(files, capsys):
-    metrics = [part for k in range(1, 9) for part in ("-m", f"recall@{k}")]
+    metrics = [part for k in range(1, 9) for part in ("-M", f"recall@{k}")]
     _, out, _ = command(capsys, "score", "gold", "one.run", "whole.run", *metrics, "--profile", "trec_eval9")
     assert ["queries", "1", "4"] in [line.split() for line in out.splitlines()]
 
@@ -276,7 +276,7 @@ def test_different_depths_are_named_with_the_metrics_that_read_further(files, me
 
 
 def test_score_of_several_runs_says_different_depths_too(files, capsys):
-    _, out, _ = command(capsys, "score", "gold", "cut.run", "whole.run", "-m", "recall@8")
+    _, out, _ = command(capsys, "score", "gold", "cut.run", "whole.run", "-M", "recall@8")
     assert out.startswith("Warning: The runs have different depths (cut 2, whole 8)")
 
 

@@ -43,21 +43,21 @@ CASES = {
     "corrupt Parquet": (GOLD, b"PAR1" + b"\x01" * 50 + b"PAR1", [], ["run"]),
     "no query in common": (GOLD, b"1 Q0 d1 1 2.5 tag\n", [], ["no query of the run is in the gold", "'1'", "'q1'"]),
     "unknown format": (GOLD, RUN, ["--run-format", "trek"], ["trek", "trec"]),
-    "unknown metric": (GOLD, RUN, ["-m", "ndgc@10"], ["'ndgc'", "did you mean 'ndcg'"]),
-    "cutoff 0": (GOLD, RUN, ["-m", "ndcg@0"], ["ndcg@0", "1 up"]),
-    "cutoff -1": (GOLD, RUN, ["-m", "ndcg@-1"], ["ndcg@-1", "1 up"]),
-    "cutoff of letters": (GOLD, RUN, ["-m", "ndcg@ten"], ["ndcg@ten"]),
-    "cutoff on a metric without": (GOLD, RUN, ["-m", "bpref@10"], ["takes no cutoff"]),
-    "missing recall level": (GOLD, RUN, ["-m", "iprec"], ["iprec@0.1"]),
-    "recall level above 1": (GOLD, RUN, ["-m", "iprec@3"], ["from 0 to 1"]),
-    "unknown parameter": (GOLD, RUN, ["-m", "map(denom=min)"], ["'denom'", "denominator"]),
-    "unknown value": (GOLD, RUN, ["-m", "ndcg(gain=cubic)"], ["gain='cubic'", "linear"]),
-    "parameter without value": (GOLD, RUN, ["-m", "ndcg(gain)"], ["parameter=value"]),
-    "unreadable metric": (GOLD, RUN, ["-m", "ndcg@@10"], ["does not read as a metric"]),
-    "empty metric": (GOLD, RUN, ["-m", ""], ["does not read as a metric"]),
+    "unknown metric": (GOLD, RUN, ["-M", "ndgc@10"], ["'ndgc'", "did you mean 'ndcg'"]),
+    "cutoff 0": (GOLD, RUN, ["-M", "ndcg@0"], ["ndcg@0", "1 up"]),
+    "cutoff -1": (GOLD, RUN, ["-M", "ndcg@-1"], ["ndcg@-1", "1 up"]),
+    "cutoff of letters": (GOLD, RUN, ["-M", "ndcg@ten"], ["ndcg@ten"]),
+    "cutoff on a metric without": (GOLD, RUN, ["-M", "bpref@10"], ["takes no cutoff"]),
+    "missing recall level": (GOLD, RUN, ["-M", "iprec"], ["iprec@0.1"]),
+    "recall level above 1": (GOLD, RUN, ["-M", "iprec@3"], ["from 0 to 1"]),
+    "unknown parameter": (GOLD, RUN, ["-M", "map(denom=min)"], ["'denom'", "denominator"]),
+    "unknown value": (GOLD, RUN, ["-M", "ndcg(gain=cubic)"], ["gain='cubic'", "linear"]),
+    "parameter without value": (GOLD, RUN, ["-M", "ndcg(gain)"], ["parameter=value"]),
+    "unreadable metric": (GOLD, RUN, ["-M", "ndcg@@10"], ["does not read as a metric"]),
+    "empty metric": (GOLD, RUN, ["-M", ""], ["does not read as a metric"]),
     "unknown profile": (GOLD, RUN, ["--profile", "trec_evl"], ["did you mean 'trec_eval'"]),
-    "metric without closed form": (GOLD, RUN, ["-m", "11pt", "--ties", "expected"], ["no closed form"]),
-    "mpr without a corpus": (GOLD, RUN, ["-m", "mpr"], ["--corpus"]),
+    "metric without closed form": (GOLD, RUN, ["-M", "11pt", "--ties", "expected"], ["no closed form"]),
+    "mpr without a corpus": (GOLD, RUN, ["-M", "mpr"], ["--corpus"]),
     "corpus smaller than the ranking": (GOLD, RUN + b"q1 Q0 d5 2 1 t\n", ["--corpus", "1"], ["1 items", "holds 2"]),
     "missing corpus file": (GOLD, RUN, ["--corpus", "ids.txt"], ["ids.txt"]),
     "missing results refused": (GOLD, b"q1 Q0 d1 1 1 t\n", ["--missing", "error"], ["1 queries", "'q2'"]),
@@ -96,7 +96,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(case, tmp_path, monkeypatch, 
         (["score", "-", "-"], "standard input"),
         (["score", "gold", "run", "-o", "no/such/folder/out.txt"], "no/such/folder"),
         (["compare", "gold", "run"], "two runs"),
-        (["compare", "gold", "run", "copy.run", "-m", "ndcg@10", "--test", "mcnemar"], "McNemar"),
+        (["compare", "gold", "run", "copy.run", "-M", "ndcg@10", "--test", "mcnemar"], "McNemar"),
         (["explain", "precission"], "precision"),
         (["skore"], "did you mean 'score'"),
         (["score"], "GOLD"),
@@ -126,7 +126,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gold").write_bytes(b"\xef\xbb\xbf" + GOLD)
     (tmp_path / "run").write_bytes(b"\xef\xbb\xbf" + RUN)
-    assert main(["score", "gold", "run", "-m", "mrr", "--format", "csv"]) == 0
+    assert main(["score", "gold", "run", "-M", "mrr", "--format", "csv"]) == 0
     assert ",mrr,1.0," in capsys.readouterr().out
 
 
@@ -178,3 +178,11 @@ def test_a_name_that_is_too_long_for_a_file_is_one_short_sentence(capsys, argume
     said = capsys.readouterr().err
     assert "internal error" not in said
     assert len(said.strip().splitlines()[-1]) < 2100
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "plot", "report"])
+def test_the_option_of_models_is_refused_where_metrics_are_meant(command, capsys):
+    assert main([command, "a", "b", "-m", "mrr"]) == 2
+    assert capsys.readouterr().err == (
+        "goldrank: -m names a model, and this command takes none; for a metric write -M mrr\n"
+    )

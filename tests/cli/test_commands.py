@@ -33,7 +33,7 @@ def run(capsys, *arguments):
 
 
 def test_score_prints_means_counts_and_conventions(capsys, files):
-    code, out, err = run(capsys, "score", *files, "-m", "mrr", "-m", "recall@1")
+    code, out, err = run(capsys, "score", *files, "-M", "mrr", "-M", "recall@1")
     assert (code, err) == (0, "")
     assert "mrr↑" in out
     assert "0.3333" in out  # lexical: 1/2, 1/2, 0
@@ -44,7 +44,7 @@ def test_score_prints_means_counts_and_conventions(capsys, files):
 
 
 def test_json_has_the_shape_that_programs_rely_on(capsys, files):
-    code, out, _ = run(capsys, "score", *files, "-m", "ndcg@10", "--format", "json", "--per-query")
+    code, out, _ = run(capsys, "score", *files, "-M", "ndcg@10", "--format", "json", "--per-query")
     content = json.loads(out)
     assert code == 0
     assert content["profile"] == "standard"
@@ -56,7 +56,7 @@ def test_json_has_the_shape_that_programs_rely_on(capsys, files):
 
 
 def test_csv_carries_run_metric_interval_count_and_conventions_in_each_line(capsys, files):
-    _, out, _ = run(capsys, "score", *files, "-m", "mrr", "--format", "csv")
+    _, out, _ = run(capsys, "score", *files, "-M", "mrr", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["run"] for row in rows] == ["lexical", "dense"]
     assert float(rows[1]["mean"]) == 1.0
@@ -65,13 +65,13 @@ def test_csv_carries_run_metric_interval_count_and_conventions_in_each_line(caps
 
 
 def test_per_query_csv_has_a_line_for_each_query(capsys, files):
-    _, out, _ = run(capsys, "score", *files[:2], "-m", "mrr", "--format", "csv", "--per-query")
+    _, out, _ = run(capsys, "score", *files[:2], "-M", "mrr", "--format", "csv", "--per-query")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert {row["query"]: float(row["value"]) for row in rows} == {"q1": 0.5, "q2": 0.5, "q3": 0.0}
 
 
 def test_the_values_of_the_queries_are_asked_for_as_in_trec_eval_and_ir_measures(capsys, files):
-    short, long = (run(capsys, "score", *files[:2], "-m", "mrr", option) for option in ("-q", "--per-query"))
+    short, long = (run(capsys, "score", *files[:2], "-M", "mrr", option) for option in ("-q", "--per-query"))
     assert short == long
     assert short[0] == 0
 
@@ -79,37 +79,37 @@ def test_the_values_of_the_queries_are_asked_for_as_in_trec_eval_and_ir_measures
 def test_a_metric_in_the_place_of_a_run_is_told_where_it_belongs(capsys, files):
     assert run(capsys, "score", *files[:2], "nDCG@10") == (
         2, "", "goldrank: 'nDCG@10' stands where run files do, and there is no such file; "
-        "write -m nDCG@10 if it is a metric\n",
+        "write -M nDCG@10 if it is a metric\n",
     )  # fmt: skip
 
 
 def test_markdown_and_latex_can_be_pasted(capsys, files):
     _, markdown, _ = run(
-        capsys, "score", *files, "-m", "mrr", "-m", "mpr(over=list,unfound=last)", "--format", "markdown"
+        capsys, "score", *files, "-M", "mrr", "-M", "mpr(over=list,unfound=last)", "--format", "markdown"
     )
     assert "| run | mrr↑ | mpr(over=list,unfound=last)↓ |" in markdown
     assert "**1.0000**" in markdown
-    _, latex, _ = run(capsys, "score", *files, "-m", "hit_rate@1", "--format", "latex")
+    _, latex, _ = run(capsys, "score", *files, "-M", "hit_rate@1", "--format", "latex")
     assert r"hit\_rate@1$\uparrow$" in latex
     assert latex.count(r"\toprule") == latex.count(r"\end{table}") == 1
 
 
 def test_no_interval_skips_the_bootstrap(capsys, files, monkeypatch):
     monkeypatch.setattr("goldrank.stats.intervals", None)
-    code, out, _ = run(capsys, "score", *files[:2], "-m", "mrr", "--no-interval")
+    code, out, _ = run(capsys, "score", *files[:2], "-M", "mrr", "--no-interval")
     assert code == 0
     assert "[" not in out.splitlines()[2]
 
 
 def test_output_goes_to_a_file_in_one_piece(capsys, files, tmp_path):
-    code, out, _ = run(capsys, "score", *files, "-m", "mrr", "--format", "json", "-o", "scores.json")
+    code, out, _ = run(capsys, "score", *files, "-M", "mrr", "--format", "json", "-o", "scores.json")
     assert (code, out) == (0, "")
     assert json.loads((tmp_path / "scores.json").read_text())["runs"][0]["name"] == "lexical"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*files, "scores.json"])
 
 
 def test_profiles_side_by_side_name_the_convention_that_moves_each_number(capsys, files):
-    options = ["-m", "mrr", "-m", "recall@1", "--profiles", "standard,bge,trec_eval", "--no-interval"]
+    options = ["-M", "mrr", "-M", "recall@1", "--profiles", "standard,bge,trec_eval", "--no-interval"]
     code, out, _ = run(capsys, "score", *files[:2], *options)
     assert code == 0
     assert "· mrr, trec_eval: missing zero → skip (+0.1667)" in out
@@ -117,12 +117,12 @@ def test_profiles_side_by_side_name_the_convention_that_moves_each_number(capsys
 
 
 def test_profiles_that_agree_are_said_to(capsys, files):
-    _, out, _ = run(capsys, "score", *files, "-m", "precision@1", "--profiles", "standard,bge", "--no-interval")
+    _, out, _ = run(capsys, "score", *files, "-M", "precision@1", "--profiles", "standard,bge", "--no-interval")
     assert "The profiles agree on this run." in out
 
 
 def test_compare_names_the_winner_or_says_that_the_data_cannot_tell(capsys, files):
-    code, out, _ = run(capsys, "compare", *files, "-m", "mrr")
+    code, out, _ = run(capsys, "compare", *files, "-M", "mrr")
     assert code == 0
     warning, empty, verdict, *_ = out.splitlines()
     assert warning.startswith(
@@ -137,11 +137,11 @@ def test_compare_names_the_winner_or_says_that_the_data_cannot_tell(capsys, file
 
 
 def test_compare_in_json_and_csv(capsys, files):
-    _, out, _ = run(capsys, "compare", *files, "-m", "mrr", "--format", "json")
+    _, out, _ = run(capsys, "compare", *files, "-M", "mrr", "--format", "json")
     (pair,) = json.loads(out)["comparison"]["pairs"]
     assert (pair["a"], pair["b"], pair["p"], pair["wins"]) == ("lexical", "dense", 0.25, 3)
     assert pair["better"] is None
-    _, out, _ = run(capsys, "compare", *files, "-m", "mrr", "--format", "csv")
+    _, out, _ = run(capsys, "compare", *files, "-M", "mrr", "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
     assert float(row["difference"]) == pytest.approx(2 / 3)
 
@@ -152,7 +152,7 @@ def test_compare_marks_significant_differences(capsys, tmp_path, monkeypatch):
     (tmp_path / "g").write_text("".join(f"{q} 0 right 1\n" for q in queries))
     (tmp_path / "good.run").write_text("".join(f"{q} Q0 right 1 2 x\n{q} Q0 wrong 2 1 x\n" for q in queries))
     (tmp_path / "bad.run").write_text("".join(f"{q} Q0 wrong 1 2 x\n{q} Q0 right 2 1 x\n" for q in queries))
-    code, out, _ = run(capsys, "compare", "g", "bad.run", "good.run", "-m", "mrr", "-m", "mean_rank")
+    code, out, _ = run(capsys, "compare", "g", "bad.run", "good.run", "-M", "mrr", "-M", "mean_rank")
     assert code == 0
     assert "good beats bad on mrr by 0.5000" in out
     assert "good beats bad on mean_rank by 1.00" in out
@@ -160,11 +160,11 @@ def test_compare_marks_significant_differences(capsys, tmp_path, monkeypatch):
 
 
 def test_compare_refuses_different_queries_and_reduces_to_common_ones_aloud(capsys, files):
-    code, _, err = run(capsys, "compare", *files, "-m", "mrr", "--missing", "skip")
+    code, _, err = run(capsys, "compare", *files, "-M", "mrr", "--missing", "skip")
     assert code == 2
     assert "different queries" in err
     assert "--common" in err
-    code, out, _ = run(capsys, "compare", *files, "-m", "mrr", "--missing", "skip", "--common")
+    code, out, _ = run(capsys, "compare", *files, "-M", "mrr", "--missing", "skip", "--common")
     assert code == 0
     assert "Reduced to the common queries: 1 left out." in out
 
@@ -203,7 +203,7 @@ def test_explain_lists_the_names_of_other_tools(capsys):
 
 @pytest.mark.parametrize("command", ["score", "compare"])
 def test_the_relevance_level_acts_on_all_metrics_and_is_shown(capsys, files, command):
-    asked = ["-m", "recall@10", "-m", "recall(rel=1)@10", "-m", "ndcg@10"]
+    asked = ["-M", "recall@10", "-M", "recall(rel=1)@10", "-M", "ndcg@10"]
     code, plain, _ = run(capsys, command, *files, *asked, "--format", "json")
     assert code == 0
     code, raised, _ = run(capsys, command, *files, *asked, "-l", "2", "--format", "json")
@@ -222,7 +222,7 @@ def test_the_relevance_level_acts_on_all_metrics_and_is_shown(capsys, files, com
 
 
 def test_queries_without_an_item_of_the_relevance_level_are_counted(capsys, files):
-    _, out, _ = run(capsys, "score", *files, "-m", "map", "-l", "2")
+    _, out, _ = run(capsys, "score", *files, "-M", "map", "-l", "2")
     assert "2 queries with nothing relevant" in out
 
 
@@ -251,7 +251,7 @@ def test_list_prints_every_list_in_every_format(capsys, what, look):
 
 
 def test_standard_input_can_be_the_run(files, tmp_path):
-    command = [sys.executable, "-m", "goldrank", "score", "qrels.txt", "-", "-m", "mrr", "--format", "json"]
+    command = [sys.executable, "-m", "goldrank", "score", "qrels.txt", "-", "-M", "mrr", "--format", "json"]
     done = subprocess.run(command, input=DENSE.encode(), capture_output=True, check=True, cwd=tmp_path)
     assert json.loads(done.stdout)["runs"][0]["scores"]["mrr"]["mean"] == 1.0
 

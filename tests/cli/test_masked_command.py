@@ -115,7 +115,7 @@ def test_contexts_are_compared_on_the_same_masks(here, capsys):
     assert "By page, strict: " in out
     assert "difference, strict" in out
     assert "retrieve:tfidf revealed" in out
-    assert run(capsys, "compare", masked, revealed, "-m", "hits@1")[0] == 0
+    assert run(capsys, "compare", masked, revealed, "-M", "hits@1")[0] == 0
 
 
 def test_a_file_of_predictions_is_scored_with_its_data_in_any_order(here, capsys):

@@ -80,7 +80,7 @@ def test_sizes_come_from_the_run_or_a_table_and_figures_are_chosen_by_name(capsy
 
 
 def test_columns_levels_and_rules_are_options(capsys, store, tmp_path):
-    options = ["--figure", "accuracy-by-column", "--by", "views", "length", "--level", "page", "--pool", "gold"]
+    options = ["--figure", "accuracy-by-column", "--by", "views", "length", "--unit", "page", "--pool", "gold"]
     code, out, _ = run(capsys, store.small, *options, "--matcher", "original", "--format", "pdf", "--size", "single")
     assert code == 0
     assert [line.rpartition("/")[2] for line in out.splitlines()] == ["accuracy-by-views.pdf", "accuracy-by-length.pdf"]
@@ -103,7 +103,7 @@ def test_runs_on_the_same_gold_give_the_figures_of_a_comparison(capsys, store, t
     better = Run({"q1": {"d1": 3.0, "d2": 1.0}, "q2": {"d4": 2.0}, "q3": {"d8": 2.0, "d9": 1.0}})
     hits = better.hits(GOLD, corpus=20)
     other = store.save(Record("wines", "tfidf", {"task": "wines", "model": "t"}, {}, hits, better)).key
-    code, _, err = run(capsys, store.ranked, other, "-o", "two", "-m", "mrr")
+    code, _, err = run(capsys, store.ranked, other, "-o", "two", "-M", "mrr")
     assert code == 0
     assert names(tmp_path / "two") == {
         "rank-curve.png", "leaderboard.png", "paired-scatter.png", "differences.png", "rank-histogram.png",

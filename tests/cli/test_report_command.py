@@ -52,7 +52,7 @@ def test_without_a_name_the_report_goes_into_the_folder(store, keys, tmp_path, m
 
 def test_options_may_stand_between_the_keys(store, keys, tmp_path):
     path = tmp_path / "a.md"
-    report(store, keys[0], "-m", "mrr", keys[1], "-o", str(path), "--worst", "1")
+    report(store, keys[0], "-M", "mrr", keys[1], "-o", str(path), "--worst", "1")
     text = path.read_text("utf-8")
     assert "strong beats weak on mrr" in text
     assert "ndcg" not in text
@@ -63,7 +63,7 @@ def test_the_command_in_the_report_makes_it_again(store, keys, tmp_path):
     import shlex
 
     path = tmp_path / "a.md"
-    given = ["-m", "map(denominator=hits)@10", "--ties", "expected", "--seed", "3", "--worst", "1", "--title", "It's"]
+    given = ["-M", "map(denominator=hits)@10", "--ties", "expected", "--seed", "3", "--worst", "1", "--title", "It's"]
     report(store, *keys, "-o", str(path), *given)
     first = path.read_text("utf-8")
     [line] = [line for line in first.splitlines() if line.startswith("goldrank report")]
@@ -93,7 +93,7 @@ def test_a_password_of_the_store_is_not_in_the_report(store, keys):
     [
         (["nothing-like-it"], "there is no stored run"),
         (["--worst", "-1"], "cannot be shown"),
-        (["-m", "ndgc@10"], "did you mean"),
+        (["-M", "ndgc@10"], "did you mean"),
         (["--profile", "nobody"], "there is no profile"),
         (["--alpha", "2"], "alpha is 2"),
         (["--resamples", "3"], "too few"),

@@ -60,10 +60,10 @@ def test_the_relevance_level_comes_from_a_flag_or_from_a_run_file(capsys, folder
 def test_a_stored_run_is_scored_and_compared_by_its_key(capsys):
     _, out, _ = run(capsys, "run", "-m", "wordllama", "bm25", "-t", "questions", "--format", "json")
     keys = json.loads(out)["tasks"][0]["keys"]
-    code, out, _ = run(capsys, "score", keys["bm25"], "-m", "recall@5", "--format", "json")
+    code, out, _ = run(capsys, "score", keys["bm25"], "-M", "recall@5", "--format", "json")
     assert code == 0
     assert json.loads(out)["runs"][0]["scores"]["recall@5"]["mean"] > 0.3
-    code, out, _ = run(capsys, "compare", keys["bm25"], keys["wordllama"], "-m", "ndcg@10")
+    code, out, _ = run(capsys, "compare", keys["bm25"], keys["wordllama"], "-M", "ndcg@10")
     assert code == 0
     assert "queries could show" in out or "beats" in out
 

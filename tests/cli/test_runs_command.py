@@ -157,7 +157,7 @@ def test_score_of_keys_gives_the_run_s_own_metrics_and_any_others(capsys, store)
     content = json.loads(run(capsys, "score", store.lexical, store.dense, "--format", "json")[1])
     assert [entry["name"] for entry in content["runs"]] == [store.lexical, store.dense]
     assert list(content["runs"][0]["scores"]) == ["mrr", "recall@1"]
-    content = json.loads(run(capsys, "score", "wines-bm25", "-m", "ndcg@10", "--format", "json")[1])
+    content = json.loads(run(capsys, "score", "wines-bm25", "-M", "ndcg@10", "--format", "json")[1])
     expected = score(GOLD, LEXICAL, "ndcg@10")["ndcg@10"].mean
     assert content["runs"][0]["scores"]["ndcg@10"]["mean"] == expected
 
@@ -166,7 +166,7 @@ def test_score_of_keys_gives_the_run_s_own_metrics_and_any_others(capsys, store)
 def test_score_of_a_key_under_a_profile_is_that_of_the_files(capsys, store, profile):
     GOLD.write("qrels.txt")
     LEXICAL.write("lexical.run")
-    options = ["--profile", profile, "--format", "json", "-m", "mrr", "-m", "recall@2"]
+    options = ["--profile", profile, "--format", "json", "-M", "mrr", "-M", "recall@2"]
     by_key = json.loads(run(capsys, "score", store.lexical, *options)[1])
     by_file = json.loads(run(capsys, "score", "qrels.txt", "lexical.run", "--corpus", "20", *options)[1])
     assert by_key["runs"][0]["scores"] == by_file["runs"][0]["scores"]
@@ -174,7 +174,7 @@ def test_score_of_a_key_under_a_profile_is_that_of_the_files(capsys, store, prof
 
 
 def test_profiles_side_by_side_say_why_they_differ(capsys, store):
-    code, out, _ = run(capsys, "score", store.lexical, "--profiles", "standard,trec_eval", "-m", "mrr")
+    code, out, _ = run(capsys, "score", store.lexical, "--profiles", "standard,trec_eval", "-M", "mrr")
     assert code == 0
     assert "missing zero → skip" in out
 
@@ -183,7 +183,7 @@ def test_score_takes_options_between_files(capsys, store):
     GOLD.write("qrels.txt")
     LEXICAL.write("lexical.run")
     DENSE.write("dense.run")
-    code, out, _ = run(capsys, "score", "qrels.txt", "-m", "mrr", "lexical.run", "--format", "csv", "dense.run")
+    code, out, _ = run(capsys, "score", "qrels.txt", "-M", "mrr", "lexical.run", "--format", "csv", "dense.run")
     assert code == 0
     assert [row["run"] for row in csv.DictReader(io.StringIO(out))] == ["lexical", "dense"]
 
@@ -191,7 +191,7 @@ def test_score_takes_options_between_files(capsys, store):
 def test_a_file_goes_before_a_key_of_that_name(capsys, store, tmp_path):
     GOLD.write(store.lexical, format="trec")
     LEXICAL.write("lexical.run")
-    code, out, _ = run(capsys, "score", store.lexical, "lexical.run", "-m", "mrr", "--format", "csv")
+    code, out, _ = run(capsys, "score", store.lexical, "lexical.run", "-M", "mrr", "--format", "csv")
     assert code == 0
     assert out.splitlines()[1].startswith("lexical,mrr,")
 
@@ -200,7 +200,7 @@ def test_compare_of_keys_is_that_of_the_files(capsys, store):
     GOLD.write("qrels.txt")
     LEXICAL.write(f"{store.lexical}.run")
     DENSE.write(f"{store.dense}.run")
-    options = ["-m", "mrr", "--format", "json"]
+    options = ["-M", "mrr", "--format", "json"]
     by_key = json.loads(run(capsys, "compare", store.lexical, store.dense, *options)[1])
     by_file = json.loads(run(capsys, "compare", "qrels.txt", f"{store.lexical}.run", f"{store.dense}.run", *options)[1])
     assert by_key["comparison"] == by_file["comparison"]
@@ -231,7 +231,7 @@ def test_runs_that_cannot_be_compared_are_refused(capsys, store):
         (["score", "wines-bm25", "--corpus", "9"], "--corpus goes with files"),
         (["score", "wines-bm25", "wines-bm25"], "given twice"),
         (["compare", "wines-bm25"], "two runs or more"),
-        (["score", "wines-bm25", "-m", "nonsense"], "nonsense"),
+        (["score", "wines-bm25", "-M", "nonsense"], "nonsense"),
         (["runs", "show", "nobody"], "there is no stored run 'nobody'"),
         (["runs", "delete", "nobody", "--yes"], "there is no stored run 'nobody'"),
         (["runs"], "list|show|export|delete"),
@@ -248,7 +248,7 @@ def test_scoring_files_does_not_load_the_database(store):
     GOLD.write("qrels.txt")
     LEXICAL.write("lexical.run")
     code = (
-        "import sys; from goldrank.cli.main import main; main(['score', 'qrels.txt', 'lexical.run', '-m', 'mrr']);"
+        "import sys; from goldrank.cli.main import main; main(['score', 'qrels.txt', 'lexical.run', '-M', 'mrr']);"
         "sys.exit(sum(name in sys.modules for name in ('sqlalchemy', 'pyarrow')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -119,10 +119,10 @@ CASES = {
     "two out",
     "score qrels.txt one.run --no-interval --seed 0": "--seed has no effect beside --no-interval; leave one of the two "
     "out",
-    "score qrels.txt one.run -m ndcg@10 -l 2": "--relevance-level has no effect on ndcg@10: no binary relevance is "
+    "score qrels.txt one.run -M ndcg@10 -l 2": "--relevance-level has no effect on ndcg@10: no binary relevance is "
     "read there; leave it out, or measure precision, recall or mrr, say",
     "compare qrels.txt one.run two.run --store store": "--store has no effect on files; leave it out",
-    "compare qrels.txt one.run two.run -m ndcg@10 -l 2": "--relevance-level has no effect on ndcg@10: no binary "
+    "compare qrels.txt one.run two.run -M ndcg@10 -l 2": "--relevance-level has no effect on ndcg@10: no binary "
     "relevance is read there; leave it out, or measure precision, recall or mrr, say",
     "compare qrels.txt one.run two.run --test tukey --correction bh": "Tukey's test corrects for all pairs itself; "
     "leave the correction out",
@@ -154,14 +154,14 @@ CASES = {
     "--engine ray, or leave it out",
     "masked score one.run --store store": "--store has no effect on files; leave it out",
     "plot questions --store store --matcher seed": f"--matcher has no effect {NO_MASKS}",
-    "plot questions --store store --level page": f"--level has no effect {NO_MASKS}",
+    "plot questions --store store --unit page": f"--unit has no effect {NO_MASKS}",
     "plot questions --store store --by length": f"--by has no effect {NO_MASKS}",
-    "plot masked-persons --store store -m mrr": f"--metric has no effect {NONE_RANKED}",
+    "plot masked-persons --store store -M mrr": f"--metric has no effect {NONE_RANKED}",
     "plot masked-persons --store store --profile sdr": "there is no profile of masked runs 'sdr'; see the list "
     "(source, strict)",
     "report questions --store store -o r.md --theme dark": "--theme has no effect on a report in markdown; leave it "
     "out, or write html",
-    "report sentence-pairs --store store -o r.html -m mrr": f"--metric has no effect {NONE_RANKED}",
+    "report sentence-pairs --store store -o r.html -M mrr": f"--metric has no effect {NONE_RANKED}",
     "report masked-persons --store store -o r.html --worst 3": f"--worst has no effect {NONE_RANKED}",
     "report sentence-pairs --store store -o r.html --ties docid": f"--ties has no effect {NONE_RANKED}",
     "report sentence-pairs --store store -o r.html --resamples 500": "--resamples has no effect on measurements, which "
@@ -186,7 +186,7 @@ def test_an_option_without_effect_is_refused(line, place, monkeypatch, capsys):
         "run -m bm25 random:8 -t wines --similarity dot",
         "run -m random:8 -t questions sentence-pairs --metric mrr",
         "run -m random:8 words:words.txt -t sentence-pairs --oov skip",
-        "score qrels.txt one.run -m map -l 2",
+        "score qrels.txt one.run -M map -l 2",
     ],
 )
 def test_an_option_that_bears_on_a_part_of_the_command_is_accepted(line, place, monkeypatch, capsys):

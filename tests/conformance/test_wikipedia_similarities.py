@@ -103,7 +103,7 @@ def test_the_pickle_of_sdr_is_gold_and_its_names_of_metrics_give_its_numbers(tmp
     (tmp_path / "gt").write_bytes(pickle.dumps(gold))
     (tmp_path / "recos.json").write_text(json.dumps({query: list(ranking) for query, ranking in RANKINGS.items()}))
     assert gr.Gold.read(tmp_path / "gt").to_dict() == GOLD
-    asked = ["-m", "MRR", "-m", "MPR", "-m", "HitRatio@2", "--corpus", "6", "--format", "json"]
+    asked = ["-M", "MRR", "-M", "MPR", "-M", "HitRatio@2", "--corpus", "6", "--format", "json"]
     command = ["score", str(tmp_path / "gt"), str(tmp_path / "recos.json"), *asked]
     expected = {"sdr": (1.0, 1 / 3, 5 / 18), "tde": (2 / 3, 5 / 3000, 1 / 3)}
     for profile, values in expected.items():

@@ -20,7 +20,7 @@ COLUMNS = {"q1": {"d1": 2, "d2": 1}, "q2": {"é": 1, "d1": 0}}
 SUBTOPICS = {"q1": {"d1": {"1": 2, "2": 1}, "d2": {"2": 1}}, "q2": {"é": {"1": 1}}}
 RUN = {"q1": {"d2": 0.9, "d1": 0.5, "d3": 0.25}, "q2": {"d1": 0.75, "é": 0.5}}
 SCORE = ["score", "gold", "run", "--resamples", "100"]
-COMPARE = ["compare", "gold", "run", "other", "--resamples", "100", "-m", "mrr"]
+COMPARE = ["compare", "gold", "run", "other", "--resamples", "100", "-M", "mrr"]
 TEXTS = {
     "d1": "A sweet white wine from Sauternes.",
     "d2": "A red wine made from Nebbiolo.",

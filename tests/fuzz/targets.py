@@ -369,7 +369,7 @@ def specifications() -> list[Seed]:
     run = ["run", "-t", "set", "--resamples", "100"]
     groups: list[tuple[list[list[str]], list[str]]] = [
         (
-            [[*SCORE, "-m", "{}"], ["explain", "{}"]],
+            [[*SCORE, "-M", "{}"], ["explain", "{}"]],
             [
                 "ndcg@10",
                 "map(denominator=hits)@10",

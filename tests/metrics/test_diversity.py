@@ -97,8 +97,8 @@ def test_the_command_says_that_a_plain_metric_read_the_highest_grade(tmp_path, c
 
     (tmp_path / "qrels").write_text("q 1 a 1\nq 2 a 2\nq 1 b 1\n")
     (tmp_path / "a.run").write_text("q Q0 a 1 2 x\nq Q0 b 2 1 x\n")
-    arguments = ["score", str(tmp_path / "qrels"), str(tmp_path / "a.run"), "-m", "alpha-nDCG@5"]
-    assert main([*arguments, "-m", "ndcg@5"]) == 0
+    arguments = ["score", str(tmp_path / "qrels"), str(tmp_path / "a.run"), "-M", "alpha-nDCG@5"]
+    assert main([*arguments, "-M", "ndcg@5"]) == 0
     said = "1 gold items judged for several subtopics (metrics without subtopics read the highest grade)"
     assert said in capsys.readouterr().out
     assert main(arguments) == 0

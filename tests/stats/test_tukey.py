@@ -126,11 +126,11 @@ def test_the_command_names_the_test_and_the_correction(tmp_path, capsys):
     for name, run in runs().items():
         gr.Run(run).write(tmp_path / f"{name}.run")
     files = [str(tmp_path / name) for name in ("qrels.txt", "a.run", "b.run", "c.run")]
-    assert main(["compare", *files, "-m", "mrr", "--test", "tukey"]) == 0
+    assert main(["compare", *files, "-M", "mrr", "--test", "tukey"]) == 0
     out = capsys.readouterr().out
     assert "p after Tukey" in out
     assert "Tukey's HSD, two-way analysis of variance with queries as blocks" in out
     assert main(["compare", *files, "--test", "tukey", "--correction", "bh"]) == 2
     assert "corrects for all pairs itself; leave the correction out" in capsys.readouterr().err
-    assert main(["compare", *files, "-m", "mrr"]) == 0
+    assert main(["compare", *files, "-M", "mrr"]) == 0
     assert "after Holm" in capsys.readouterr().out

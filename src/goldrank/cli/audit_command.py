@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     indexes = "a faiss factory, or a database (pgvector:URL…); repeat it"
     made.add_argument("--factory", action="append", required=True, metavar="F", help=indexes)
     made.add_argument("-k", type=int, default=10, help="neighbours that the recall counts (default 10)")
-    made.add_argument("--metric", action="append", metavar="METRIC", help="of the task (default ndcg@10)")
+    options.add_metric(made, "of the task (default ndcg@10)")
     made.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
     made.add_argument("--exclude-self", action="store_true", help="leave out the item whose id is the query's")
     made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")

@@ -16,11 +16,11 @@ from goldrank.report.text.comparison import CORRECTIONS, TESTS, show
 
 _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run
-  goldrank compare qrels.txt *.run -m ndcg@10 -m mrr@10 --correction bh
-  goldrank compare qrels.txt a.run b.run -m hit_rate@10 --test mcnemar
-  goldrank compare qrels.txt *.run -m ndcg@10 --test tukey
+  goldrank compare qrels.txt *.run -M ndcg@10 -M mrr@10 --correction bh
+  goldrank compare qrels.txt a.run b.run -M hit_rate@10 --test mcnemar
+  goldrank compare qrels.txt *.run -M ndcg@10 --test tukey
   goldrank compare qrels.txt a.run b.run --common --format json
-  goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -m mrr
+  goldrank compare wines-bm25-91c0 wines-wordllama-3f2a -M mrr
 """
 
 

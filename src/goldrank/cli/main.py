@@ -48,8 +48,8 @@ commands:
 examples:
   goldrank run -m bm25 wordllama -t ./my-folder
   goldrank score qrels.txt bm25.run
-  goldrank score qrels.txt *.run -m ndcg@10 -m mrr --format latex
-  goldrank compare qrels.txt bm25.run dense.run -m ndcg@10
+  goldrank score qrels.txt *.run -M ndcg@10 -M mrr --format latex
+  goldrank compare qrels.txt bm25.run dense.run -M ndcg@10
   goldrank explain ndcg@10
   goldrank similarity "red wine" "white wine"
   goldrank index build articles.jsonl -m wordllama -o articles.index

@@ -79,15 +79,23 @@ def add_data(parser: Parser, runs: str) -> None:
     )
 
 
+def add_metric(parser: argparse.ArgumentParser, help: str, dest: str = "metric") -> None:
+    """Add `-M/--metric`; where the command takes no model, `-m` is refused with a hint at `-M`."""
+    parser.add_argument("-M", "--metric", dest=dest, action="append", metavar="METRIC", help=help)
+    if "-m" not in parser._option_string_actions:
+        parser.add_argument("-m", action=_ModelRefusal, help=argparse.SUPPRESS)
+
+
+class _ModelRefusal(argparse.Action):
+    """Refuse `-m` in a command that takes metrics and no model."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        raise InputError("-m names a model, and this command takes none", remedy=f"for a metric write -M {values}")
+
+
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     """Metrics, profile and single conventions."""
-    parser.add_argument(
-        "-m",
-        "--metric",
-        action="append",
-        metavar="METRIC",
-        help="ndcg@10, mrr, map(denominator=hits)@10, ndcg@1,5,10",
-    )
+    add_metric(parser, "ndcg@10, mrr, map(denominator=hits)@10, ndcg@1,5,10; repeatable")
     parser.add_argument(
         "--profile", default="standard", metavar="P", help="conventions by name (goldrank list profiles)"
     )

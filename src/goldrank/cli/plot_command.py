@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
   goldrank plot masked-persons-names-majority-3f2a
-  goldrank plot KEY KEY --figure accuracy-by-k calibration --level example -o figures --format pdf
+  goldrank plot KEY KEY --figure accuracy-by-k calibration --unit example -o figures --format pdf
   goldrank plot KEY KEY KEY --figure accuracy-by-size --sizes sizes.csv --theme dark
   goldrank plot KEY --by views masks
-  goldrank plot KEY KEY --figure leaderboard differences -m ndcg@10
+  goldrank plot KEY KEY --figure leaderboard differences -M ndcg@10
 
 Figures of masked runs: accuracy-by-k, accuracy-by-size, accuracy-by-length, accuracy-by-family, accuracy-by-column,
 distance-histogram, frequent-answers, calibration. Figures of runs that rank: rank-curve, metric-by-cutoff,
@@ -43,7 +43,7 @@ with the columns model, parameters (such as 110M) and perhaps family.
 BY_COLUMN = "accuracy-by-column"
 _SEPARATE = ("rank-curve", "rank-histogram")
 """Figures that show runs side by side, be they of one task or not."""
-_OF_MASKS = ("level", "sizes", "k", "pool", "matcher", "tier", "aliases")
+_OF_MASKS = ("unit", "sizes", "k", "pool", "matcher", "tier", "aliases")
 _SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?) ?([kmbt]?)", re.IGNORECASE)
 
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--data", metavar="DATA", help="the examples that files of guesses at masks are about")
     made.add_argument("--figure", nargs="+", action="extend", metavar="NAME", help="only these (default: all)")
     made.add_argument(
-        "--level", choices=("mask", "example", "page"), default="mask", help="what accuracy counts (default mask)"
+        "--unit", choices=("mask", "example", "page"), default="mask", help="what accuracy counts (default mask)"
     )
     made.add_argument(
         "--by",
@@ -72,9 +72,7 @@ def parser() -> argparse.ArgumentParser:
         help="conventions of rank figures (default: the runs' own); of masked runs source (default, a part of the name "
         "is right) or strict (the same person), with the other reading beside it",
     )
-    made.add_argument(
-        "-m", "--metric", action="append", metavar="METRIC", help="of rank figures (default: the runs' own; repeatable)"
-    )
+    options.add_metric(made, "of rank figures (default: the runs' own; repeatable)")
     made.add_argument("-o", "--output", metavar="FOLDER", help="where to write (default ./figures-KEY)")
     made.add_argument("--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)")
     made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
@@ -241,10 +239,10 @@ def _masked_figures(
             raise unknown_name("column", column, columns, ", ".join(columns))
     for name, make in FIGURES.items():
         if wanted is None or name in wanted:
-            yield make(runs, args.level)
+            yield make(runs, args.unit)
     if wanted is None or BY_COLUMN in wanted or args.by:
         for column in args.by or [name for name in columns if name not in ("page", "sequence", "length")]:
-            yield accuracy_by_column(runs, column, args.level)
+            yield accuracy_by_column(runs, column, args.unit)
 
 
 def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace) -> list[MaskedRun]:

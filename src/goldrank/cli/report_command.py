@@ -22,7 +22,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "m
 _REPEATED = ("profile", "alpha", "level", "interval", "resamples", "seed", "worst", "theme", "title")
 _EXAMPLES = """\
   goldrank report wines-bm25-91c0 wines-wordllama-3f2a -o report.html
-  goldrank report wines-bm25-91c0 questions-bm25-5e4e -m ndcg@10 -m mrr --worst 20
+  goldrank report wines-bm25-91c0 questions-bm25-5e4e -M ndcg@10 -M mrr --worst 20
   goldrank report wines-bm25-91c0 -o report.md
   goldrank report wines-bm25-91c0 -o report.pdf --title "Wines, first round"
 """
@@ -125,7 +125,7 @@ def _report(args: argparse.Namespace, store: Store, runs: list[StoredRun], look:
 def _command(args: argparse.Namespace, store: Store, runs: list[StoredRun], look: str) -> str:
     """The command line that makes this report again, whole keys and all; the store without its password."""
     words = ["goldrank", "report", *(one.key for one in runs)]
-    words += [word for metric in args.metric or () for word in ("-m", metric)]
+    words += [word for metric in args.metric or () for word in ("-M", metric)]
     known = parser()
     changed = [name for name in _REPEATED if getattr(args, name) != known.get_default(name)]
     given = {name: getattr(args, name) for name in changed} | options.conventions(args)

@@ -50,9 +50,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--allow-connections", action="store_true", help="let FILE name servers to send texts, keys and results to"
     )
-    made.add_argument(
-        "--metric", dest="metrics", action="append", metavar="METRIC", help="measure this instead of the task's own"
-    )
+    options.add_metric(made, "measure this instead of the task's own; repeatable", dest="metrics")
     made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
     presets = "; ".join(f"{preset.name}: {preset.title}" for preset in PRESETS.values())
     made.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")

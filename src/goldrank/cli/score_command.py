@@ -16,11 +16,11 @@ from goldrank.scoring import Scores, all_warnings, score, score_hits
 
 _EXAMPLES = """\
   goldrank score qrels.txt bm25.run
-  goldrank score qrels.txt bm25.run dense.run.gz -m ndcg@10 -m mrr@10 -m recall@100
-  goldrank score qrels.txt bm25.run -m 'map(denominator=min)@10' --ties expected
+  goldrank score qrels.txt bm25.run dense.run.gz -M ndcg@10 -M mrr@10 -M recall@100
+  goldrank score qrels.txt bm25.run -M 'map(denominator=min)@10' --ties expected
   goldrank score qrels.txt bm25.run --profile trec_eval9 --per-query --format csv
   goldrank score gold.json wines.run --profiles sdr,standard --corpus 1000
-  goldrank score wines-wordllama-3f2a -m mrr -m hits@1
+  goldrank score wines-wordllama-3f2a -M mrr -M hits@1
 """
 
 

@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--band-scores", metavar="TASK", help="where the pairs of an EvalRank task have their scores, such as sts-b"
     )
-    made.add_argument("--metric", dest="metrics", action="append", metavar="METRIC", help="the first is read")
+    options.add_metric(made, "the first is read", dest="metrics")
     made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
     made.add_argument("--alpha", type=float, help="level at which a swap of models is significant (default 0.05)")
     made.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10000)")

@@ -61,7 +61,7 @@ def refuse_no_runs(args: argparse.Namespace) -> None:
         if "@" in run and not Path(run).exists():
             raise InputError(
                 f"{shorten(run)} stands where run files do, and there is no such file",
-                remedy=f"write -m {run} if it is a metric",
+                remedy=f"write -M {run} if it is a metric",
             )
 
 

@@ -20,9 +20,7 @@ def _kind(module: str, maker: str, summary: str, extra: str, example: str, acces
 
 
 PREDICTORS: dict[str, Kind] = {
-    "names": _kind(
-        "name_lists", "make", "the most frequent names, or random ones: the floor", "", "names:majority"
-    ),
+    "names": _kind("name_lists", "make", "the most frequent names, or random ones: the floor", "", "names:majority"),
     "retrieve": _kind(
         "retrieve", "Retrieve", "the persons of the data whose titles and texts are nearest", "", "retrieve:wordllama"
     ),
