@@ -138,7 +138,7 @@ def compare(
     scores = {
         name: score_counted(one, asked, chosen, agreed, name, bootstrap, sources[name]) for name, one in hits.items()
     }
-    return _compared(scores, left_out, test, correction, family, alpha, bootstrap)
+    return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)
 
 
 def _named(runs: Sequence[Any]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def compare_hits(
         name: score_hits(one, metrics, profile=profile, name=name, bootstrap=bootstrap, **conventions)
         for name, one in hits.items()
     }
-    return _compared(scores, left_out, test, correction, family, alpha, bootstrap)
+    return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)
 
 
 def _common(hits: Mapping[str, Hits]) -> tuple[dict[str, Hits], int]:
@@ -183,15 +183,16 @@ def _common(hits: Mapping[str, Hits]) -> tuple[dict[str, Hits], int]:
     return {name: one.keep_queries(answered) for name, one in hits.items()}, int((~answered).sum())
 
 
-def _compared(
+def compare_scores(
     scores: dict[str, Scores],
-    left_out: int | None,
-    test: str,
-    correction: str | None,
-    family: str,
-    alpha: float,
-    bootstrap: Bootstrap,
+    left_out: int | None = None,
+    test: str = "randomisation",
+    correction: str | None = None,
+    family: str = "metric",
+    alpha: float = 0.05,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
 ) -> Comparison:
+    """Compare runs that are scored already; arguments as in :func:`compare`."""
     _refuse_different_queries(scores)
     pairs = _pairs(scores, test, bootstrap)
     if test == "tukey":

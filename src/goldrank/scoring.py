@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from goldrank import stats
 from goldrank.data_warnings import (
@@ -309,9 +309,10 @@ def score_hits(
     profile: str | Profile = "standard",
     name: str = "run",
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    source: RunSource | None = None,
     **conventions: Any,
 ) -> Scores:
-    """Score hits that are already counted; arguments as in :func:`score`."""
+    """Score hits that are already counted; arguments as in :func:`score`, and the *source* of the hits if known."""
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
@@ -325,20 +326,41 @@ def score_hits(
             f"these hits were counted with scores={hits.scores}, the conventions ask for {agreed.scores}",
             remedy="count them again from the run, or leave scores out",
         )
-    return score_counted(hits, asked, chosen, agreed, name, bootstrap)
+    return score_counted(hits, asked, chosen, agreed, name, bootstrap, source)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The part of the conventions that decides how hits are counted; equal ones give the same hits."""
+
+    precision: Precision
+    scores: str
+    self_matches: Literal["keep", "drop", "aside"]
+
+    @classmethod
+    def of(cls, conventions: Conventions) -> Counting:
+        """Return the settings that *conventions* ask for."""
+        dropped = conventions.self_matches in ("drop", "drop_results")
+        return cls(
+            "float32" if conventions.precision == "float32" else "float64",
+            conventions.scores or "similarity",
+            "aside" if conventions.self_matches == "aside" else "drop" if dropped else "keep",
+        )
+
+    def count(self, gold: Gold, run: Run, corpus: int | Collection[str] | None = None) -> Hits:
+        """Count where the gold landed."""
+
+        def count(drop_self: bool) -> Hits:
+            return run.hits(gold, precision=self.precision, drop_self=drop_self, corpus=corpus, scores=self.scores)
+
+        if self.self_matches == "aside":
+            return count(drop_self=False).set_aside(count(drop_self=True))
+        return count(drop_self=self.self_matches == "drop")
 
 
 def find_hits(gold: Gold, run: Run, conventions: Conventions, corpus: int | Collection[str] | None = None) -> Hits:
     """Count where the gold landed, as far as the conventions bear on the counting."""
-    precision: Precision = "float32" if conventions.precision == "float32" else "float64"
-    scores = conventions.scores or "similarity"
-    if conventions.self_matches == "aside":
-        with_self, without = (
-            run.hits(gold, precision=precision, drop_self=drop, corpus=corpus, scores=scores) for drop in (False, True)
-        )
-        return with_self.set_aside(without)
-    drop = conventions.self_matches in ("drop", "drop_results")
-    return run.hits(gold, precision=precision, drop_self=drop, corpus=corpus, scores=scores)
+    return Counting.of(conventions).count(gold, run, corpus)
 
 
 def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions: Conventions) -> Hits:

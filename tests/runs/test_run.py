@@ -12,7 +12,9 @@ import time
 
 import pytest
 
+from goldrank import Run, stats
 from goldrank.errors import InputError
+from goldrank.metrics import Metric
 from goldrank.runs.run import Measures, run_all
 from goldrank.store import Store
 from goldrank.tasks.settings import Settings
@@ -36,6 +38,31 @@ def test_what_is_stored_is_not_evaluated_again(store, monkeypatch):
     (again,) = boards(MODELS, ["wines"], store)
     assert not any(outcome.fresh for outcome in again.outcomes)
     assert means(again) == means(first)
+
+
+def test_hits_metrics_and_intervals_are_computed_once_and_not_read_back(store, monkeypatch):
+    calls = []
+
+    def counted(owner, name):
+        original = getattr(owner, name)
+
+        def wrapped(*args, **options):
+            calls.append(name)
+            return original(*args, **options)
+
+        monkeypatch.setattr(owner, name, wrapped)
+
+    counted(Run, "hits")
+    counted(stats, "intervals")
+    counted(Metric, "compute")
+    monkeypatch.setattr("goldrank.store.records.load_hits", lambda *_: pytest.fail("the hits were read back"))
+    (board,) = boards(["bm25", "tfidf"], ["questions"], store)
+    read = [(score.mean, score.interval) for scores in board.scores.values() for score in scores.values()]
+    assert len(read) == 2 * len(board.task.default_metrics)
+    assert calls.count("hits") == 2
+    assert calls.count("compute") == len(read)
+    # One for each model, and one for the differences between the two.
+    assert calls.count("intervals") == 3
 
 
 def test_the_best_comes_first_and_knows_whom_it_beats(store):

@@ -9,10 +9,19 @@ from typing import Any
 
 from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Hits, Run
-from goldrank.metrics import Metric, parse_all
+from goldrank.metrics import Conventions, Metric, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.names import refuse_other_similarity
-from goldrank.scoring import Bootstrap, Metrics, Scores, add_confidence, agree, find_hits, score, score_hits
+from goldrank.scoring import (
+    Bootstrap,
+    Counting,
+    Metrics,
+    RunSource,
+    Scores,
+    add_confidence,
+    agree,
+    score_hits,
+)
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
@@ -69,10 +78,18 @@ class Evaluation:
     @cached_property
     def hits(self) -> Hits:
         """Where the gold landed, the query's own entry left out where it is an item."""
-        if self.counted is not None:
-            return self.counted
-        conventions = agree(find_profile("standard"), self.task.conventions)
-        return find_hits(self.gold, self.run, conventions, self.corpus)
+        return self.counted if self.counted is not None else self._counting.count(self.gold, self.run, self.corpus)
+
+    @property
+    def _counting(self) -> Counting:
+        return Counting.of(agree(find_profile("standard"), self.task.conventions))
+
+    def hits_under(self, conventions: Conventions, metrics: list[Metric]) -> Hits:
+        """Return the hits for *metrics* under *conventions*; they are counted again only if they may differ."""
+        counting = Counting.of(conventions)
+        reusable = self.counted is not None or counting == self._counting
+        hits = self.hits if reusable else counting.count(self.gold, self.run, self.corpus)
+        return add_confidence(hits, self.run, metrics, conventions)
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -96,20 +113,12 @@ class Evaluation:
         own = chosen == self.task.profile
         asked = metrics if metrics is not None else self.task.default_metrics if own else None
         changes = {**(self.task.conventions if own else {}), **conventions}
-        if self.counted is None:
-            return score(
-                self.gold,
-                self.run,
-                asked,
-                profile=chosen,
-                corpus=self.corpus,
-                name=self.model.spec,
-                bootstrap=bootstrap,
-                **changes,
-            )
-        agreed = agree(find_profile(chosen), changes)
-        hits = add_confidence(self.counted, self.run, parse_all(asked or find_profile(chosen).metrics), agreed)
-        return score_hits(hits, asked, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
+        parsed = parse_all(find_profile(chosen).metrics if asked is None else asked)
+        hits = self.hits_under(agree(find_profile(chosen), changes), parsed)
+        source = RunSource(self.gold, self.run, hits, self.model.spec) if self.counted is None else None
+        return score_hits(
+            hits, parsed, profile=chosen, name=self.model.spec, bootstrap=bootstrap, source=source, **changes
+        )
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value.mean:.4f}" for name, value in self.scores.items())

@@ -12,11 +12,11 @@ from functools import cached_property, partial
 from typing import Any
 
 import goldrank
-from goldrank.comparing import Comparison, compare_hits
+from goldrank.comparing import Comparison, compare_scores
 from goldrank.encoders.provenance import version_of
 from goldrank.errors import DataWarning, InputError, unknown_name
-from goldrank.hits import Run
-from goldrank.metrics import parse_all
+from goldrank.hits import Hits, Run
+from goldrank.metrics import Conventions, Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.names import refuse_other_similarity
 from goldrank.redaction import redact_command
@@ -73,6 +73,8 @@ class Outcome:
     stored: StoredRun
     fresh: bool
     """Whether it was evaluated now, and not found."""
+    scores: Scores | None = None
+    """The task's own metrics under its own profile, where it was evaluated now."""
 
     @property
     def remarks(self) -> list[str]:
@@ -271,6 +273,10 @@ def find_or_evaluate(
         return None
     report(f"{material.task.name}: evaluating {model.spec}")
     made = evaluate_on(material, model)
+    scoring = Scoring.of(material)
+    # The store does not keep subtopics, and a fresh result must read like a stored one.
+    hits = replace(made.hits_under(scoring.conventions, scoring.metrics), subtopics=None)
+    scores = scoring.score(hits, model.spec)
     record = Record(
         task=material.task.name,
         model=model.spec,
@@ -288,12 +294,12 @@ def find_or_evaluate(
         profile=material.task.profile,
         metrics=tuple(material.task.default_metrics),
         conventions=dict(material.task.conventions),
-        summary=summary_of(made.scores),
+        summary=summary_of(scores),
     )
     saved = store.save(record, overwrite=overwrite == "always")
     _keep_texts(material, store)
     made.forget_the_way()
-    return Outcome(model.spec, saved, fresh=True)
+    return Outcome(model.spec, replace(saved, held_hits=replace(made.hits, subtopics=None)), fresh=True, scores=scores)
 
 
 def summary_of(scores: Scores) -> dict[str, dict[str, Any]]:
@@ -319,21 +325,45 @@ def _keep_texts(material: Material, store: Store) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Scoring:
+    """The metrics, conventions and bootstrap by which all models on a task are scored."""
+
+    metrics: list[Metric]
+    profile: Profile
+    conventions: Conventions
+    bootstrap: Bootstrap
+
+    @classmethod
+    def of(cls, material: Material, measures: Measures = Measures()) -> Scoring:  # noqa: B008 - frozen
+        """Return what *measures* ask for; whatever they leave open is the task's own."""
+        task = material.task
+        profile = find_profile(measures.profile or material.preset_profile or task.profile)
+        own = profile.name == task.profile
+        metrics = measures.metrics or (task.default_metrics if own else profile.metrics)
+        changes = {**(task.conventions if own else {}), **measures.conventions}
+        return cls(parse_all(metrics), profile, agree(profile, changes), measures.bootstrap)
+
+    def score(self, hits: Hits, name: str) -> Scores:
+        """Score hits that were counted under these conventions."""
+        conventions = self.conventions.as_dict()
+        return score_hits(hits, self.metrics, profile=self.profile, name=name, bootstrap=self.bootstrap, **conventions)
+
+    def score_outcome(self, outcome: Outcome) -> Scores:
+        """Return the scores of a model, computed now unless they were when it was evaluated."""
+        scores = outcome.scores
+        if scores is not None and self == Scoring(scores.metrics, scores.profile, scores.conventions, scores.bootstrap):
+            return scores
+        hits = count_under(outcome.stored, self.conventions).hits
+        return self.score(add_stored_confidence(hits, outcome.stored, self.metrics, self.conventions), outcome.model)
+
+
 def compare_outcomes(material: Material, outcomes: list[Outcome], measures: Measures) -> Comparison:
     """Compare all models with each other, the best first by the first metric."""
-    task = material.task
-    profile = measures.profile or material.preset_profile or task.profile
-    own = profile == task.profile
-    metrics = measures.metrics or (task.default_metrics if own else find_profile(profile).metrics)
-    changes = {**(task.conventions if own else {}), **measures.conventions}
-    agreed = agree(find_profile(profile), changes)
-    asked = parse_all(metrics)
-    hits = {
-        outcome.model: add_stored_confidence(count_under(outcome.stored, agreed).hits, outcome.stored, asked, agreed)
-        for outcome in outcomes
-    }
-    made = compare_hits(hits, metrics, profile=profile, alpha=measures.alpha, bootstrap=measures.bootstrap, **changes)
-    return replace(made, scores=best_first(made.scores))
+    scoring = Scoring.of(material, measures)
+    scores = {outcome.model: scoring.score_outcome(outcome) for outcome in outcomes}
+    compared = compare_scores(scores, alpha=measures.alpha, bootstrap=measures.bootstrap)
+    return replace(compared, scores=best_first(scores))
 
 
 def environment() -> dict[str, Any]:

@@ -82,9 +82,13 @@ class StoredRun:
     predictions_checksum: str | None = field(repr=False)
     reload: Callable[[str], StoredRun | None] | None = field(default=None, repr=False, compare=False)
     """Gives the run with a digest as it is stored now."""
+    held_hits: Hits | None = field(default=None, repr=False, compare=False)
+    """The hits, where whoever saved the run hands them on, so that they need not be read back."""
 
     def hits(self) -> Hits:
         """Where the gold landed."""
+        if self.held_hits is not None:
+            return self.held_hits
         if self.hits_checksum is None:
             raise InputError(
                 f"{self.key} is a measurement ({', '.join(self.figures)}), which has no ranks",
