@@ -20,6 +20,7 @@ from goldrank.metrics import Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import (
     Bootstrap,
+    HitCounter,
     Metrics,
     RunSource,
     Score,
@@ -27,7 +28,6 @@ from goldrank.scoring import (
     add_confidence,
     agree,
     all_warnings,
-    find_hits,
     read_all,
     score_counted,
     score_hits,
@@ -131,7 +131,8 @@ def compare(
         _refuse_correction_of_tukey(correction, family)
     ranked = dict(zip(named, read, strict=True))
     hits = {
-        name: add_confidence(find_hits(judged, run, agreed, corpus), run, asked, agreed) for name, run in ranked.items()
+        name: add_confidence(HitCounter(judged, run, corpus).count(agreed), run, asked, agreed)
+        for name, run in ranked.items()
     }
     sources = {name: RunSource(judged, ranked[name], one, name) for name, one in hits.items()}
     hits, left_out = _common(hits) if common else (hits, None)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 from goldrank import stats
 from goldrank.data_warnings import (
@@ -295,11 +295,10 @@ def score(
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
     judged, (ranked,) = read_all(gold, [run])
-    hits = add_confidence(find_hits(judged, ranked, agreed, corpus), ranked, asked, agreed)
-    source = RunSource(judged, ranked, hits, name)
-    if not isinstance(run, (Run, dict)):
-        source.look()  # Nobody else holds this run, and the scores should not.
-    return score_counted(hits, asked, chosen, agreed, name, bootstrap, source)
+    scores = HitCounter(judged, ranked, corpus).score(asked, chosen, agreed, name, bootstrap)
+    if not isinstance(run, (Run, dict)) and scores.source is not None:
+        scores.source.look()  # Nobody else holds this run, and the scores should not.
+    return scores
 
 
 def score_hits(
@@ -309,10 +308,9 @@ def score_hits(
     profile: str | Profile = "standard",
     name: str = "run",
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    source: RunSource | None = None,
     **conventions: Any,
 ) -> Scores:
-    """Score hits that are already counted; arguments as in :func:`score`, and the *source* of the hits if known."""
+    """Score hits that are already counted; arguments as in :func:`score`."""
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
@@ -326,41 +324,39 @@ def score_hits(
             f"these hits were counted with scores={hits.scores}, the conventions ask for {agreed.scores}",
             remedy="count them again from the run, or leave scores out",
         )
-    return score_counted(hits, asked, chosen, agreed, name, bootstrap, source)
+    return score_counted(hits, asked, chosen, agreed, name, bootstrap)
 
 
-@dataclass(frozen=True)
-class Counting:
-    """The part of the conventions that decides how hits are counted; equal ones give the same hits."""
+class HitCounter:
+    """Counts where the gold landed in one run, once for all conventions that count alike."""
 
-    precision: Precision
-    scores: str
-    self_matches: Literal["keep", "drop", "aside"]
+    def __init__(self, gold: Gold, run: Run, corpus: int | Collection[str] | None = None) -> None:
+        self.gold, self.run, self.corpus = gold, run, corpus
+        self._hits: dict[tuple[Precision, str, bool], Hits] = {}
 
-    @classmethod
-    def of(cls, conventions: Conventions) -> Counting:
-        """Return the settings that *conventions* ask for."""
-        dropped = conventions.self_matches in ("drop", "drop_results")
-        return cls(
-            "float32" if conventions.precision == "float32" else "float64",
-            conventions.scores or "similarity",
-            "aside" if conventions.self_matches == "aside" else "drop" if dropped else "keep",
-        )
+    def count(self, conventions: Conventions) -> Hits:
+        """Return the hits under *conventions*, of which the precision, self-matches and scores bear on the counting."""
+        if conventions.self_matches == "aside":
+            return self._count(conventions, drop_self=False).set_aside(self._count(conventions, drop_self=True))
+        return self._count(conventions, drop_self=conventions.self_matches in ("drop", "drop_results"))
 
-    def count(self, gold: Gold, run: Run, corpus: int | Collection[str] | None = None) -> Hits:
-        """Count where the gold landed."""
+    def _count(self, conventions: Conventions, *, drop_self: bool) -> Hits:
+        precision: Precision = "float32" if conventions.precision == "float32" else "float64"
+        scores = conventions.scores or "similarity"
+        key = (precision, scores, drop_self)
+        if key not in self._hits:
+            self._hits[key] = self.run.hits(
+                self.gold, precision=precision, drop_self=drop_self, corpus=self.corpus, scores=scores
+            )
+        return self._hits[key]
 
-        def count(drop_self: bool) -> Hits:
-            return run.hits(gold, precision=self.precision, drop_self=drop_self, corpus=corpus, scores=self.scores)
-
-        if self.self_matches == "aside":
-            return count(drop_self=False).set_aside(count(drop_self=True))
-        return count(drop_self=self.self_matches == "drop")
-
-
-def find_hits(gold: Gold, run: Run, conventions: Conventions, corpus: int | Collection[str] | None = None) -> Hits:
-    """Count where the gold landed, as far as the conventions bear on the counting."""
-    return Counting.of(conventions).count(gold, run, corpus)
+    def score(
+        self, metrics: list[Metric], profile: Profile, conventions: Conventions, name: str, bootstrap: Bootstrap
+    ) -> Scores:
+        """Score the run; the scores keep the gold and the run until their warnings were looked for."""
+        hits = add_confidence(self.count(conventions), self.run, metrics, conventions)
+        source = RunSource(self.gold, self.run, hits, name)
+        return score_counted(hits, metrics, profile, conventions, name, bootstrap, source)
 
 
 def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions: Conventions) -> Hits:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from goldrank import Run
 from goldrank.cli.main import COMMANDS, main, version
 from goldrank.metrics import REGISTRY
 
@@ -53,6 +54,22 @@ def test_json_has_the_shape_that_programs_rely_on(capsys, files):
     assert (dense["name"], dense["queries"], dense["missing"]) == ("dense", 3, 0)
     assert dense["scores"]["ndcg@10"]["low"] <= dense["scores"]["ndcg@10"]["mean"] <= dense["scores"]["ndcg@10"]["high"]
     assert dense["per_query"]["q2"] == {"ndcg@10": 1.0}
+
+
+def test_several_profiles_count_a_run_once_for_each_way_of_counting(capsys, files, monkeypatch):
+    counted = []
+    original = Run.hits
+
+    def hits(self, gold, **how):
+        counted.append((how["precision"], how["drop_self"], how["scores"]))
+        return original(self, gold, **how)
+
+    monkeypatch.setattr(Run, "hits", hits)
+    code, out, _ = run(capsys, "score", *files[:2], "-m", "mrr", "--profiles", "standard,sdr,beir,trec_eval9")
+    assert code == 0
+    assert "Why they differ" in out
+    assert sorted(counted) == sorted(set(counted))
+    assert {precision for precision, *_ in counted} == {"float32", "float64"}
 
 
 def test_csv_carries_run_metric_interval_count_and_conventions_in_each_line(capsys, files):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import goldrank as gr
 from goldrank.metrics import Conventions
-from goldrank.scoring import find_hits, score_hits
+from goldrank.scoring import HitCounter, score_hits
 
 IDS = "abcdefg"
 POLICIES = ("optimistic", "pessimistic", "expected", "docid", "input")
@@ -81,7 +81,7 @@ def test_hits_that_set_the_query_aside_know_what_they_would_be_with_it(case, tie
     names = ["mrr(of=all)", "hits@2", "mpr(over=list,unfound=last)", "ndcg@3"]
     options = {"ties": ties, "self_matches": selves, "positives": "filtered" if filtered else "rivals"}
     corpus = set(IDS)
-    aside = find_hits(gold, run, Conventions(self_matches="aside"), corpus)
+    aside = HitCounter(gold, run, corpus).count(Conventions(self_matches="aside"))
     direct = gr.score(gold, run, names, corpus=corpus, **options)
     derived = score_hits(aside, names, **options)
     for name in names:

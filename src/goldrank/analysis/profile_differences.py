@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from goldrank.errors import InputError
-from goldrank.hits import Gold, Run
 from goldrank.metrics import Metric, Profile
-from goldrank.scoring import Bootstrap, find_hits, score_hits
+from goldrank.scoring import Bootstrap, HitCounter, score_hits
 
 _NEGLIGIBLE = 1e-12
 
@@ -29,26 +27,19 @@ class Reason:
         return f"{self.name} {self.base} → {self.other} ({moved})"
 
 
-def reasons(
-    gold: Gold,
-    run: Run,
-    metric: Metric,
-    base: Profile,
-    other: Profile,
-    corpus: int | Collection[str] | None = None,
-) -> list[Reason]:
+def reasons(counter: HitCounter, metric: Metric, base: Profile, other: Profile) -> list[Reason]:
     """What makes *metric* differ under *other* from *base*: only what moves it by itself is listed."""
-    start = _mean(gold, run, metric, base, corpus)
+    start = _mean(counter, metric, base)
     found = []
     for name, (ours, theirs) in base.conventions.differences(other.conventions).items():
         changed = _switch(base, name, theirs)
-        found.append(Reason(name, ours, theirs, _shift(start, gold, run, metric, changed, corpus)))
+        found.append(Reason(name, ours, theirs, _shift(start, counter, metric, changed)))
     ours_set, theirs_set = base.apply(metric).parameters, other.apply(metric).parameters
     for name, value in theirs_set.items():
         if value != ours_set[name]:
             settings = {**base.settings, metric.name: {**base.settings.get(metric.name, {}), name: value}}
             changed = replace(base, settings=settings)
-            shift = _shift(start, gold, run, metric, changed, corpus)
+            shift = _shift(start, counter, metric, changed)
             found.append(Reason(f"{metric.name} {name}", ours_set[name], value, shift))
     return [reason for reason in found if reason.shift is None or abs(reason.shift) > _NEGLIGIBLE]
 
@@ -60,22 +51,15 @@ def _switch(base: Profile, name: str, value: Any) -> Profile | None:
         return None
 
 
-def _shift(
-    start: float | None,
-    gold: Gold,
-    run: Run,
-    metric: Metric,
-    changed: Profile | None,
-    corpus: int | Collection[str] | None,
-) -> float | None:
-    after = None if changed is None else _mean(gold, run, metric, changed, corpus)
+def _shift(start: float | None, counter: HitCounter, metric: Metric, changed: Profile | None) -> float | None:
+    after = None if changed is None else _mean(counter, metric, changed)
     return None if start is None or after is None else after - start
 
 
-def _mean(gold: Gold, run: Run, metric: Metric, profile: Profile, corpus: int | Collection[str] | None) -> float | None:
+def _mean(counter: HitCounter, metric: Metric, profile: Profile) -> float | None:
     """The mean, or None where this profile refuses the metric on this data."""
     try:
-        hits = find_hits(gold, run, profile.conventions, corpus)
+        hits = counter.count(profile.conventions)
         return score_hits(hits, [metric], profile=profile, bootstrap=Bootstrap())[str(metric)].mean
     except InputError:
         return None

@@ -12,7 +12,7 @@ from goldrank.cli import stored_runs as stored
 from goldrank.metrics import Metric, Profile, parse_all, profile
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.scoring import Scores, all_warnings, score, score_hits
+from goldrank.scoring import HitCounter, Scores, agree, all_warnings, score_hits
 
 _EXAMPLES = """\
   goldrank score qrels.txt bm25.run
@@ -78,38 +78,29 @@ Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
 
 def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
     names = options.run_names(args.runs)
-    metrics = None if args.metric is None else parse_all(args.metric)
     chosen = [profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
+    metrics = parse_all(chosen[0].metrics if args.metric is None else args.metric)
     how, changes = options.bootstrap(args), options.conventions(args)
     options.refuse_unused_level(args, chosen[0])
     gold, corpus = options.read_gold(args), options.read_corpus(args)
 
-    def score_one(name: str, path: str) -> list[Scores]:
-        read = options.read_run(args, path)
-        made = [
-            score(
-                gold,
-                read,
-                chosen[0].metrics if metrics is None else metrics,
-                profile=entry,
-                corpus=corpus,
-                name=name,
-                bootstrap=how,
-                **changes,
-            )
-            for entry in chosen
-        ]
-        for scores in made:
-            scores.warnings  # noqa: B018 - looked for now, so that the run need not be kept
-        return made
+    counters: dict[str, HitCounter] = {}
 
-    by_run = _map_runs(score_one, names, args.threads)
-    runs = {name: options.read_run(args, path) for name, path in names.items()} if args.profiles else {}
+    def score_run(name: str, path: str) -> list[Scores]:
+        counter = HitCounter(gold, options.read_run(args, path), corpus)
+        if args.profiles:
+            counters[name] = counter
+        result = [counter.score(metrics, entry, agree(entry, changes), name, how) for entry in chosen]
+        for scores in result:
+            scores.warnings  # noqa: B018 - looked for now, so that the run need not be kept
+        return result
+
+    by_run = _map_runs(score_run, names, args.threads)
 
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object]:
         from goldrank.analysis.profile_differences import reasons
 
-        return reasons(gold, runs[name], metric, base, other, corpus)
+        return reasons(counters[name], metric, base, other)
 
     return by_run, explain
 
@@ -123,6 +114,8 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     options.refuse_unused_level(args, chosen[0])
     metrics = stored_scores.own_metrics(runs, args.metric, chosen[0], profile_was_asked=args.profile is not None)
     by_run: dict[str, list[Scores]] = {key: [] for key in runs}
+    # The hits are read once for all profiles.
+    runs = {key: replace(run, held_hits=run.hits()) for key, run in runs.items()}
     for entry in chosen:
         hits, notes = stored_scores.count(runs, entry, changes, metrics)
         stored.print_notes(notes)

@@ -99,9 +99,10 @@ def print_notes(notes: list[str]) -> None:
 def reasons_of(run: StoredRun, metric: Metric, base: Profile, other: Profile) -> list[Reason] | None:
     """Why two profiles differ on a stored run; None where its rankings were not stored as deep as they were counted."""
     from goldrank.analysis.profile_differences import reasons
+    from goldrank.scoring import HitCounter
     from goldrank.store.rescoring import rankings_are_whole
 
     hits, rankings = run.hits(), run.run()
     if rankings is None or not rankings_are_whole(hits, rankings):
         return None
-    return reasons(run.gold(), rankings, metric, base, other, hits.corpus)
+    return reasons(HitCounter(run.gold(), rankings, hits.corpus), metric, base, other)

@@ -12,16 +12,7 @@ from goldrank.hits import Gold, Hits, Run
 from goldrank.metrics import Conventions, Metric, parse_all
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.names import refuse_other_similarity
-from goldrank.scoring import (
-    Bootstrap,
-    Counting,
-    Metrics,
-    RunSource,
-    Scores,
-    add_confidence,
-    agree,
-    score_hits,
-)
+from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, score_hits
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.material import Corpus, Material
 from goldrank.tasks.measurement import MeasuredTask, Measurement
@@ -76,20 +67,17 @@ class Evaluation:
         return self.material.corpus
 
     @cached_property
+    def _counter(self) -> HitCounter:
+        return HitCounter(self.gold, self.run, self.corpus)
+
+    @cached_property
     def hits(self) -> Hits:
         """Where the gold landed, the query's own entry left out where it is an item."""
-        return self.counted if self.counted is not None else self._counting.count(self.gold, self.run, self.corpus)
+        return self.hits_under(agree(find_profile("standard"), self.task.conventions))
 
-    @property
-    def _counting(self) -> Counting:
-        return Counting.of(agree(find_profile("standard"), self.task.conventions))
-
-    def hits_under(self, conventions: Conventions, metrics: list[Metric]) -> Hits:
-        """Return the hits for *metrics* under *conventions*; they are counted again only if they may differ."""
-        counting = Counting.of(conventions)
-        reusable = self.counted is not None or counting == self._counting
-        hits = self.hits if reusable else counting.count(self.gold, self.run, self.corpus)
-        return add_confidence(hits, self.run, metrics, conventions)
+    def hits_under(self, conventions: Conventions) -> Hits:
+        """Return the hits under *conventions*; they are counted again only if they may differ."""
+        return self.counted if self.counted is not None else self._counter.count(conventions)
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -114,11 +102,11 @@ class Evaluation:
         asked = metrics if metrics is not None else self.task.default_metrics if own else None
         changes = {**(self.task.conventions if own else {}), **conventions}
         parsed = parse_all(find_profile(chosen).metrics if asked is None else asked)
-        hits = self.hits_under(agree(find_profile(chosen), changes), parsed)
-        source = RunSource(self.gold, self.run, hits, self.model.spec) if self.counted is None else None
-        return score_hits(
-            hits, parsed, profile=chosen, name=self.model.spec, bootstrap=bootstrap, source=source, **changes
-        )
+        agreed = agree(find_profile(chosen), changes)
+        if self.counted is None:
+            return self._counter.score(parsed, find_profile(chosen), agreed, self.model.spec, bootstrap)
+        hits = add_confidence(self.counted, self.run, parsed, agreed)
+        return score_hits(hits, parsed, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value.mean:.4f}" for name, value in self.scores.items())

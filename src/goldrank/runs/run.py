@@ -25,7 +25,7 @@ from goldrank.runs.evaluate import evaluate_on, inputs_of, prepared_model
 from goldrank.runs.git_commit import git_commit
 from goldrank.runs.measurements import FigureBoard, MeasuredMaterial, measure_on, outcomes_of, refuse_without_vectors
 from goldrank.runs.score_effects import score_effects
-from goldrank.scoring import Bootstrap, Scores, agree, best_first, score_hits
+from goldrank.scoring import Bootstrap, Scores, add_confidence, agree, best_first, score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.rescoring import add_stored_confidence, count_under
 from goldrank.store.texts import MOST_ITEMS, Text
@@ -275,8 +275,8 @@ def find_or_evaluate(
     made = evaluate_on(material, model)
     scoring = Scoring.of(material)
     # The store does not keep subtopics, and a fresh result must read like a stored one.
-    hits = replace(made.hits_under(scoring.conventions, scoring.metrics), subtopics=None)
-    scores = scoring.score(hits, model.spec)
+    hits = replace(made.hits_under(scoring.conventions), subtopics=None)
+    scores = scoring.score(add_confidence(hits, made.run, scoring.metrics, scoring.conventions), model.spec)
     record = Record(
         task=material.task.name,
         model=model.spec,

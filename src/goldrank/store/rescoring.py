@@ -10,7 +10,7 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Hits, Run
 from goldrank.metrics import Conventions, Metric
-from goldrank.scoring import add_confidence, find_hits
+from goldrank.scoring import HitCounter, add_confidence
 from goldrank.store.records import StoredRun
 
 
@@ -61,7 +61,7 @@ def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
             + ("no rankings were stored" if run is None else "the stored rankings do not hold it either"),
             remedy="choose other conventions, or run the model again",
         )
-    again = find_hits(stored.gold(), run, conventions)
+    again = HitCounter(stored.gold(), run).count(conventions)
     again = replace(again, corpus=hits.corpus, outside=hits.outside, ignored_queries=hits.ignored_queries)
     return Counted(again, _cut_note(stored, hits, run))
 

@@ -17,7 +17,7 @@ from goldrank.index.exact.index import ExactIndex, exact_index
 from goldrank.index.exact.vectors import default_threads, spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import profile as find_profile
-from goldrank.scoring import agree, find_hits
+from goldrank.scoring import HitCounter, agree
 from goldrank.tasks.material import Material
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary, with_mean
@@ -238,7 +238,7 @@ def _of_known(left_out: Vocabulary | None, material: Material, run: Run) -> Hits
     if left_out is None or left_out.policy == "miss":
         return None
     conventions = agree(find_profile("standard"), material.task.conventions)
-    return left_out.settle(material, find_hits(material.gold, run, conventions, material.corpus))
+    return left_out.settle(material, HitCounter(material.gold, run, material.corpus).count(conventions))
 
 
 def rows_of(names: list[str], ids: list[str]) -> Any:
