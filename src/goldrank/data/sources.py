@@ -261,7 +261,7 @@ def _columns(rows: list[tuple[str, str, float]]) -> Columns:
         list(queries),
         list(items),
         np.array(grades),
-        value="grade",
+        "gold",
         source="built in",
         place=lambda row: f"row {row + 1}",
     )

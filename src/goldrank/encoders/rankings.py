@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Any
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.checks import id_strings, numeric_values
-from goldrank.io.columns import refuse_non_finite
+from goldrank.io.checks import id_strings, numeric_values, refuse_non_finite
 
 
 def refuse_k(k: int) -> None:

@@ -1,15 +1,17 @@
-"""Turns raw cells into ids and values, refusing what is neither, with the row it stands in."""
+"""Check raw cells: convert them to ids and numbers, or refuse them with the place of their row."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.columns import Place, non_finite, not_a_number
+
+Place = Callable[[int], str]
+"""Where a row is, such as "bm25.run:17", from the number of the row."""
 
 # float() also takes "1_000", "nan", "infinity" and the digits of every script.
 _DECIMAL = frozenset("0123456789+-.eE \t")
@@ -96,15 +98,13 @@ _FLOAT_NOTATION = re.compile(r"[0-9]{16,}\.0|[0-9]\.[0-9]{5,}[eE]\+?(1[5-9]|2[0-
 _EXACT = 2.0**53
 
 
-def refuse_rounded(ids: list[str], *, role: str, place: Place) -> list[str]:
-    """The ids, unless one of them was written from a float that is too large to hold it."""
-    joined = "".join(ids)
-    if "." not in joined:
-        return ids
+def refuse_rounded(ids: Sequence[str], *, role: str, place: Place) -> None:
+    """Raise for an id that was written from a floating-point number too large to hold it exactly."""
+    if "." not in "".join(ids):
+        return
     for row, text in enumerate(ids):
         if _FLOAT_NOTATION.fullmatch(text) and float(text) >= _EXACT:
             raise _rounded_id(text, role, place(row))
-    return ids
 
 
 def _rounded_id(text: str, role: str, where: str) -> InputError:
@@ -163,3 +163,41 @@ def is_missing(cell: object) -> bool:
         or (isinstance(cell, (float, np.floating)) and bool(np.isnan(cell)))
         or type(cell).__name__ in {"NAType", "NaTType"}
     )
+
+
+def refuse_non_finite(values: NDArray[np.float64], *, value: str, place: Place) -> None:
+    """Raise for the first value that is NaN or infinite."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise non_finite(str(values[row]), value=value, where=place(row))
+
+
+def non_finite(token: str, *, value: str, where: str) -> InputError:
+    """The error for a value that is NaN, infinite or too large for a double."""
+    return InputError(
+        f"the {value} {shorten(token)} is not a finite number",
+        where=where,
+        remedy=f"every {value} must be a finite decimal number",
+    )
+
+
+def not_a_number(token: str, *, value: str, where: str) -> InputError:
+    """The error for a value that is no decimal number at all."""
+    return InputError(
+        f"the {value} {shorten(token)} is not a number",
+        where=where,
+        remedy=f"write the {value} as a decimal number such as 1 or 0.25",
+    )
+
+
+def find_duplicate(values: Sequence[Hashable]) -> tuple[int, int] | None:
+    """Return the positions of the first value that is repeated: where it is first, and where it is again.
+
+    >>> find_duplicate(["a", "b", "c", "b"]), find_duplicate(["a", "b"])
+    ((1, 3), None)
+    """
+    if len(set(values)) == len(values):
+        return None
+    first: dict[Hashable, int] = {}
+    return next((first[value], at) for at, value in enumerate(values) if first.setdefault(value, at) != at)

@@ -1,8 +1,8 @@
-"""Finds the query, item and value columns of a table by the names people give them."""
+"""Find columns of a table by the names people give them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import VALUE_WORD, Kind
@@ -25,7 +25,7 @@ SUBTOPIC = ("subtopic", "subtopic_id")
 
 
 def normal(name: object) -> str:
-    """A column name without the differences that mean nothing: case, outer spaces, hyphens.
+    """Return a column name without differences that mean nothing: case, outer spaces, hyphens.
 
     >>> normal(" Query-ID ")
     'query_id'
@@ -33,7 +33,7 @@ def normal(name: object) -> str:
     return str(name).strip().lower().replace("-", "_").replace(" ", "_")
 
 
-def choose(
+def find_columns(
     names: Sequence[object],
     kind: Kind,
     *,
@@ -41,33 +41,36 @@ def choose(
     query: str | None = None,
     item: str | None = None,
     value: str | None = None,
-) -> tuple[int, int, int]:
-    """The positions of the query, item and value columns; a name given by the caller is taken as it is.
+) -> list[int]:
+    """Return the positions of the query, item and value columns, and of one more where the table has it.
 
-    >>> choose(["query-id", "corpus-id", "score"], "gold", where="qrels.tsv")
-    (0, 1, 2)
+    The fourth is the subtopic of gold or the rank of a run, which is no score but tells how the run was ordered. A name
+    given by the caller is taken as it is.
+
+    >>> find_columns(["query-id", "corpus-id", "score"], "gold", where="qrels.tsv")
+    [0, 1, 2]
     """
-    return (
+    fourth = first_of(names, SUBTOPIC if kind == "gold" else ("rank",))
+    return [
         query_column(names, where=where, given=query),
         _find(names, "item", ITEM, item, where),
         _find(names, VALUE_WORD[kind], VALUE[kind], value, where),
-    )
+        *([] if fourth is None else [fourth]),
+    ]
 
 
-def subtopic_column(names: Sequence[object], kind: Kind) -> int | None:
-    """The position of the subtopic column of gold, where there is one."""
-    found = [position for position, name in enumerate(names) if normal(name) in SUBTOPIC]
-    return found[0] if found and kind == "gold" else None
+def first_of(names: Iterable[object], wanted: Sequence[str]) -> int | None:
+    """Return the position in *names* of the first of the *wanted* names that is there, differences of case apart.
 
-
-def rank_column(names: Sequence[object], kind: Kind) -> int | None:
-    """The position of a run's rank column, which is no score but says how the run was ordered."""
-    found = [normal(name) for name in names]
-    return found.index("rank") if kind == "run" and "rank" in found else None
+    >>> first_of(["Text", "_ID"], ("id", "_id")), first_of(["Text"], ("id", "_id"))
+    (1, None)
+    """
+    normalised = [normal(name) for name in names]
+    return next((normalised.index(name) for name in wanted if name in normalised), None)
 
 
 def query_column(names: Sequence[object], *, where: str, given: str | None = None) -> int:
-    """The position of the query column alone, for records that hold a query with all its results."""
+    """Return the position of the query column, for records that hold a query with all its results."""
     return _find(names, "query", QUERY, given, where)
 
 
@@ -81,9 +84,9 @@ def _find(names: Sequence[object], role: str, groups: Sequence[Sequence[str]], g
                 remedy=f"name the {role} column as it is written in the table",
             )
         return matches[0]
-    found = [normal(name) for name in names]
+    normalised = [normal(name) for name in names]
     for accepted in groups:
-        matches = [position for position, name in enumerate(found) if name in accepted]
+        matches = [position for position, name in enumerate(normalised) if name in accepted]
         if len(matches) > 1:
             raise InputError(
                 f"several columns could be the {role}: {listing([names[m] for m in matches])}",
@@ -101,6 +104,6 @@ def _find(names: Sequence[object], role: str, groups: Sequence[Sequence[str]], g
 
 
 def listing(names: Sequence[object], limit: int = 12) -> str:
-    """Column names for a message, however many there are."""
+    """Return column names for a message, shortened where there are many."""
     shown = ", ".join(shorten(str(name), 30) for name in names[:limit])
     return (shown or "none") + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -1,18 +1,27 @@
-"""The one shape every reader returns: rows of (query, item, value), grouped by query and checked."""
+"""Columns: checked rows of (query, item, value) grouped by query, which every reader of gold and runs returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, shorten
+from goldrank.io.checks import (
+    Place,
+    find_duplicate,
+    id_strings,
+    numeric_values,
+    parse_ranks,
+    parse_values,
+    refuse_non_finite,
+    refuse_rounded,
+)
 
 Kind = Literal["gold", "run"]
-Place = Callable[[int], str]
 
 VALUE_WORD: dict[Kind, str] = {"gold": "grade", "run": "score"}
 
@@ -43,20 +52,30 @@ def group(
     queries: Sequence[str],
     items: Sequence[str],
     values: NDArray[np.float64],
+    kind: Kind,
     *,
-    value: str,
     source: str,
     place: Place,
     listed: Iterable[str] = (),
     ranks: NDArray[np.float64] | None = None,
+    subtopics: Sequence[str] | None = None,
 ) -> Columns:
-    """Group flat rows by query and refuse values that are not finite and items listed twice for a query.
+    """Group flat rows by query; refuse values that are not finite and items listed twice for a query.
 
-    *value* is the word for the third column in messages ("score" or "grade"); ``place(row)`` says where a
-    row stands ("bm25.run:17"). *listed* are the queries in order where some of them may have no row. *ranks* come
-    from a rank column.
+    Args:
+        queries: The query of each row.
+        items: The item of each row.
+        values: The score or grade of each row.
+        kind: What the values are.
+        source: Where the rows come from, for messages.
+        place: Where a row is, for messages.
+        listed: The queries in order, where some of them may have no row.
+        ranks: The rank of each row, from the rank column of a run.
+        subtopics: The subtopic of each row of gold; an item then has a row for each of its subtopics.
     """
-    refuse_non_finite(values, value=value, place=place)
+    if subtopics is not None:
+        return _group_subtopics(queries, subtopics, items, values, source=source, place=place, listed=listed)
+    refuse_non_finite(values, value=VALUE_WORD[kind], place=place)
     codes = {query: code for code, query in enumerate(dict.fromkeys(listed))}
     code_of_row = np.fromiter((codes.setdefault(q, len(codes)) for q in queries), np.int64, len(queries))
     starts = np.zeros(len(codes) + 1, np.int64)
@@ -69,52 +88,101 @@ def group(
         grouped, values = [items[row] for row in order.tolist()], values[order]
         ranks = None if ranks is None else ranks[order]
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        if len(set(grouped[start:end])) != end - start:
-            rows = order[start:end].tolist()
-            _refuse_duplicate(grouped[start:end], queries[rows[0]], rows, place)
+        if duplicate := find_duplicate(grouped[start:end]):
+            first, again = (int(order[start + at]) for at in duplicate)
+            raise InputError(
+                f"the item {shorten(items[again])} is listed twice for query {shorten(queries[again])} "
+                f"(first at {place(first)})",
+                where=place(again),
+                remedy="keep one row per query and item",
+            )
     return Columns(list(codes), starts, grouped, values, source, ranks=ranks)
 
 
-def refuse_non_finite(values: NDArray[np.float64], *, value: str, place: Place) -> None:
-    """Raise for the first value that is NaN or infinite."""
-    finite = np.isfinite(values)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise non_finite(str(values[row]), value=value, where=place(row))
+def columns_of_cells(
+    cells: Sequence[Sequence[object]], kind: Kind, *, source: str, place: Place, as_text: bool = False
+) -> Columns:
+    """Check the cells of a table and group its rows.
+
+    Args:
+        cells: The columns as `find_columns` orders them: query, item, value, and maybe the subtopic of gold or the rank
+            of a run.
+        kind: What the values are.
+        source: Where the table comes from, for messages.
+        place: Where a row is, for messages.
+        as_text: The cells are text, whose numbers are parsed; else ids may be integers, and values are numbers.
+    """
+    queries = id_strings(cells[0], role="query", integers=not as_text, place=place)
+    items = id_strings(cells[1], role="item", integers=not as_text, place=place)
+    if as_text:
+        refuse_rounded(queries, role="query", place=place)
+        refuse_rounded(items, role="item", place=place)
+        values = parse_values(cast(Sequence[str], cells[2]), value=VALUE_WORD[kind], place=place)
+    else:
+        values = numeric_values(cells[2], value=VALUE_WORD[kind], place=place)
+    ranks = subtopics = None
+    if len(cells) > 3 and kind == "gold":
+        subtopics = id_strings(cells[3], role="subtopic", integers=not as_text, place=place)
+    elif len(cells) > 3:
+        ranks = parse_ranks(cells[3])
+    return group(queries, items, values, kind, source=source, place=place, ranks=ranks, subtopics=subtopics)
 
 
-def non_finite(token: str, *, value: str, where: str) -> InputError:
-    """The error for a value that is NaN, infinite or too large for a double."""
-    return InputError(
-        f"the {value} {shorten(token)} is not a finite number",
-        where=where,
-        remedy=f"every {value} must be a finite decimal number",
-    )
-
-
-def not_a_number(token: str, *, value: str, where: str) -> InputError:
-    """The error for a value that is no decimal number at all."""
-    return InputError(
-        f"the {value} {shorten(token)} is not a number",
-        where=where,
-        remedy=f"write the {value} as a decimal number such as 1 or 0.25",
-    )
-
-
-def _refuse_duplicate(items: list[str], query: str, rows: list[int], place: Place) -> None:
-    first: dict[str, int] = {}
-    for item, row in zip(items, rows, strict=True):
-        if item in first:
+def _group_subtopics(
+    queries: Sequence[str],
+    subtopics: Sequence[str],
+    items: Sequence[str],
+    grades: NDArray[np.float64],
+    *,
+    source: str,
+    place: Place,
+    listed: Iterable[str],
+) -> Columns:
+    """Group gold that has a row for each query, subtopic and item: one row per item, with its grade by subtopic."""
+    refuse_non_finite(grades, value="grade", place=place)
+    judged: dict[tuple[str, str], dict[str, float]] = {}
+    first_row: list[int] = []
+    for row, (query, subtopic, item, grade) in enumerate(zip(queries, subtopics, items, grades.tolist(), strict=True)):
+        by_subtopic = judged.setdefault((query, item), {})
+        if not by_subtopic:
+            first_row.append(row)
+        if subtopic in by_subtopic:
             raise InputError(
-                f"the item {shorten(item)} is listed twice for query {shorten(query)} (first at {place(first[item])})",
+                f"the item {shorten(item)} is listed twice for query {shorten(query)} and subtopic {shorten(subtopic)}",
                 where=place(row),
-                remedy="keep one row per query and item",
+                remedy="keep one row per query, subtopic and item",
             )
-        first[item] = row
+        by_subtopic[subtopic] = grade
+    columns = group(
+        [query for query, _ in judged],
+        [item for _, item in judged],
+        np.array([max(by_subtopic.values()) for by_subtopic in judged.values()], np.float64),
+        "gold",
+        source=source,
+        place=lambda row: place(first_row[row]),
+        listed=listed,
+    )
+    rows = zip(row_queries(columns), columns.items, strict=True)
+    return replace(columns, subtopics=[judged[row] for row in rows])
+
+
+def expand_subtopics(columns: Columns) -> tuple[Columns, list[str]]:
+    """Return one row for each query, item and subtopic, and the subtopic of each row."""
+    assert columns.subtopics is not None
+    sizes = np.fromiter(map(len, columns.subtopics), np.int64, len(columns.subtopics))
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    expanded = Columns(
+        columns.queries,
+        ends[columns.starts],
+        [item for item, size in zip(columns.items, sizes.tolist(), strict=True) for _ in range(size)],
+        np.array([grade for judged in columns.subtopics for grade in judged.values()], np.float64),
+        columns.source,
+    )
+    return expanded, [subtopic for judged in columns.subtopics for subtopic in judged]
 
 
 def number_text(value: float, kind: Kind) -> str:
-    """The shortest decimal that reads back as the same double; a whole grade is written as an integer.
+    """Return the shortest decimal that reads back as the same double; a whole grade is written as an integer.
 
     >>> number_text(2.0, "gold"), number_text(2.0, "run")
     ('2', '2.0')
@@ -123,7 +191,7 @@ def number_text(value: float, kind: Kind) -> str:
 
 
 def row_queries(columns: Columns) -> list[str]:
-    """The query of every row."""
+    """Return the query of each row."""
     sizes = (columns.starts[1:] - columns.starts[:-1]).tolist()
     return [query for query, size in zip(columns.queries, sizes, strict=True) for _ in range(size)]
 

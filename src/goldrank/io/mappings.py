@@ -10,10 +10,9 @@ from itertools import chain, repeat
 import numpy as np
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.checks import id_strings, numeric_values
+from goldrank.io.checks import Place, find_duplicate, id_strings, numeric_values
 from goldrank.io.column_names import ITEM, VALUE, listing, normal
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
-from goldrank.io.formats.subtopics import group_subtopics
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 
 
 def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, *, integers: bool) -> Columns:
@@ -35,26 +34,19 @@ def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, 
         return f"{source}: query {shorten(listed[position])}, item {within + 1}"
 
     queries = id_strings(listed, role="query", integers=integers, place=lambda row: source)
-    if len(set(queries)) != len(queries):
-        seen: set[str] = set()
-        twice = next(query for query in queries if query in seen or seen.add(query))  # type: ignore[func-returns-value]
+    if duplicate := find_duplicate(queries):
         raise InputError(
-            f"the query {shorten(twice)} is listed twice", where=source, remedy="join its items under one key"
+            f"the query {shorten(queries[duplicate[0]])} is listed twice",
+            where=source,
+            remedy="join its items under one key",
         )
     sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
-    asked = list(chain.from_iterable(map(repeat, queries, sizes)))
+    rows = list(chain.from_iterable(map(repeat, queries, sizes)))
     ids = id_strings(items, role="item", integers=integers, place=place)
     if kind == "gold" and values and all(isinstance(value, Mapping) and value for value in values):
-        return _by_subtopic(asked, ids, values, source, place, queries, integers)  # type: ignore[arg-type]
-    return group(
-        asked,
-        ids,
-        numeric_values(values, value=VALUE_WORD[kind], place=place),
-        value=VALUE_WORD[kind],
-        source=source,
-        place=place,
-        listed=queries,
-    )
+        return _by_subtopic(rows, ids, values, source, place, queries, integers)  # type: ignore[arg-type]
+    numbers = numeric_values(values, value=VALUE_WORD[kind], place=place)
+    return group(rows, ids, numbers, kind, source=source, place=place, listed=queries)
 
 
 def _by_subtopic(
@@ -73,14 +65,15 @@ def _by_subtopic(
         return place(rows[row])
 
     subtopics = [subtopic for grades in judged for subtopic in grades]
-    return group_subtopics(
+    return group(
         [queries[row] for row in rows],
-        id_strings(subtopics, role="subtopic", integers=integers, place=place_of),
         [items[row] for row in rows],
         numeric_values([grade for grades in judged for grade in grades.values()], value="grade", place=place_of),
+        "gold",
         source=source,
         place=place_of,
         listed=listed,
+        subtopics=id_strings(subtopics, role="subtopic", integers=integers, place=place_of),
     )
 
 
@@ -122,17 +115,17 @@ def _pair(entry: object, kind: Kind, where: str) -> tuple[object, object]:
 
 
 def _record(entry: Mapping[object, object], kind: Kind, where: str) -> tuple[object, object]:
-    found = {normal(key): cell for key, cell in entry.items()}
+    cell_of = {normal(key): cell for key, cell in entry.items()}
     cells = []
     for role, groups in (("item", (*ITEM, ("id",))), (VALUE_WORD[kind], VALUE[kind])):
-        named = next((name for names in groups for name in names if name in found), None)
+        named = next((name for names in groups for name in names if name in cell_of), None)
         if named is None:
             raise InputError(
                 f"the record has no {role} (keys: {listing(list(entry))})",
                 where=where,
                 remedy=f'write every entry as {{"id": …, "{VALUE_WORD[kind]}": …}}',
             )
-        cells.append(found[named])
+        cells.append(cell_of[named])
     return cells[0], cells[1]
 
 

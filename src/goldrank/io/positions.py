@@ -145,7 +145,7 @@ def _from_search(scores: Any, labels: Any, kind: Kind) -> Columns:
         rows.astype(str).tolist(),
         labels[rows, places].astype(str).tolist(),
         scores[rows, places].astype(np.float64),
-        value="score",
+        "run",
         source="the result of the search",
         place=place,
         listed=map(str, range(len(labels))),

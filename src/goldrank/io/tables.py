@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.checks import id_strings, numeric_values, parse_ranks
-from goldrank.io.column_names import choose, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, Place, group
-from goldrank.io.formats.subtopics import group_subtopics
+from goldrank.io.checks import Place
+from goldrank.io.column_names import find_columns
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, columns_of_cells
 from goldrank.io.mappings import from_pairs
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 
@@ -43,9 +42,9 @@ def columns_from(
     table = _table(obj, library, type_name)
     if table is not None:
         names, column = table
-        at = [*choose(names, kind, where=type_name, query=query, item=item, value=value)]
-        at += [more for more in (subtopic_column(names, kind), rank_column(names, kind)) if more is not None]
-        return _columns([_cells(column(p)) for p in at], kind, type_name, _row_of(type_name))
+        positions = find_columns(names, kind, where=type_name, query=query, item=item, value=value)
+        cells = [_cells(column(position)) for position in positions]
+        return columns_of_cells(cells, kind, source=type_name, place=_row_of(type_name))
     if isinstance(obj, Iterator):
         obj = list(obj)
     by_position = is_by_position(obj)
@@ -110,36 +109,25 @@ def columns_from_arrays(query: object, item: object, value: object, kind: Kind) 
             where="arrays",
             remedy="give one query, item and value per row",
         )
-    return _columns(cells, kind, "arrays", _row_of("arrays"))
+    return columns_of_cells(cells, kind, source="arrays", place=_row_of("arrays"))
 
 
 def columns_from_arrow(table: Any, kind: Kind, *, source: str, place: Place) -> Columns:
     """Columns from a pyarrow table of the columns query, item, value and perhaps subtopic (gold) or rank (runs)."""
-    return _columns([_cells(column) for column in table.columns], kind, source, place)
+    return columns_of_cells([_cells(column) for column in table.columns], kind, source=source, place=place)
 
 
 def _row_of(source: str) -> Place:
     return lambda row: f"{source}: row {row} (counted from 0)"
 
 
-def _columns(cells: Sequence[Sequence[object]], kind: Kind, source: str, place: Place) -> Columns:
-    """Columns from the cells of query, item, value and perhaps a fourth: the subtopic in gold, the rank in a run."""
-    queries = id_strings(cells[0], role="query", integers=True, place=place)
-    items = id_strings(cells[1], role="item", integers=True, place=place)
-    values = numeric_values(cells[2], value=VALUE_WORD[kind], place=place)
-    if kind == "gold" and len(cells) > 3:
-        subtopics = id_strings(cells[3], role="subtopic", integers=True, place=place)
-        return group_subtopics(queries, subtopics, items, values, source=source, place=place)
-    ranks = parse_ranks(cells[3]) if len(cells) > 3 else None
-    return group(queries, items, values, value=VALUE_WORD[kind], source=source, place=place, ranks=ranks)
-
-
 def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
     names = getattr(rows[0], "_fields", ()) if rows else ()
     if names and all(getattr(row, "_fields", ()) == names for row in rows):
         # Qrel and ScoredDoc of ir_measures and ir_datasets, and whatever else names its parts.
-        at = choose(names, kind, where=source)
-        return _columns([[row[p] for row in rows] for p in at], kind, source, _row_of(source))  # type: ignore[index]
+        positions = find_columns(names, kind, where=source)[:3]
+        cells = [[row[position] for row in rows] for position in positions]  # type: ignore[index]
+        return columns_of_cells(cells, kind, source=source, place=_row_of(source))
     for number, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != 3:
             raise InputError(
@@ -148,7 +136,7 @@ def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
                 remedy="give three values per row, or a list of items for each query",
             )
     columns: list[list[object]] = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    return _columns(columns, kind, source, _row_of(source))
+    return columns_of_cells(columns, kind, source=source, place=_row_of(source))
 
 
 def _cells(array: Any) -> Sequence[object]:

@@ -14,9 +14,8 @@ from goldrank.data.collections.collection import Collection, Documents
 from goldrank.data.collections.records import Placed, document, given_twice, read_documents, read_records
 from goldrank.data.collections.splits import choose_split, files_in, in_order, split_of_name, stem_and_suffix
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
-from goldrank.io.checks import id_strings, numeric_values
-from goldrank.io.column_names import choose, listing
-from goldrank.io.columns import Columns, group
+from goldrank.io.column_names import find_columns, listing
+from goldrank.io.columns import Columns, columns_of_cells
 from goldrank.io.files import PathLike
 from goldrank.io.tables import columns_from
 
@@ -147,20 +146,9 @@ def _gold(files: Sequence[Path], source: str) -> Columns:
     if not placed:
         raise InputError("there are no judgments", where=source, remedy="check that the files are complete")
     names = list(placed[0][1])
-    keys = [names[at] for at in choose(names, "gold", where=placed[0][0])]
-    queries, items, values = ([record.get(key) for _, record in placed] for key in keys)
-
-    def place(row: int) -> str:
-        return placed[row][0]
-
-    return group(
-        id_strings(queries, role="query", integers=True, place=place),
-        id_strings(items, role="item", integers=True, place=place),
-        numeric_values(values, value="grade", place=place),
-        value="grade",
-        source=source,
-        place=place,
-    )
+    keys = [names[position] for position in find_columns(names, "gold", where=placed[0][0])[:3]]
+    cells = [[record.get(key) for _, record in placed] for key in keys]
+    return columns_of_cells(cells, "gold", source=source, place=lambda row: placed[row][0])
 
 
 def _placed(rows: Any, name: str) -> Iterator[Placed]:

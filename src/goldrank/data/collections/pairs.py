@@ -12,9 +12,9 @@ import numpy as np
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
 from goldrank.errors import InputError, counts, shorten
-from goldrank.io.checks import parse_values
+from goldrank.io.checks import Place, parse_values
 from goldrank.io.column_names import listing, normal
-from goldrank.io.columns import Place, group
+from goldrank.io.columns import group
 from goldrank.io.files import PathLike, read_bytes
 from goldrank.io.formats.delimited import split_rows
 
@@ -59,7 +59,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         [pairs.query_of_row[row] for row in kept],
         [pairs.item_of_row[row] for row in kept],
         values[kept],
-        value="grade",
+        "gold",
         source=str(file),
         place=lambda row: place(kept[row]),
     )
@@ -150,12 +150,6 @@ def _read_pairs(file: Path) -> _Pairs:
     unanswering: list[tuple[str, str]] = []
     for number, row in rows:
         place = f"{file}:{number}"
-        if len(row) != len(first):
-            raise InputError(
-                f"the row has {counts(len(row), 'column')}, the first one has {len(first)}",
-                where=place,
-                remedy='put texts that hold a comma, a tab or a line break in "quotes"',
-            )
         pairs.lines.append(number)
         pairs.query_of_row.append(pairs.queries.add(row[query].strip(), _cell(row, query_id), place))
         pairs.item_of_row.append(pairs.items.add(row[item].strip(), _cell(row, item_id), place))

@@ -175,7 +175,7 @@ class Judgments:
             return f"{self.path}:{self.lines[row]}"
 
         values = parse_values(self.grades, value="grade", place=place) if self.grades else np.zeros(0)
-        return group(queries, items, values, value="grade", source=str(self.path), place=place)
+        return group(queries, items, values, "gold", source=str(self.path), place=place)
 
 
 def read_judgments(path: Path, *, lists: bool) -> Judgments:

@@ -1,4 +1,4 @@
-"""CSV and TSV files with a header of known names, BEIR qrels among them, or with three bare columns."""
+"""Read and write CSV and TSV files, BEIR qrels among them: with a header of known names, or three bare columns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from goldrank.errors import InputError, counts
-from goldrank.io.checks import id_strings, is_number, parse_ranks, parse_values, refuse_rounded
-from goldrank.io.column_names import choose, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group, number_text, refuse_empty_queries, row_queries
-from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
+from goldrank.errors import InputError, counts, shorten
+from goldrank.io.checks import find_duplicate, is_number, refuse_rounded
+from goldrank.io.column_names import find_columns, normal
+from goldrank.io.columns import (
+    VALUE_WORD,
+    Columns,
+    Kind,
+    columns_of_cells,
+    expand_subtopics,
+    number_text,
+    refuse_empty_queries,
+    row_queries,
+)
 
 _DELIMITER = {"csv": ",", "tsv": "\t", "beir": "\t"}
 _MUST_QUOTE = {
@@ -31,54 +39,32 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
         raise InputError("the file holds no rows", where=name, remedy="check that it was written completely")
     # No column is named by a number, so a number in the third of three columns is a row, not a header.
     bare = len(first) == 3 and is_number(first[2])
-    query_at, item_at, value_at = (0, 1, 2) if bare else choose(first, kind, where=f"{name}:{first_line}")
-    subtopic_at = None if bare else subtopic_column(first, kind)
-    rank_at = None if bare else rank_column(first, kind)
+    positions = [0, 1, 2] if bare else find_columns(first, kind, where=f"{name}:{first_line}")
     lines: list[int] = []
-    queries: list[str] = []
-    items: list[str] = []
-    tokens: list[str] = []
-    subtopics: list[str] = []
-    ranks: list[str] = []
+    cells: list[list[str]] = [[] for _ in positions]
     for line, row in chain([(first_line, first)], rows) if bare else rows:
-        if len(row) != len(first):
-            raise InputError(
-                f"the row has {counts(len(row), 'column')}, the first one has {len(first)}",
-                where=f"{name}:{line}",
-                remedy='put ids that hold a comma, a tab or a line break in "quotes"',
-            )
         lines.append(line)
-        queries.append(row[query_at])
-        items.append(row[item_at])
-        tokens.append(row[value_at])
-        if subtopic_at is not None:
-            subtopics.append(row[subtopic_at])
-        if rank_at is not None:
-            ranks.append(row[rank_at])
-
-    def place(row: int) -> str:
-        return f"{name}:{lines[row]}"
-
-    queries = refuse_rounded(id_strings(queries, role="query", integers=False, place=place), role="query", place=place)
-    items = refuse_rounded(id_strings(items, role="item", integers=False, place=place), role="item", place=place)
-    values = parse_values(tokens, value=VALUE_WORD[kind], place=place)
-    if subtopic_at is not None:
-        subtopics = id_strings(subtopics, role="subtopic", integers=False, place=place)
-        return group_subtopics(queries, subtopics, items, values, source=name, place=place)
-    columns = group(
-        queries,
-        items,
-        values,
-        value=VALUE_WORD[kind],
-        source=name,
-        place=place,
-        ranks=None if rank_at is None else parse_ranks(ranks),
-    )
+        for column, position in zip(cells, positions, strict=True):
+            column.append(row[position])
+    columns = columns_of_cells(cells, kind, source=name, place=lambda row: f"{name}:{lines[row]}", as_text=True)
     return replace(columns, unnamed=bare)
 
 
 def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
-    """Every row that is not blank, with the line it starts in."""
+    """Yield each row that is not blank, with the line it starts in; refuse one of another length than the first."""
+    width = 0
+    for line, row in _parse_rows(data, name, format):
+        width = width or len(row)
+        if len(row) != width:
+            raise InputError(
+                f"the row has {counts(len(row), 'column')}, the first one has {width}",
+                where=f"{name}:{line}",
+                remedy='put cells that hold a comma, a tab or a line break in "quotes"',
+            )
+        yield line, row
+
+
+def _parse_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
     # A cell may hold a whole article; csv's own limit is for those who cannot know the size beforehand.
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))
     reader = csv.reader(
@@ -102,8 +88,22 @@ def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[
         ) from None
 
 
+def table_records(data: bytes, name: str, format: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield each row of a table as a record under the names of its header, with its place."""
+    rows = split_rows(data, name, format)
+    first_line, header = next(rows, (1, []))
+    if duplicate := find_duplicate([normal(cell) for cell in header]):
+        raise InputError(
+            f"two columns are called {shorten(header[duplicate[1]])}",
+            where=f"{name}:{first_line}",
+            remedy="rename one",
+        )
+    for line, row in rows:
+        yield f"{name}:{line}", dict(zip(header, row, strict=True))
+
+
 def dump(columns: Columns, kind: Kind, format: str) -> bytes:
-    """The text of the file, with a header, quoting only what has to be quoted."""
+    """Return the text of the file, with a header, quoting only what has to be quoted."""
     refuse_empty_queries(columns, format.upper())
     for role, ids in (("query", columns.queries), ("item", columns.items)):
         refuse_rounded(ids, role=role, place=lambda _: columns.source)

@@ -10,9 +10,17 @@ from typing import NoReturn
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, numeric_values, parse_ranks
-from goldrank.io.column_names import QUERY, choose, normal, query_column, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group, number_text, refuse_empty_queries, row_queries
-from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
+from goldrank.io.column_names import QUERY, find_columns, normal, query_column
+from goldrank.io.columns import (
+    VALUE_WORD,
+    Columns,
+    Kind,
+    expand_subtopics,
+    group,
+    number_text,
+    refuse_empty_queries,
+    row_queries,
+)
 from goldrank.io.mappings import from_pairs, unfold
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 
@@ -20,6 +28,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
 _COLON = re.compile(r"\s*:")
 _MTEB_MODEL = "mteb_model_meta"
 _MTEB_SCORES = re.compile(r'\s*\{[^{\[]{0,500}"mteb_version"[^{\[]{0,500}"scores"\s*:\s*\{')
+# In the place of the fourth cell of a record that has none.
+_ABSENT = object()
 _QUERY_NAMES = frozenset(name for names in QUERY for name in names)
 
 
@@ -202,9 +212,8 @@ def _from_records(
     row_query: list[int] = []
     items: list[object] = []
     values: list[object] = []
-    subtopics: list[object] = []
-    ranks: list[object] = []
-    keys: dict[tuple[str, ...], tuple[str, str, str | None, str | None]] = {}
+    fourth: list[object] = []
+    keys_of: dict[tuple[str, ...], list[str]] = {}
     for number, record in records:
         if not isinstance(record, dict):
             raise InputError(
@@ -213,22 +222,17 @@ def _from_records(
                 remedy=f'write {{"query": …, "item": …, "{VALUE_WORD[kind]}": …}}',
             )
         layout = tuple(record)
-        if layout not in keys:
-            keys[layout] = _record_keys(layout, kind, place_of(number))
-        query_key, item_key, value_key, rank_key = keys[layout]
-        if value_key is None:
-            more_items, more_values = unfold(record[item_key], kind, where=place_of(number))
-            items += more_items
-            values += more_values
-            row_query += [len(listed)] * len(more_items)
-            ranks += [None] * len(more_items)
+        if layout not in keys_of:
+            keys_of[layout] = _record_keys(layout, kind, place_of(number))
+        query_key, item_key, *more_keys = keys_of[layout]
+        if more_keys:
+            more_items, more_values = [record[item_key]], [record[more_keys[0]]]
         else:
-            items.append(record[item_key])
-            values.append(record[value_key])
-            row_query.append(len(listed))
-            if (at := subtopic_column(layout, kind)) is not None:
-                subtopics.append(record[layout[at]])
-            ranks.append(None if rank_key is None else record[rank_key])
+            more_items, more_values = unfold(record[item_key], kind, where=place_of(number))
+        items += more_items
+        values += more_values
+        fourth += [record[more_keys[1]] if len(more_keys) > 1 else _ABSENT] * len(more_items)
+        row_query += [len(listed)] * len(more_items)
         listed.append(record[query_key])
         listed_at.append(number)
 
@@ -236,38 +240,30 @@ def _from_records(
         return place_of(listed_at[row_query[row]])
 
     queries = id_strings(listed, role="query", integers=True, place=lambda entry: place_of(listed_at[entry]))
-    asked = [queries[entry] for entry in row_query]
     ids = id_strings(items, role="item", integers=True, place=place)
     numbers = numeric_values(values, value=VALUE_WORD[kind], place=place)
-    if subtopics:
-        if len(subtopics) != len(items):
+    absent = sum(cell is _ABSENT for cell in fourth)
+    ranks = subtopics = None
+    if kind == "gold" and absent < len(fourth):
+        if absent:
             raise InputError(
-                f"{len(items) - len(subtopics)} of {len(items)} records have no subtopic",
+                f"{absent} of {len(items)} records have no subtopic",
                 where=name,
                 remedy="give every record a subtopic, or none",
             )
-        named = id_strings(subtopics, role="subtopic", integers=True, place=place)
-        return group_subtopics(asked, named, ids, numbers, source=name, place=place, listed=queries)
-    return group(
-        asked,
-        ids,
-        numbers,
-        value=VALUE_WORD[kind],
-        source=name,
-        place=place,
-        listed=queries,
-        ranks=parse_ranks(ranks) if any(entry[3] is not None for entry in keys.values()) else None,
-    )
+        subtopics = id_strings(fourth, role="subtopic", integers=True, place=place)
+    elif absent < len(fourth):
+        ranks = parse_ranks(fourth)
+    rows = [queries[entry] for entry in row_query]
+    return group(rows, ids, numbers, kind, source=name, place=place, listed=queries, ranks=ranks, subtopics=subtopics)
 
 
-def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> tuple[str, str, str | None, str | None]:
-    """The keys of query, item, value and rank; for a record with *results* the second is theirs, the others None."""
+def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> list[str]:
+    """Return the keys of a record as `find_columns` orders them; those of query and results where it has *results*."""
     results = next((key for key in layout if normal(key) == "results"), None)
     if results is None:
-        query, item, value = choose(layout, kind, where=where)
-        rank = rank_column(layout, kind)
-        return layout[query], layout[item], layout[value], None if rank is None else layout[rank]
-    return layout[query_column(layout, where=where)], results, None, None
+        return [layout[position] for position in find_columns(layout, kind, where=where)]
+    return [layout[query_column(layout, where=where)], results]
 
 
 def dump_json(columns: Columns, kind: Kind) -> bytes:

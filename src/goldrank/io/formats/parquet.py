@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from goldrank.errors import InputError
-from goldrank.io.column_names import choose, rank_column, subtopic_column
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, refuse_empty_queries, row_queries
+from goldrank.io.column_names import find_columns
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, refuse_empty_queries, row_queries
 from goldrank.io.decompression import over_limit, size_limit
-from goldrank.io.formats.subtopics import expand_subtopics
 from goldrank.io.tables import columns_from_arrow
 
 
@@ -22,11 +21,8 @@ def load(data: bytes, kind: Kind, name: str) -> Columns:
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         _refuse_large(file.metadata, len(data), name)
         names = file.schema_arrow.names
-        chosen = [*choose(names, kind, where=name)]
-        # Gold may have a column of subtopics, a run one of ranks.
-        chosen += [at for at in (subtopic_column(names, kind), rank_column(names, kind)) if at is not None]
-        table = file.read(columns=[names[at] for at in chosen])
-        table = table.select([names[at] for at in chosen])
+        chosen = [names[at] for at in find_columns(names, kind, where=name)]
+        table = file.read(columns=chosen).select(chosen)
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")[:120]
         raise InputError(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from goldrank.errors import InputError, counts, shorten
-from goldrank.io.checks import parse_values
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, non_finite, not_a_number, number_text, refuse_empty_queries
+from goldrank.io.checks import non_finite, not_a_number, parse_values
+from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, group, number_text, refuse_empty_queries
 from goldrank.io.formats import TREC_LAYOUT
-from goldrank.io.formats.subtopics import expand_subtopics, group_subtopics
 from goldrank.io.memory_mapping import MappedFile
 from goldrank.native import RowFault, trec_columns
 
@@ -60,7 +59,7 @@ def load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
 
     queries, subtopics, items, grades = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
     values = parse_values(grades, value="grade", place=place)
-    return group_subtopics(queries, subtopics, items, values, source=name, place=place)
+    return group(queries, items, values, "gold", source=name, place=place, subtopics=subtopics)
 
 
 def _repeats_with_other_subtopic(data: bytes | MappedFile, fault: RowFault) -> bool:
