@@ -192,7 +192,7 @@ def test_sizes_are_read_in_the_ways_people_write_them(tmp_path):
         ("model,parameters\na,1.2.3M\n", r"no number of parameters"),
         ("model,parameters\na,0\n", r"no number of parameters"),
         ("model,parameters\na,1M\na,2M\n", r"sizes.csv:3: the model 'a' stands twice"),
-        ("model,parameters\na,1M,x\n", r"the row has 3 columns, the header 2"),
+        ("model,parameters\na,1M,x\n", r"the row has 3 columns, the first one has 2"),
     ],
 )
 def test_a_faulty_table_of_sizes_is_refused_with_its_line(tmp_path, text, said):

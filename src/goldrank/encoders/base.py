@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.io.checks import find_duplicate
 from goldrank.progress import Progress
 from goldrank.redaction import redact
 
@@ -178,10 +179,8 @@ def refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
     """Raise unless there is one id per text, each once."""
     if len(ids) != len(texts):
         raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
-    if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-        raise InputError(f"the id {twice!r} stands for two texts", remedy="make the ids unique")
+    if duplicate := find_duplicate(ids):
+        raise InputError(f"the id {ids[duplicate[0]]!r} stands for two texts", remedy="make the ids unique")
 
 
 def unit(vectors: NDArray[Any]) -> Dense:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.checks import id_strings, numeric_values, refuse_non_finite
+from goldrank.io.checks import find_duplicate, id_strings, numeric_values, refuse_non_finite
 
 
 def refuse_k(k: int) -> None:
@@ -77,10 +77,9 @@ def _plain(score: Any) -> Any:
 
 def _ids(items: Sequence[object], where: str) -> list[str]:
     ids = id_strings(items, role="item", integers=True, place=_place(where))
-    if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-        raise InputError(f"the item {shorten(twice)} was found twice", where=where, remedy="give each item once")
+    if duplicate := find_duplicate(ids):
+        what = f"the item {shorten(ids[duplicate[0]])} was found twice"
+        raise InputError(what, where=where, remedy="give each item once")
     return ids
 
 

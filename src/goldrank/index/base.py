@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Gold, Hits, Run
 from goldrank.index.exact.index import ExactIndex
+from goldrank.io.checks import find_duplicate
 from goldrank.redaction import redact
 
 Similarity = Literal["cosine", "dot", "l2"]
@@ -161,10 +162,9 @@ def checked_ids(ids: Sequence[str] | None, count: int, role: str) -> list[str]:
     listed = list(ids)
     if len(listed) != count:
         raise InputError(f"there are {len(listed)} ids for {count} {role} vectors", remedy="give one id per vector")
-    if len(set(listed)) != count:
-        seen: set[str] = set()
-        twice = next(i for i in listed if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-        raise InputError(f"the {role} id {shorten(twice)} is given twice", remedy=f"give every {role} its own id")
+    if duplicate := find_duplicate(listed):
+        what = f"the {role} id {shorten(listed[duplicate[0]])} is given twice"
+        raise InputError(what, remedy=f"give every {role} its own id")
     return listed
 
 

@@ -99,7 +99,7 @@ def test_a_family_is_a_name_without_sizes_and_versions():
         ("model,evaluator,value\na,x,1\na,y,high\n", r"t\.csv:3: the value 'high' is not a number"),
         ("model,evaluator,value\na,x,inf\n", r"t\.csv:2: the value 'inf' is infinite"),
         ("model,evaluator,value\na,x,1\nb,x,2\na,x,3\n", r"t\.csv:4: 'x' gives 'a' the value 3, but 1 at .*t\.csv:2"),
-        ("model,evaluator,value\na,x\n", r"t\.csv:2: the row has 2 columns, the header 3"),
+        ("model,evaluator,value\na,x\n", r"t\.csv:2: the row has 2 columns, the first one has 3"),
         ("model,evaluator,score\na,x,1\n", r"t\.csv:1: there is no column value"),
         ("model,evaluator,value\n,x,1\n", r"t\.csv:2: the model is missing"),
         ("model,evaluator,value,kind\na,x,1,outer\n", r"t\.csv:2: the kind 'outer' is neither"),

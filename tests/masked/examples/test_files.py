@@ -274,7 +274,7 @@ def test_pages_given_twice_short_rows_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match="page '1' is given twice"):
         list(read_pages(write_lines(tmp_path / "pages.jsonl", PAGES[0], PAGES[0])))
     (tmp_path / "pages.csv").write_text("id,title,text\n1,A\n")
-    with pytest.raises(InputError, match=r"pages.csv:2: the row has 2 columns, the header has 3"):
+    with pytest.raises(InputError, match=r"pages.csv:2: the row has 2 columns, the first one has 3"):
         list(read_pages(tmp_path / "pages.csv"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"holds no \.txt files"):

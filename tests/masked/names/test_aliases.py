@@ -170,7 +170,7 @@ def test_an_alias_listed_twice_counts_once(tmp_path):
     ("name", "content", "where", "what"),
     [
         ("a.csv", "title,alias\nMadonna,\n", "a.csv:2", "the alias '' is no name"),
-        ("a.csv", "title,alias\nMadonna\n", "a.csv:2", "the row has 1 column, the header has 2"),
+        ("a.csv", "title,alias\nMadonna\n", "a.csv:2", "the row has 1 column, the first one has 2"),
         ("a.csv", "title,other\nMadonna,x\n", "a.csv:1", "there is no column 'alias'"),
         ("a.tsv", "alias\nMadonna\n", "a.tsv:1", "there is no column 'title'"),
         (

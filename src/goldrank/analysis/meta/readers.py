@@ -13,7 +13,7 @@ from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.checks import is_missing, is_number
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import PathLike, display_name, is_parquet, read_bytes
-from goldrank.io.formats.delimited import split_rows
+from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode
 from goldrank.io.formats.parquet import parquet_table
 
@@ -111,20 +111,8 @@ def _records(data: bytes, name: str) -> Iterator[Record]:
     if text.lstrip()[:1] in ("{", "["):
         yield from _json(text, name)
         return
-    rows = split_rows(data, name, "tsv" if "\t" in text.partition("\n")[0] else "csv")
-    _, header = next(rows, (0, []))
-    names = [normal(cell) for cell in header]
-    if len(set(names)) < len(names):
-        twice = next(one for one in names if names.count(one) > 1)
-        raise InputError(f"two columns are called {shorten(twice)}", where=f"{name}:1", remedy="rename one")
-    for line, row in rows:
-        if len(row) != len(names):
-            raise InputError(
-                f"the row has {len(row)} columns, the header {len(names)}",
-                where=f"{name}:{line}",
-                remedy='put names that hold a comma or a tab in "quotes"',
-            )
-        yield f"{name}:{line}", dict(zip(names, row, strict=True))
+    for place, record in table_records(data, name, "tsv" if "\t" in text.partition("\n")[0] else "csv"):
+        yield place, {normal(column): cell for column, cell in record.items()}
 
 
 def _json(text: str, name: str) -> Iterator[Record]:

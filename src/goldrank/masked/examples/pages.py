@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goldrank.data.collections.records import layout, read_records
-from goldrank.errors import InputError, counts, shorten
+from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.column_names import listing, normal
 from goldrank.io.files import COMPRESSIONS, PathLike, display_name, read_bytes
-from goldrank.io.formats.delimited import split_rows
+from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode_text
 
 _NAMES_REMEDY = 'write ["Lise Meitner", "Lise"], or Lise Meitner|Lise in a table'
@@ -57,7 +57,9 @@ def _records(path: PathLike) -> Iterator[tuple[str, Mapping[str, object]]]:
     if str(path) == "-":
         return _standard_input()
     suffix = next((end for end in reversed(Path(path).suffixes) if end not in COMPRESSIONS), "").lower()
-    return _table_records(path, suffix[1:]) if suffix in (".csv", ".tsv") else read_records(Path(path))
+    if suffix in (".csv", ".tsv"):
+        return table_records(read_bytes(path), display_name(path), suffix[1:])
+    return read_records(Path(path))
 
 
 def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -68,20 +70,6 @@ def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
             if not isinstance(record, dict):
                 raise InputError(f"{shorten(record)} is no page", where=f"{name}:{number}", remedy="write an object")
             yield f"{name}:{number}", record
-
-
-def _table_records(path: PathLike, format: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    name = display_name(path)
-    rows = split_rows(read_bytes(path), name, format)
-    _, header = next(rows, (0, []))
-    for line, row in rows:
-        if len(row) != len(header):
-            raise InputError(
-                f"the row has {counts(len(row), 'column')}, the header has {len(header)}",
-                where=f"{name}:{line}",
-                remedy='put texts that hold the separator or a line break in "quotes"',
-            )
-        yield f"{name}:{line}", dict(zip(header, row, strict=True))
 
 
 def _page(record: Mapping[str, object], place: str) -> Page:
