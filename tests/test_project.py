@@ -88,6 +88,14 @@ def test_every_extra_that_an_error_or_a_page_names_exists():
     assert named <= set(EXTRAS)
 
 
+def test_every_environment_variable_is_on_the_page_of_the_public_api():
+    page = (ROOT / "docs" / "public-api.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(GOLDRANK_\w+)` \|", page, re.MULTILINE))
+    sources = [ROOT / "setup.py", *(ROOT / "src" / "goldrank").rglob("*.py")]
+    used = {name for file in sources for name in re.findall(r'"(GOLDRANK_[A-Z_]+)"', file.read_text(encoding="utf-8"))}
+    assert used == documented
+
+
 def _steps(workflow):
     jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]
     return [step for job in jobs.values() for step in job.get("steps", ())]
