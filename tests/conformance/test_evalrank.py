@@ -16,7 +16,7 @@ from goldrank.data.collections import read_collection
 from goldrank.encoders import load
 from goldrank.runs.evaluate import evaluate
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.slow]
 
 NAMES = ("MRR", "Hits@1", "Hits@3")
 

@@ -22,7 +22,7 @@ from goldrank.encoders import load
 from goldrank.tasks.probe import PROBE_TASKS
 from goldrank.tasks.settings import Settings
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.slow]
 
 PUBLISHED_NAMES = {
     "mr": "MR",

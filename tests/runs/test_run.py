@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +21,15 @@ from goldrank.tasks.settings import Settings
 
 MODELS = ["bm25", "wordllama", "fuse:rrf(bm25,wordllama)"]
 COMMAND = [sys.executable, "-m", "goldrank", "run", "-m", *MODELS, "-t", "wines", "questions", "--format", "json"]
+# The same command in a process that is killed at the step that the first argument says.
+DYING = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
+from goldrank.cli.main import main
+from killing import die_at_step
+die_at_step(int(sys.argv.pop(1)))
+sys.exit(main())
+"""
 
 
 def boards(models, tasks, store, **options):
@@ -172,20 +181,24 @@ def shown(output: bytes):
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_at_random_times_goes_on_to_the_same_numbers(where, tmp_path):
+def test_a_run_that_is_killed_at_many_steps_goes_on_to_the_same_numbers(where, tmp_path):
     environ = environment(tmp_path / "undisturbed", tmp_path / "cache of its own")
     undisturbed = subprocess.run(COMMAND, capture_output=True, check=True, env=environ)
     environ = environment(where, tmp_path / "cache")
-    seconds = random.Random(4)
-    for _ in range(20):
-        started = subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environ)
-        time.sleep(seconds.uniform(0.2, 3.0))
-        started.send_signal(signal.SIGKILL)
-        started.wait()
+    killed = 0
+    for step in (2**exponent for exponent in range(20)):
+        ended = subprocess.run(
+            [sys.executable, "-c", DYING, str(step), *COMMAND[3:]], capture_output=True, check=False, env=environ
+        )
         for stored in Store.open(where).list():
             assert len(stored.hits()) > 0
+        if ended.returncode == 0:
+            break
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        killed += 1
+    assert killed > 4
     resumed = subprocess.run(COMMAND, capture_output=True, check=True, env=environ)
-    assert shown(resumed.stdout) == shown(undisturbed.stdout)
+    assert shown(resumed.stdout) == shown(undisturbed.stdout) == shown(ended.stdout)
 
 
 @pytest.mark.slow

@@ -1,9 +1,12 @@
 """Processes that save records, for the tests of several at once and of some that are killed."""
 
+from __future__ import annotations
+
 import multiprocessing
 from multiprocessing.connection import Connection
 
 from goldrank.store import Store
+from killing import die_at_step
 from store.cases import a_record
 
 # Each starts as a copy of a process that has imported everything and has no threads.
@@ -14,11 +17,14 @@ _CONTEXT.set_forkserver_preload(
 
 
 class Writer:
-    """A process that opens the store, waits for `go`, and sends the key of each run when it is saved."""
+    """A process that opens the store, waits for `go`, and sends the key of each run when it is saved.
 
-    def __init__(self, where: str, first: int, last: int, how: str) -> None:
+    With *dies_at* it is killed at that step of its saving.
+    """
+
+    def __init__(self, where: str, first: int, last: int, how: str, dies_at: int | None = None) -> None:
         self._link, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_save, args=(theirs, where, first, last, how == "overwrite"))
+        self._process = _CONTEXT.Process(target=_save, args=(theirs, where, first, last, how == "overwrite", dies_at))
         self._process.start()
         theirs.close()
         assert self._link.recv() == "ready"
@@ -26,20 +32,14 @@ class Writer:
     def go(self) -> None:
         self._link.send("go")
 
-    def next_key(self) -> str:
-        return str(self._link.recv())
-
-    def kill(self) -> None:
-        self._process.kill()
-
     def keys(self) -> list[str]:
         """All keys that were sent until the process ended, however it did."""
         keys = []
         try:
             while True:
-                keys.append(self.next_key())
+                keys.append(self._link.recv())
         except (EOFError, ConnectionResetError):
-            self._process.join(60)
+            self._process.join()
             return keys
 
     @property
@@ -47,9 +47,11 @@ class Writer:
         return self._process.exitcode
 
 
-def _save(link: Connection, where: str, first: int, last: int, overwrite: bool) -> None:
+def _save(link: Connection, where: str, first: int, last: int, overwrite: bool, dies_at: int | None) -> None:
     store = Store.open(where)
     link.send("ready")
     link.recv()
+    if dies_at is not None:
+        die_at_step(dies_at)
     for number in range(first, last):
         link.send(store.save(a_record(number), overwrite=overwrite).key)
