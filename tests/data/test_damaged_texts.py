@@ -14,7 +14,7 @@ from goldrank.data.collections import read_collection
 from goldrank.errors import InputError
 from goldrank.masked.examples.files import read_chunks
 from goldrank.masked.examples.pages import read_pages
-from goldrank.masked.names.matching import read_aliases
+from goldrank.masked.names.aliases import read_aliases
 from goldrank.masked.predictions.files import prediction_batches, read_predictions
 
 

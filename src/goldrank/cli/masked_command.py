@@ -208,7 +208,7 @@ def rules_of(args: argparse.Namespace, profile: str | None) -> Rules:
 
 def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     """Other names of the persons, where a table was given."""
-    from goldrank.masked.names.matching import read_aliases
+    from goldrank.masked.names.aliases import read_aliases
 
     return {} if args.aliases is None else read_aliases(args.aliases)
 

@@ -169,7 +169,7 @@ def test_an_alias_listed_twice_counts_once(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "where", "what"),
     [
-        ("a.csv", "title,alias\nMadonna,\n", "a.csv:2", "the alias '' is no name"),
+        ("a.csv", "title,alias\nMadonna,\n", "a.csv:2", "the alias '' is not a name"),
         ("a.csv", "title,alias\nMadonna\n", "a.csv:2", "the row has 1 column, the first one has 2"),
         ("a.csv", "title,other\nMadonna,x\n", "a.csv:1", "there is no column 'alias'"),
         ("a.tsv", "alias\nMadonna\n", "a.tsv:1", "there is no column 'title'"),
@@ -177,14 +177,14 @@ def test_an_alias_listed_twice_counts_once(tmp_path):
             "a.jsonl",
             '{"title": "x", "alias": "y"}\n{"title": 3, "alias": "y"}\n',
             "a.jsonl:2",
-            "the title 3 is no name",
+            "the title 3 is not a name",
         ),
         ("a.jsonl", '{"title": "x"}\n', "a.jsonl:1", "there is no column 'alias'"),
         ("a.jsonl", '{"title": "x", "alias": "y"}\n{"title": \n', "a.jsonl:2", "this is not valid JSON"),
         ("a.jsonl", "[1]\n", "a.jsonl:1", "[1] is not a record"),
-        ("a.json", '{"Madonna": [null]}', "a.json: 'Madonna'", "the alias None is no name"),
+        ("a.json", '{"Madonna": [null]}', "a.json: 'Madonna'", "the alias None is not a name"),
         ("a.json", '["Madonna"]', "a.json: record 1", "'Madonna' is not a record"),
-        ("a.txt", "x", "a.txt", "the kind of table is not known"),
+        ("a.txt", "x", "a.txt", "the format of the table is unknown"),
     ],
 )
 def test_a_faulty_table_is_refused_with_its_place(tmp_path, name, content, where, what):
@@ -197,7 +197,8 @@ def test_a_faulty_table_is_refused_with_its_place(tmp_path, name, content, where
 def test_aliases_of_the_demo_persons_are_exact(tmp_path):
     from importlib.resources import files
 
-    from goldrank.masked.names.matching import Person, Tier
+    from goldrank.masked.names.matching import Person
+    from goldrank.masked.names.patterns import Tier
 
     records = [json.loads(line) for line in (files("goldrank.demo") / "persons.jsonl").read_text("utf-8").splitlines()]
     path = tmp_path / "names.jsonl"

@@ -9,8 +9,8 @@ from goldrank.errors import InputError
 from goldrank.masked.examples.checks import check_chunks
 from goldrank.masked.examples.chunks import Chunk, Guesses
 from goldrank.masked.examples.files import read_chunks, write_chunks
-from goldrank.masked.names.matchers import MATCHERS, make_matcher
-from goldrank.masked.names.matching import Tier
+from goldrank.masked.names.matching import MATCHERS, make_matcher
+from goldrank.masked.names.patterns import Tier
 from goldrank.masked.predictions.files import prediction_batches, write_predictions
 from goldrank.masked.scoring.joining import join
 from goldrank.masked.scoring.levels import LEVELS, Rules, score_predictions

@@ -6,7 +6,7 @@ import pytest
 
 from goldrank import score_hits
 from goldrank.errors import InputError
-from goldrank.masked.names.matching import Tier
+from goldrank.masked.names.patterns import Tier
 from goldrank.masked.scoring.levels import LEVELS, Rules, score_predictions
 from goldrank.stats import aggregate
 

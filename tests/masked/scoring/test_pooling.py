@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from goldrank import Gold, Run
 from goldrank.masked.examples.chunks import Guesses
-from goldrank.masked.names.matchers import MATCHERS
-from goldrank.masked.names.matching import Person, Tier, group_aliases
+from goldrank.masked.names.aliases import group_aliases
+from goldrank.masked.names.matching import MATCHERS, Person
+from goldrank.masked.names.patterns import Tier
 from goldrank.masked.scoring.levels import Rules
 from goldrank.masked.scoring.pooling import NOWHERE, Tiers, answers, place, pool, pooled, same_person
 

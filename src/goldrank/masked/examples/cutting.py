@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from goldrank.errors import InputError
 from goldrank.masked.examples.chunks import MASK
-from goldrank.masked.names.tokens import word_set
+from goldrank.masked.names.vocabulary import word_set
 
 Span = tuple[int, int]
 """Where a mention begins in a text, and where it ends."""

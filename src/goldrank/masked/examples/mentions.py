@@ -14,8 +14,9 @@ from functools import cached_property, lru_cache
 
 from goldrank.masked.examples.cutting import Span
 from goldrank.masked.names.folding import fold
-from goldrank.masked.names.matching import Person, Tier
-from goldrank.masked.names.tokens import Word, word_set, words
+from goldrank.masked.names.matching import Person
+from goldrank.masked.names.patterns import Tier
+from goldrank.masked.names.tokens import Word, words
 from goldrank.masked.names.vocabulary import (
     FUNCTION_WORDS,
     GENERATIONS,
@@ -24,6 +25,7 @@ from goldrank.masked.names.vocabulary import (
     PARTICLES,
     PARTICLES_OR_NAMES,
     RANKS,
+    word_set,
 )
 
 Finder = Callable[[str, str, Sequence[str]], list[Span]]

@@ -1,4 +1,4 @@
-"""Other names of persons: tables of them, and which guesses of a list name the same person."""
+"""Read tables of aliases, and group the guesses that name the same person."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jso
 
 
 def read_aliases(path: PathLike) -> dict[str, tuple[str, ...]]:
-    """The other names of each title, from a table with the columns *title* and *alias*.
+    """Return the other names of each title, from a table with the columns *title* and *alias*.
 
-    CSV and TSV have one alias in a row; records of JSON Lines have one or a list of them; JSON is a list of such
-    records or ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
+    CSV and TSV have one alias per row. Records of JSON Lines have one alias or a list. JSON is a list of such records or
+    ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
     """
     name = display_name(path)
-    found: dict[str, dict[str, None]] = {}
-    for place, title, alias in _rows(read_bytes(path), name, _format_of(path, name)):
+    aliases: dict[str, dict[str, None]] = {}
+    for place, title, alias in _rows(read_bytes(path), name, _format_of(name)):
         for role, cell in (("title", title), ("alias", alias)):
             if not isinstance(cell, str) or not cell.strip():
-                raise InputError(f"the {role} {shorten(cell)} is no name", where=place, remedy="write a name")
-        found.setdefault(str(title).strip(), {})[str(alias).strip()] = None
-    return {title: tuple(aliases) for title, aliases in found.items()}
+                raise InputError(f"the {role} {shorten(cell)} is not a name", where=place, remedy="write a name")
+        aliases.setdefault(str(title).strip(), {})[str(alias).strip()] = None
+    return {title: tuple(names) for title, names in aliases.items()}
 
 
-def _format_of(path: PathLike, name: str) -> str:
+def _format_of(name: str) -> str:
     suffixes = [suffix for suffix in Path(name).suffixes if suffix in _SUFFIXES]
     if not suffixes:
         raise InputError(
-            "the kind of table is not known", where=name, remedy=f"name it with one of {', '.join(_SUFFIXES)}"
+            "the format of the table is unknown", where=name, remedy=f"use one of the suffixes {', '.join(_SUFFIXES)}"
         )
     return _SUFFIXES[suffixes[-1]]
 
@@ -103,31 +103,31 @@ def _column(header: Sequence[str], accepted: tuple[str, ...], where: str) -> int
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What is left of a guess when spelling does not matter."""
+    """A guess without differences of spelling."""
 
     key: str
     written: str
-    """Its words in the order written, which tells spellings of one form apart."""
+    """Its words in written order, which distinguishes spellings of one form."""
     words: tuple[str, ...]
-    """Its full names and their spellings; none where the guess is no name."""
+    """Its full names and their spellings; empty if the guess is not a name."""
     fullness: tuple[int, int, int]
-    """How many full names, initials and further marks it has; the fuller of two names may take up the other."""
+    """Number of full names, initials and further marks; a fuller name can absorb a less full one."""
 
 
 _ONE_NAME = (1, 0, 0)
 
 
 def group_aliases(guesses: Sequence[str], scores: Sequence[Sequence[float]] | None = None) -> list[int]:
-    """Return a group number for each of the *guesses*: those that name the same person, by nothing but the guesses.
+    """Return a group number for each guess; guesses in one group name the same person, judged by the guesses alone.
 
-    A name joins the one fuller name of the list that it agrees with. Where several fuller names have it as their
-    surname, it joins the one whose group has the largest sum of scores, of equal sums the first in the alphabet; a
-    given name that several have stays alone. Sums are taken before such a name joins, from the fullest names down
-    (most names, then most initials), and all names of one fullness join at once: no order of the guesses matters.
+    A name joins the fuller name in the list that it agrees with. If several fuller names have it as their surname, it
+    joins the one whose group has the largest sum of scores, of equal sums the alphabetically first; a given name that
+    several names share stays alone. Names join from the fullest down (most names, then most initials), all names of one
+    fullness at once, and sums are taken before they join, so the order of the guesses has no influence.
     Groups are numbered by their first guess.
 
     Args:
-        guesses: Names as they were guessed.
+        guesses: Guessed names.
         scores: The scores of each guess; by default each guess counts 1.
 
     >>> group_aliases(["Truman", "he", "Harry S. Truman", "truman's", "Harry Truman"])
@@ -138,7 +138,7 @@ def group_aliases(guesses: Sequence[str], scores: Sequence[Sequence[float]] | No
     forms = [_form(guess) for guess in guesses]
     spellings: dict[str, tuple[_Form, str]] = {}
     for form, guess in zip(forms, guesses, strict=True):
-        # Of several spellings the least one speaks for all, so that the order of guesses changes nothing.
+        # The smallest spelling represents all, so that the order of the guesses has no influence.
         known = spellings.get(form.key)
         if known is None or form.written < known[0].written:
             spellings[form.key] = (form, guess)
@@ -157,7 +157,7 @@ def _form(guess: str) -> _Form:
     if not words:
         return _Form(name.key, name.key, (name.key, spelling(name.key)), _ONE_NAME)
     marks = (name.numerals, name.places, name.epithets, name.ordinals, name.qualifiers)
-    # Each mark keeps its place, so that Henry of York is not Henry the York.
+    # Marks are kept apart by kind, so that Henry of York is not Henry the York.
     key = "|".join([" ".join(parts), *(" ".join(sorted(mark)) for mark in marks)]) if any(marks) else " ".join(parts)
     fullness = len(words), len(parts) - len(words), sum(map(len, marks))
     return _Form(key, name.key, (*words, *map(spelling, words)), fullness)
@@ -171,7 +171,7 @@ def _pattern(guess: str) -> Pattern:
 def _leaders(
     spellings: Mapping[str, tuple[_Form, str]], forms: Sequence[_Form], scores: Sequence[Sequence[float]]
 ) -> dict[str, str]:
-    """Return the key of the fullest name of each name's group."""
+    """Return for each name the key of the fullest name in its group."""
     leaders: dict[str, str] = {}
     fuller: dict[str, list[tuple[str, str]]] = {}
     ordered = sorted(spellings.values(), key=lambda entry: entry[0].fullness, reverse=True)
@@ -190,7 +190,7 @@ def _leaders(
             sums = _sums(leaders, forms, scores)
             for key, candidates in shared.items():
                 leaders[key] = min(candidates, key=lambda leader: (-sums[leader], spellings[leader][0].written, leader))
-        # Names of one level never join each other, or it would matter which comes first.
+        # Names of one level never join each other, or their order would matter.
         if fullness > _ONE_NAME:
             for form, guess in alone:
                 pattern = _pattern(guess)
@@ -200,7 +200,7 @@ def _leaders(
 
 
 def _candidates(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, str]]]) -> list[str]:
-    """Return the one fuller name that agrees with *guess*, or of several those that have its surname."""
+    """Return the fuller name that agrees with *guess*; if there are several, those with the same surname."""
     names = {key: name for word in form.words if word in fuller for key, name in fuller[word]}
     agreeing = [(key, tier) for key, name in names.items() if (tier := _agreement(name, guess))]
     return [key for key, tier in agreeing if len(agreeing) == 1 or tier >= Tier.SURNAME]
@@ -208,14 +208,14 @@ def _candidates(form: _Form, guess: str, fuller: Mapping[str, list[tuple[str, st
 
 @lru_cache(maxsize=1 << 16)
 def _agreement(fuller: str, guess: str) -> int:
-    """How well a guess agrees with a fuller name: a `Tier`, or 0 where it does not."""
+    """Return the `Tier` of a guess for a fuller name, or 0 if it does not match."""
     pattern = _pattern(fuller)
     match = pattern.judge(pattern.read(guess))
     return 0 if match is None else match.tier
 
 
 def _sums(leaders: Mapping[str, str], forms: Sequence[_Form], scores: Sequence[Sequence[float]]) -> dict[str, float]:
-    """Return the sum of the scores of each group as it is so far, exactly rounded."""
+    """Return the current sum of scores of each group, exactly rounded."""
     gathered: dict[str, list[float]] = {}
     for form, each in zip(forms, scores, strict=True):
         if (leader := leaders.get(form.key)) is not None:

@@ -1,4 +1,4 @@
-"""Names taken apart: which words of a guess or title are names, and what tells namesakes apart."""
+"""Parse names: which words of a guess or title are names, and what distinguishes namesakes."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _IN_TEXT = FUNCTION_WORDS | AUXILIARIES
 _BEFORE_A_NAME = HONORIFICS | RANKS
 _NO_NAME_FOLLOWS = frozenset(("", *NUMERALS, *_IN_TEXT))
 SPECIAL = _IN_TEXT | _BEFORE_A_NAME | PARTICLES | PARTICLES_OR_NAMES | NUMERALS.keys()
-"""The words that may be no names; all others are."""
+"""Words that may not be names; all other words are names."""
 AROUND = " ,().'-"
-"""What folding leaves of punctuation, to be stripped from both ends of a guess."""
+"""Punctuation that folding keeps, stripped from both ends of a guess."""
 
 
 class Name(NamedTuple):
-    """One name taken apart; all words are folded."""
+    """A parsed name; all words are folded."""
 
     key: str = ""
-    """Its words in the order written, without honorifics and words of running text."""
+    """Its words in written order, without honorifics and function words."""
     names: tuple[str, ...] = ()
-    """The words that are names, given names first; one letter is an initial; hyphens are kept."""
+    """The words that are names, given names first; a single letter is an initial; hyphens are kept."""
     surname_at: int = 0
-    """Where the surname starts in `names`."""
+    """Index of the surname in `names`."""
     joined: tuple[tuple[str, int], ...] = ()
-    """Particles written together with the name after them (``delacruz``), and the place of that name in `names`."""
+    """Particles joined with the next name (``delacruz``), and the index of that name in `names`."""
     numerals: Words = NONE
     places: Words = NONE
     """The words after *of*."""
@@ -61,16 +61,16 @@ class Name(NamedTuple):
     qualifiers: Words = NONE
     """The words in parentheses."""
     dropped: Words = NONE
-    """The words that were taken for no names, though they may be some in a title."""
+    """Words that were not parsed as names, although they may be names in a title."""
     marked: bool = False
-    """Whether there is anything but names, which might contradict another name."""
+    """Whether it has numerals, bynames, ordinals or qualifiers, which may contradict another name."""
     plain: bool = True
-    """Whether all names are whole words without hyphens."""
+    """Whether all names are words of several letters without hyphens."""
 
 
 @lru_cache(maxsize=1 << 17)
 def plain_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case, which is how they are folded; none if it holds anything but plain letters.
+    """Return the folded words of a text that has only ASCII letters and blanks; no words for any other text.
 
     >>> plain_words("Marie Curie"), plain_words("M. Curie")
     (('marie', 'curie'), ())
@@ -81,12 +81,12 @@ def plain_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 17)
 def parse_name(text: str, keep: Words = NONE) -> Name:
-    """Take a name apart; the words *keep* are names wherever they stand.
+    """Parse a name; the words *keep* are names in any position.
 
     >>> parse_name("Sir Robert de la Cruz, 1st Baronet (writer)").names
     ('robert', 'cruz')
     """
-    # Most guesses are a few common names and initials, which need no reading.
+    # Fast path: most guesses are a few common names and initials.
     words = plain_words(text)
     if words and SPECIAL.isdisjoint(words):
         return _common_name(words)
@@ -107,7 +107,7 @@ def _common_name(words: tuple[str, ...]) -> Name:
 
 
 def _key(words: Sequence[str], *, initials: bool) -> str:
-    # J. F. K., J.F.K. and JFK are one name.
+    # J. F. K., J.F.K. and JFK are the same name.
     return "".join(words) if initials else " ".join(words).replace("-", " ")
 
 
@@ -127,9 +127,9 @@ def _parse(folded: str, keep: Words) -> Name:
 
 
 def words_of(text: str) -> Iterator[tuple[str, bool]]:
-    """The words of a folded text, and whether a full stop follows; particles joined to a name come with their joint."""
-    for found in _WORD.finditer(text):
-        word, dotted = found[1], bool(found[2])
+    """Yield the words of a folded text and whether a full stop follows; a joined particle keeps its sign (``d'``)."""
+    for match in _WORD.finditer(text):
+        word, dotted = match[1], bool(match[2])
         while "'" in word:
             before, _, after = word.partition("'")
             if before in ELISIONS:
@@ -147,14 +147,14 @@ def words_of(text: str) -> Iterator[tuple[str, bool]]:
 
 @dataclass
 class _Reading:
-    """The state of reading one name from left to right."""
+    """State while parsing one name from left to right."""
 
     keep: Words
     key: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     joined: list[tuple[str, int]] = field(default_factory=list)
     particles: list[str] = field(default_factory=list)
-    """Those that stand before the next name."""
+    """Particles before the next name."""
     surname_at: int | None = None
     numerals: set[str] = field(default_factory=set)
     places: set[str] = field(default_factory=set)
@@ -162,11 +162,11 @@ class _Reading:
     ordinals: set[str] = field(default_factory=set)
     dropped: set[str] = field(default_factory=set)
     byname: set[str] | None = None
-    """Where the words after *of* or *the* go."""
+    """The set that collects the words after *of* or *the*."""
 
     def sort_out(self, segments: Sequence[str]) -> str:
-        """Take what follows the first comma: ranks and numerals; the given names of ``Kennedy, John`` are left."""
-        left: list[str] = []
+        """Take ranks and numerals after the first comma, and return the rest: the given names of ``Kennedy, John``."""
+        rest: list[str] = []
         for segment in segments:
             words = segment.replace(".", "").split()
             ordinals = _ORDINAL.findall(segment)
@@ -175,11 +175,11 @@ class _Reading:
             elif all(word in NUMERALS or word in DEGREES for word in words):
                 self.numerals.update(NUMERALS[word] for word in words if word in NUMERALS)
             else:
-                left.append(segment)
-        return " ".join(left)
+                rest.append(segment)
+        return " ".join(rest)
 
     def read(self, first_names: str, head: str, qualifiers: Words) -> Name:
-        """Read the words; *first_names* were found after the surname and a comma."""
+        """Parse *head*, the part before the first comma, and *first_names*, the given names after it."""
         numerals_after_comma = sorted(self.numerals)
         self._read_words(list(words_of(first_names)))
         first_key, self.key, before = self.key, [], len(self.names)
@@ -190,7 +190,7 @@ class _Reading:
         self.key += numerals_after_comma
         key = _key(self.key, initials=bool(self.key) and max(map(len, self.key)) == 1)
         return Name(
-            # Surname first is another way to write the name, so it is not the same key.
+            # A name written with the surname first has a different key.
             key=f"{key}, {' '.join(first_key)}" if first_key else key,
             names=tuple(self.names),
             surname_at=max(len(self.names) - 1, 0) if self.surname_at is None else self.surname_at,
@@ -223,7 +223,7 @@ class _Reading:
                 self._take_word(word)
 
     def _read_letter(self, letter: str, dotted: bool, following: str) -> None:
-        """One letter is an initial, a numeral, a connector or the article."""
+        """Classify a single letter as initial, numeral, connector or article."""
         if letter == "a" and not dotted and not self.names and len(following) > 1:
             self.dropped.add(letter)
         elif dotted or not self.names:

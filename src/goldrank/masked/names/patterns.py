@@ -1,4 +1,4 @@
-"""One name compiled once, to judge how well others agree with it."""
+"""Compile a name once, and judge how well other names agree with it."""
 
 from __future__ import annotations
 
@@ -27,45 +27,45 @@ from goldrank.masked.names.vocabulary import (
 
 WEAK = (FUNCTION_WORDS | PARTICLES | NUMERALS.keys()) - NUMERAL_NAMES
 _NEVER_NAMES = frozenset(("a", "an", "and", "or", "in", "at", "by", "for", "from", "to", "with"))
-# A surname may be spelled otherwise from the first length on, so that Smit is not Smith, and from the second one on
-# that is enough without a given name (Dostoevsky).
+# Minimum length of a surname that may be spelled differently (Smit is not Smith), and minimum length for which a
+# different spelling matches without a given name (Dostoevsky).
 _SURNAME_LEAST, _ENOUGH_ALONE = 5, 8
 # The names before the cognomen of a Roman, one of which is a nomen (Lucius Annaeus Seneca, Annia Galeria Faustina).
 _ROMAN, _NOMEN = re.compile(r"[a-z]{2,}(?:us|a)"), re.compile(r"[a-z]+(?:ius|ia|aeus)")
 
 
 class Tier(IntEnum):
-    """How much of the name a guess gives."""
+    """How much of the name a guess has."""
 
     INITIAL = 1
-    """Two initials or more, which agree with the title's in their order."""
+    """Two or more initials that agree with the title in order."""
     GIVEN = 2
     """A given or middle name."""
     SURNAME = 3
-    """The surname, or the one name of a person who has one."""
+    """The surname, or the only name of a person with a single name."""
     ALL = 4
     """The surname and a given name, or its initial."""
     EXACT = 5
-    """The whole title or the whole of an alias."""
+    """The whole title or a whole alias."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """That a guess names the person, and why."""
+    """A guess that names the person, and the evidence."""
 
     tier: Tier
     evidence: str
-    """For people: ``surname 'kennedy'``."""
+    """Human-readable: ``surname 'kennedy'``."""
 
 
 def title_name(title: str) -> Name:
-    """A title taken apart: unlike in a guess, its words are names wherever that is possible."""
+    """Parse a title: unlike in a guess, its words are names wherever possible."""
     name = parse_name(title)
     if name.dropped or not name.names:
         words = [word for word, _ in words_of(fold(title).strip(AROUND).partition("(")[0].partition(",")[0])]
         name = parse_name(title, frozenset(word for word in name.dropped if _is_name_in_title(word, words, name)))
         if not name.names:
-            # None of its words looks like a name (Of, 1st), but a title is the name of somebody.
+            # No word looks like a name (Of, 1st), but a title always names somebody.
             name = Name(" ".join(words), tuple(words))
     return _family_name_last(name)
 
@@ -91,17 +91,17 @@ def _family_name_last(name: Name) -> Name:
 
 
 def is_weak(name: Name) -> bool:
-    """Whether a name is nothing but one particle, numeral or word of running text."""
+    """Return True if a name is only one particle, numeral or function word."""
     return len(name.names) < 2 and WEAK.issuperset(name.names)
 
 
 class Pattern:
-    """A name that others are held against."""
+    """A name that guesses are compared with."""
 
     def __init__(self, name: Name) -> None:
         self.name = name
         self.odd: Words = frozenset(name.names) & SPECIAL
-        """Names of this person that are no names elsewhere."""
+        """Names of this person that are usually not names."""
         self._letters_and_words: list[str] = []
         self._place: dict[str, int] = {}
         self._surname_from = 0
@@ -124,44 +124,44 @@ class Pattern:
                 self._place[part] = place + number
 
     def _add_joined_words(self) -> None:
-        """Names written together: particles with the surname, given names with each other."""
+        """Add names written as one word: particles with the surname, two given names."""
         places = [self._place[word.replace("-", "")] for word in self.name.names]
         for joined, at in self.name.joined:
             self._place.setdefault(joined, places[at])
         givens = self.name.names[: self.name.surname_at]
-        for at, (one, next_one) in enumerate(pairwise(givens)):
-            if len(one) > 1 and len(next_one) > 1:
-                self._place.setdefault((one + next_one).replace("-", ""), places[at])
+        for at, (first, second) in enumerate(pairwise(givens)):
+            if len(first) > 1 and len(second) > 1:
+                self._place.setdefault((first + second).replace("-", ""), places[at])
 
     @property
     def words(self) -> KeysView[str]:
-        """All words that stand for a name of this person, written together or apart."""
+        """All words that are a name of this person, written as one word or separately."""
         return self._place.keys()
 
     @property
     def spellings(self) -> KeysView[str]:
-        """What the spellings of those words have in common; see `goldrank.masked.names.variants.spelling`."""
+        """The normalised spellings of those words; see `goldrank.masked.names.variants.spelling`."""
         return self._spellings.keys()
 
     def has_spelling(self, words: Iterable[str]) -> bool:
-        """Whether a word has one of the `spellings`."""
-        # A loop, because a generator takes longer than the few looks at the words themselves.
+        """Return True if a word has one of the `spellings`."""
+        # A loop, because a generator is slower for so few words.
         for word in words:  # noqa: SIM110
             if word[0] in self._beginnings and spelling(word) in self._spellings:
                 return True
         return False
 
     def read(self, guess: str) -> Name:
-        """Take a guess apart, with an eye for this person's odd names."""
+        """Parse a guess; this person's odd names are names in it."""
         name = parse_name(guess)
         if self.odd and not self.odd.isdisjoint(name.dropped):
             return parse_name(guess, self.odd)
         return name
 
     def judge(self, guess: Name) -> Match | None:
-        """How well *guess* agrees; None where it contradicts, or has too little."""
+        """Return how well *guess* agrees, or None if it contradicts the name or has too little of it."""
         words = guess.names
-        if not words or (guess.plain and self._is_about_others(words)):
+        if not words or (guess.plain and self._place.keys().isdisjoint(words) and not self.has_spelling(words)):
             return None
         if guess.marked and self._contradicts(guess):
             return None
@@ -170,9 +170,6 @@ class Pattern:
         if len(words) == 1:
             return self._judge_word(words[0])
         return self._judge_words(words) or self._judge_roman(words)
-
-    def _is_about_others(self, words: tuple[str, ...]) -> bool:
-        return self._place.keys().isdisjoint(words) and not self.has_spelling(words)
 
     def _contradicts(self, guess: Name) -> bool:
         own = self.name
@@ -200,7 +197,7 @@ class Pattern:
         return Match(Tier.GIVEN, f"given name {word!r}")
 
     def _split(self, words: tuple[str, ...]) -> list[str]:
-        """Words with their hyphens resolved: together where the name has them so, or else apart."""
+        """Resolve hyphens: join the parts if this name has the joined word, else split them."""
         resolved: list[str] = []
         for word in words:
             together = word.replace("-", "")
@@ -223,7 +220,7 @@ class Pattern:
         return evidence.match(words)
 
     def _weigh_other_word(self, word: str, at: int, last: bool, evidence: _Evidence) -> None:
-        """A word that this name does not have as it is written."""
+        """Weigh a word that this name does not have literally."""
         common = spelling(word)
         place = self._spellings.get(common) if len(word) > 1 else None
         if place is not None and place >= self._surname_from:
@@ -239,14 +236,14 @@ class Pattern:
             self._weigh_loose_word(word, at, last, evidence)
 
     def _variant(self, word: str, start: int) -> int | None:
-        """The place of the given name that *word* is a short form of, or a form in another language."""
-        # As with initials, people are called by the first name in the first place.
+        """Return the place of the given name that *word* is a short form of, or a form in another language."""
+        # As with initials, the first given name has to be named first.
         end = self._surname_from if start else min(1, self._surname_from)
         names = self._letters_and_words
         return next((n for n in range(start, end) if len(word) > 1 and same_given_name(names[n], word)), None)
 
     def _judge_roman(self, words: tuple[str, ...]) -> Match | None:
-        """The full name of a Roman for a title of the last name and a byname (Faustina the Elder)."""
+        """Match the full name of a Roman with a title of a cognomen and a byname (Faustina the Elder)."""
         *first, last = words
         own = self.name
         if len(own.names) != 1 or not own.epithets or own.numerals or len(first) < 2 or last != own.names[0]:
@@ -256,30 +253,26 @@ class Pattern:
         return None
 
     def _weigh_loose_word(self, word: str, at: int, last: bool, evidence: _Evidence) -> None:
-        """An initial, or a word where this name may have its initial."""
+        """Weigh an initial, or a word for which this name may have the initial."""
         place = self._agreeing(word, evidence.next_given)
         if place is not None:
             evidence.agreed.append(place)
             evidence.givens.add(place)
             evidence.next_given = place + 1
-        elif last and at and len(word) == 1 and evidence.surname is None and word == self._surname_letter:
+        elif last and at and evidence.surname is None and word == self._letters_and_words[self._surname_from][0]:
             evidence.agreed.append(self._surname_from)
         else:
             evidence.unknown.append(at)
 
-    @property
-    def _surname_letter(self) -> str:
-        return self._letters_and_words[self._surname_from][0]
-
     def _agreeing(self, word: str, start: int) -> int | None:
         if len(word) == 1:
             return next((n for n in range(start, self._surname_from) if self._letters_and_words[n][0] == word), None)
-        # Who is called by a full name is called by the first: Frank Kennedy is not John F. Kennedy.
+        # A full name in place of an initial has to be the first: Frank Kennedy is not John F. Kennedy.
         end = self._surname_from if start else min(1, self._surname_from)
         return next((n for n in range(start, end) if self._letters_and_words[n] == word[0]), None)
 
     def _only_middle_names(self, evidence: _Evidence, count: int) -> bool:
-        """Whether what this name lacks are further names after all of its given names, which contradict none."""
+        """Return True if the unknown words are further names after all given names, which contradict none."""
         if not self._surname_from or len(evidence.givens) < self._surname_from:
             return False
         before_surname = evidence.surname_at == count - 1 and evidence.unknown[0] > 0
@@ -287,7 +280,7 @@ class Pattern:
 
 
 class _Evidence:
-    """What the words of one guess have shown so far."""
+    """What the words of one guess have in common with the name so far."""
 
     __slots__ = (
         "agreed",
@@ -306,31 +299,31 @@ class _Evidence:
         self.surname: str | None = None
         self.given: str | None = None
         self.givens: set[int] = set()
-        """The places of the given names that the guess has, or an initial of."""
+        """Places of the given names that the guess has, in full or as an initial."""
         self.agreed: list[int] = []
-        """The places of names that an initial stands for, on either side."""
+        """Places of names for which the guess or this name has an initial."""
         self.unknown: list[int] = []
         self.surname_at = -1
         self.next_given = 0
         self.strong = False
         self.respelled = False
-        """Whether the surname is written otherwise."""
+        """Whether the surname is spelled differently."""
         self.variant: str | None = None
-        """The given name that the guess has in another form."""
+        """The given name that the guess has in a different form."""
 
     def take_surname(self, word: str, at: int) -> None:
-        """Note a word of the surname."""
+        """Record a word of the surname."""
         self.surname, self.surname_at = word, at
         self.strong |= word not in WEAK
 
     def take_given(self, word: str, place: int) -> None:
-        """Note a given name."""
+        """Record a given name."""
         self.given, self.next_given = word, max(self.next_given, place + 1)
         self.givens.add(place)
         self.strong |= word not in WEAK
 
     def match(self, words: list[str]) -> Match | None:
-        """What it comes to."""
+        """Return the match that the evidence supports, if any."""
         if self.surname is None and self.given is None:
             initials = len(words) > 1 and max(map(len, words)) == 1 and self.agreed[0] == 0
             return Match(Tier.INITIAL, f"initials {' '.join(words)!r}") if initials else None

@@ -1,4 +1,4 @@
-"""A text as words with their places, as far as names need it: hyphens and apostrophes inside, possessives outside."""
+"""Split text into words with positions; hyphens and apostrophes belong to a word, possessive endings do not."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from goldrank.masked.names.vocabulary import word_set
 
-def word_set(text: str) -> frozenset[str]:
-    """The words of a list that is written as running text."""
-    return frozenset(text.split())
-
-
-# Combining marks belong to the letter before them, though Unicode does not count them as letters.
+# Combining marks belong to the letter before them, although Unicode does not classify them as letters.
 _LETTER = r"(?:[^\W_]|[\u0300-\u036f])"
 _WORD = re.compile(rf"{_LETTER}+(?:[-\u2010\u2011'’ʼ]{_LETTER}+)*")
 _POSSESSIVE = re.compile(r"['’ʼ][sS]$")
@@ -20,7 +16,7 @@ _HYPHEN = re.compile(r"[-\u2010\u2011]")
 _OPENING = re.compile(r'[.!?…\n:"“”]')
 _BLANKS = re.compile(r"[^\S\r\n]+")
 _STOP_AND_BLANKS = re.compile(r"\.[^\S\r\n]*")
-# Whose full stop ends no sentence.
+# Abbreviations whose full stop does not end a sentence.
 _WITH_STOP = word_set("capt col dr fr gen gov hon jr lt mr mrs ms prof rev sen sgt sr st ste")
 
 
@@ -31,13 +27,13 @@ class Word(NamedTuple):
     start: int
     end: int
     follows: bool
-    """Whether only blanks stand between it and the word before, so that both may belong to one name."""
+    """Whether only blanks separate it from the previous word, so that both may belong to one name."""
     opens: bool
-    """Whether it may be the first word of a sentence, where any word is written with a capital."""
+    """Whether it may be the first word of a sentence, which is always capitalised."""
 
     @property
     def capital(self) -> bool:
-        """Whether it is written as names are; scripts without capitals do not tell."""
+        """Whether it is capitalised, or in a script without case."""
         return self.text[0].isalpha() and not self.text[0].islower()
 
     @property
@@ -47,7 +43,7 @@ class Word(NamedTuple):
 
     @property
     def parts(self) -> list[str]:
-        """What its hyphens join.
+        """The parts that hyphens join.
 
         >>> Word("Joliot-Curie", 0, 12, False, True).parts
         ['Joliot', 'Curie']
@@ -56,14 +52,14 @@ class Word(NamedTuple):
 
 
 def words(text: str) -> Iterator[Word]:
-    """The words of a text in its order.
+    """Yield the words of a text in order.
 
     >>> [(word.text, word.follows) for word in words("J. F. Kennedy's brother, Robert")]
     [('J', False), ('F', True), ('Kennedy', True), ('brother', False), ('Robert', False)]
     """
     before: Word | None = None
-    for found in _WORD.finditer(text):
-        whole, start = found.group(), found.start()
+    for match in _WORD.finditer(text):
+        whole, start = match.group(), match.start()
         possessive = _POSSESSIVE.search(whole)
         name = whole[: possessive.start()] if possessive else whole
         gap = text[before.end : start] if before else ""

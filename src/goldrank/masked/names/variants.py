@@ -1,8 +1,8 @@
-"""Variants of one name: spellings of it in other systems of transliteration, short forms, and forms in other languages.
+"""Variants of a name: transliterations, short forms, and forms in other languages.
 
-All words are folded (`goldrank.masked.names.folding`). A *spelling* is the same word written otherwise and stands for
-it anywhere. A short form or the form of another language is another word: it counts for a given name, and only beside
-the surname, because ``Jack`` alone may be anybody while ``Jack Kennedy`` is John F. Kennedy.
+All words are folded (`goldrank.masked.names.folding`). A different *spelling* is the same word and matches anywhere. A
+short form or a form in another language is a different word: it matches a given name only beside the surname, because
+``Jack`` alone may be anybody while ``Jack Kennedy`` is John F. Kennedy.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-# Each group is one name in several languages. Forms that are a name of their own beside another form of the group are
-# left out (Jean and John, James and Jacob, Ian, Ivan and John, Andrea and Andrew): false accepts cost as much.
+# Each line is one name in several languages. Forms that are independent names are excluded (Jean and John, James and
+# Jacob, Ian, Ivan and John, Andrea and Andrew), because a false match is as bad as a missed one.
 _LANGUAGES = """
 abdullah abdallah
 agnes ines agnese
@@ -77,7 +77,7 @@ xenia ksenia
 """
 _GROUPS: dict[str, int] = {name: at for at, line in enumerate(_LANGUAGES.split("\n")) for name in line.split()}
 
-# Pairs of the list of nicknames that join two names of their own, which people bear side by side.
+# Pairs of the nicknames list that are two independent names.
 _PAIRS = """
 aaron-erin alexander-alexandria amelia-emily amos-moses andrea-andrew ann-antoinette ann-antonia anselm-selma
 bert-bob bert-bobby bill-robert billy-robert brenda-brandy brian-bryant christiana-ann clare-clarence
@@ -97,11 +97,10 @@ william-wilma willie-wilson
 _TWO_NAMES = frozenset(frozenset(pair.split("-")) for pair in _PAIRS.split())
 
 _LEAST = 4
-"""Shorter spellings say too little: Jan and Ian are two names."""
+"""Minimum length of a normalised spelling: Jan and Ian are two names."""
 _VOWELS = "aeiou"
-# In this order, on folded words. Each is a difference between systems of transliteration in use for one alphabet, or
-# between the German and the plain way to write an umlaut.
-# First what a word must hold for the rule to change it, which is found sooner than the pattern.
+# Applied in this order to folded words. Each rule removes a difference between transliteration systems of one alphabet,
+# or between two ways to write an umlaut. The first string is a substring test that is cheaper than the pattern.
 _SPELLINGS = tuple(
     (part, re.compile(pattern), to)
     for part, pattern, to in (
@@ -125,13 +124,13 @@ _SPELLINGS = tuple(
 )
 
 
-# Most words have nothing that a rule would change.
+# Fast path: most words are not changed by any rule.
 _CHANGED = re.compile(rf"^mc|ch|ph|th|kh|[ckqxwyj]|o[ou]|[{_VOWELS}]e|(.)\1|^ie|ah$")
 
 
 @lru_cache(maxsize=1 << 17)
 def spelling(word: str) -> str:
-    """What all spellings of a word have in common; the word itself where that would be too short to tell names apart.
+    """Normalise the spelling of a word; return the word itself if the result would be too short to be distinctive.
 
     >>> spelling("dostoyevsky") == spelling("dostoevskij"), spelling("mcgregor") == spelling("macgregor")
     (True, True)
@@ -140,21 +139,21 @@ def spelling(word: str) -> str:
         return word
     if _CHANGED.search(word) is None:
         return word
-    found = word
+    result = word
     for part, pattern, to in _SPELLINGS:
-        if part in found:
-            found = pattern.sub(to, found)
-    return found if len(found) >= _LEAST else word
+        if part in result:
+            result = pattern.sub(to, result)
+    return result if len(result) >= _LEAST else word
 
 
-# By the first letter of a spelling: the first letters of other words that may have it, by the rules above.
+# For the first letter of a normalised spelling: the other first letters that the rules above map to it.
 _BEGINNINGS = {"k": "cqxt", "c": "t", "f": "p", "h": "k", "v": "w", "i": "yj", "e": "iyj", "u": "o"}
 
 
 def beginnings(common: str) -> str:
-    """Return the letters with which a word can begin whose `spelling` is *common*.
+    """Return the letters with which a word can begin if its `spelling` is *common*.
 
-    Few words have one of them, so that the others need not be spelled to know that they have another spelling.
+    Words with another first letter can be rejected without normalising them.
 
     >>> beginnings("kennedi"), beginnings("muller")
     ('kcqxt', 'm')
@@ -164,28 +163,28 @@ def beginnings(common: str) -> str:
 
 @cache
 def _nicknames() -> dict[str, frozenset[str]]:
-    """Every name of the list with its short forms, and every short form with its names."""
+    """Return every name with its short forms, and every short form with its names."""
     from nicknames import name_triplets
 
-    found: dict[str, set[str]] = {}
+    forms: dict[str, set[str]] = {}
     for row in name_triplets():
         pair = frozenset((row.name1, row.name2))
         if row.relationship == "has_nickname" and pair not in _TWO_NAMES:
-            found.setdefault(row.name1, set()).add(row.name2)
-            found.setdefault(row.name2, set()).add(row.name1)
-    return {name: frozenset(others) for name, others in found.items()}
+            forms.setdefault(row.name1, set()).add(row.name2)
+            forms.setdefault(row.name2, set()).add(row.name1)
+    return {name: frozenset(others) for name, others in forms.items()}
 
 
 @lru_cache(maxsize=1 << 16)
-def same_given_name(one: str, other: str) -> bool:
-    """Whether two given names are forms of one: a short form and its full form, or one name in two languages.
+def same_given_name(name: str, other: str) -> bool:
+    """Return True if one name is a short form of the other, or if they are one name in two languages.
 
-    Two short forms of one name are no such forms, or Jock would be Jack and Ted would be Ned.
+    Two short forms of one name do not count, or Jock would be Jack and Ted would be Ned.
 
     >>> same_given_name("jim", "james"), same_given_name("jules", "julius"), same_given_name("jim", "john")
     (True, True, False)
     """
-    if spelling(one) == spelling(other) or other in _nicknames().get(one, ()):
+    if spelling(name) == spelling(other) or other in _nicknames().get(name, ()):
         return True
-    group = _GROUPS.get(one)
+    group = _GROUPS.get(name)
     return group is not None and group == _GROUPS.get(other)

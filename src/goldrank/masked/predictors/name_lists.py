@@ -133,7 +133,8 @@ def name_parts(title: str) -> list[str]:
     >>> name_parts("Alexander von Humboldt (explorer)")
     ['Alexander', 'Humboldt']
     """
-    from goldrank.masked.names.matching import Person, Tier
+    from goldrank.masked.names.matching import Person
+    from goldrank.masked.names.patterns import Tier
 
     person = Person(title)
     found = []

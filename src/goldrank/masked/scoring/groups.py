@@ -10,7 +10,7 @@ from typing import Any
 
 from goldrank.errors import InputError, counts, unknown_name
 from goldrank.masked.examples.chunks import Guesses
-from goldrank.masked.names.matchers import make_matcher
+from goldrank.masked.names.matching import make_matcher
 from goldrank.masked.scoring.levels import Rules
 from goldrank.masked.scoring.pooling import Tiers, pooled
 from goldrank.masked.scoring.streaming import canonical

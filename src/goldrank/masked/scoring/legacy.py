@@ -4,7 +4,7 @@
 score       as coded                                                done right
 ==========  ======================================================  ==============================================
 ``pnms``    one of the guesses matches by the rule ``original``     one of the guesses matches the title at tier
-            (`goldrank.masked.names.matchers`)                      ``given`` or better
+            (`goldrank.masked.names.matching`)                      ``given`` or better
 ``lnms``    the last part of the title is a substring of one        one of them matches at tier ``surname`` or better
 ``w-pnms``  .35 · pnms + .65 · lnms                                 the same
 ``nld``     Levenshtein distance of the first guess that counts     distance of the first answer to the name without
@@ -22,8 +22,8 @@ from rapidfuzz.distance import Levenshtein
 
 from goldrank.hits import Floats, Ints
 from goldrank.masked.names.folding import fold
-from goldrank.masked.names.matchers import MATCHERS
-from goldrank.masked.names.matching import Person, Tier
+from goldrank.masked.names.matching import MATCHERS, Person
+from goldrank.masked.names.patterns import Tier
 from goldrank.masked.scoring.levels import Legacy
 from goldrank.stats import Sample
 

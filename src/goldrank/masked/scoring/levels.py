@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Floats, Hits, Ints
-from goldrank.masked.names.matchers import MATCHERS
-from goldrank.masked.names.matching import Tier
+from goldrank.masked.names.matching import MATCHERS
+from goldrank.masked.names.patterns import Tier
 from goldrank.masked.scoring.profiles import READINGS, SOURCE, Pool, Reading, reading
 from goldrank.stats import Sample
 

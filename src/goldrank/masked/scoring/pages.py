@@ -15,8 +15,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Ints
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import MaskKey
-from goldrank.masked.names.matchers import make_matcher
-from goldrank.masked.names.matching import Person
+from goldrank.masked.names.matching import Person, make_matcher
 from goldrank.masked.predictions.rows import name_of
 from goldrank.masked.scoring.assembly import COUNTS, DESCRIBED, FURTHER, PLACES, Part, place_table
 from goldrank.masked.scoring.legacy import DISTANCE_BINS, SUMS, Gold, PageSums

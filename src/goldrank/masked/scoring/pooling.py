@@ -22,8 +22,9 @@ from operator import not_
 from typing import NamedTuple
 
 from goldrank.masked.examples.chunks import Guesses
+from goldrank.masked.names.aliases import group_aliases
 from goldrank.masked.names.folding import fold
-from goldrank.masked.names.matching import Matcher, group_aliases
+from goldrank.masked.names.matching import Matcher
 from goldrank.masked.names.parts import AROUND, POSSESSIVE, parse_name, plain_words
 from goldrank.masked.names.patterns import Pattern
 from goldrank.masked.names.variants import spelling

@@ -19,7 +19,7 @@ class Reading:
 
     name: ProfileName
     matcher: str
-    """What makes a guess right: one of `goldrank.masked.names.matchers.MATCHERS`."""
+    """What makes a guess right: one of `goldrank.masked.names.matching.MATCHERS`."""
     pool: Pool
     """``gold``: all right guesses are one group, every other guess is grouped by its case-folded string; ``alias``: all
     names of a person are one group, whether right or wrong."""

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 
 from goldrank.errors import shorten
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.masked.names.matchers import make_matcher
+from goldrank.masked.names.matching import make_matcher
 from goldrank.masked.scoring.groups import answers_of, group_tables
 from goldrank.masked.scoring.levels import Rules, score_predictions
 from goldrank.masked.scoring.profiles import Pool, ProfileName
