@@ -259,53 +259,19 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(where, monkeypatch
             use(Store.open(where))
 
 
-def test_an_older_store_is_brought_up_to_date_once(where, monkeypatch):
-    Store.open(where).save(a_record())
-    steps = []
-
-    def rename(connection):
-        steps.append(1)
-        connection.execute(schema.RUNS.update().values(task="renamed"))
-
-    now = schema.VERSION
-    monkeypatch.setattr(schema, "VERSION", now + 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", {now: rename, now + 1: lambda connection: steps.append(2)})
-    assert [run.task for run in Store.open(where).list()] == ["renamed"]
-    Store.open(where).save(a_record(1))
-    assert steps == [1, 2]
-    assert_sound(Store.open(where))
+def test_an_older_store_is_refused_and_left_as_it_is(where):
+    saved = Store.open(where).save(a_record())
+    set_version(Store.open(where), schema.VERSION - 1)
+    for use in (lambda store: store.list(), lambda store: store.save(a_record(1))):
+        with pytest.raises(InputError, match=r"written by an older goldrank .*; run the models again, or name another"):
+            use(Store.open(where))
+    set_version(Store.open(where), schema.VERSION)
+    assert Store.open(where).list() == [saved]
 
 
-def test_a_store_of_the_first_version_gets_its_column_for_summaries(where):
-    old = Store.open(where)
-    old.save(a_record())
-    with old._database.setting_up() as connection:
-        connection.exec_driver_sql("ALTER TABLE goldrank_runs DROP COLUMN summary")
-        connection.exec_driver_sql("ALTER TABLE goldrank_runs DROP COLUMN checksum")
-        connection.exec_driver_sql("ALTER TABLE goldrank_store DROP COLUMN tables")
-        connection.execute(schema.ABOUT.update().values(version=1))
-    assert [run.summary for run in Store.open(where).list()] == [{}]
-    saved = Store.open(where).save(a_record(1, summary={"mrr": {"mean": 0.5}}))
-    assert Store.open(where).get(saved.key).summary == {"mrr": {"mean": 0.5}}
-
-
-def test_a_migration_that_fails_changes_nothing(where, monkeypatch):
-    Store.open(where).save(a_record())
-
-    def fail(connection):
-        connection.execute(schema.RUNS.update().values(task="half"))
-        raise GoldrankError("no")
-
-    with monkeypatch.context() as newer:
-        now = schema.VERSION
-        newer.setattr(schema, "VERSION", now + 1)
-        newer.setattr(schema, "MIGRATIONS", {now: fail})
-        with pytest.raises(GoldrankError, match="no"):
-            Store.open(where).list()
-        newer.setattr(schema, "MIGRATIONS", {})
-        with pytest.raises(InputError, match=f"version {now}, which this goldrank cannot bring up to date"):
-            Store.open(where).list()
-    assert [run.task for run in Store.open(where).list()] == ["wines"]
+def set_version(store, version):
+    with store._database.setting_up() as connection:
+        connection.execute(schema.ABOUT.update().values(version=version))
 
 
 def test_a_missing_driver_says_what_to_install(monkeypatch):

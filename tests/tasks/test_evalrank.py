@@ -184,7 +184,7 @@ def test_what_becomes_of_unknown_words_is_part_of_what_names_a_result():
     for oov in (None, "miss", "skip", "mean", "keep"):
         settings = Settings(oov=oov)
         names[oov] = inputs_of(Material.of(made, settings), prepared_model(Table({}), settings)).get("oov")
-    assert names == {None: "miss", "miss": "miss", "skip": "skip", "mean": "mean", "keep": None}
+    assert names == {None: "miss", "miss": "miss", "skip": "skip", "mean": "mean", "keep": "keep"}
     assert "oov" not in inputs_of(Material.of(made, Settings()), prepared_model("bm25", Settings()))
     with pytest.raises(InputError, match="there is no treatment of unknown words 'mis'; did you mean 'miss'"):
         Settings(oov="mis")

@@ -86,13 +86,13 @@ def test_a_preset_is_stored_as_the_settings_it_stands_for(vectors, pairs):
     assert by_preset["oov"] == "mean"
 
 
-def test_the_default_treatment_of_unknown_words_is_no_part_of_the_key(vectors, pairs):
+def test_the_default_treatment_of_unknown_words_and_the_same_by_name_have_one_key(vectors, pairs):
     model = prepared_model(vectors, Settings())
     default, named = (
         MeasuredMaterial.of(find_task(pairs), settings).inputs(model) for settings in (Settings(), Settings(oov="skip"))
     )
     assert default == named
-    assert "oov" not in default
+    assert default["oov"] == "skip"
 
 
 def test_words_are_centred_on_the_whole_file_and_unknown_ones_have_the_mean_of_what_that_gives(vectors, pairs):

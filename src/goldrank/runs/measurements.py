@@ -47,15 +47,14 @@ class MeasuredMaterial:
     def inputs(self, model: Model) -> dict[str, Any]:
         """Everything that decides the result."""
         chosen = self.settings.as_dict()
-        unused = ("oov",) if chosen["oov"] in (None, getattr(self.data, "oov", None)) else ()
+        chosen["oov"] = chosen["oov"] or getattr(self.data, "oov", None)
         return {
             "task": self.task.name,
             "task_version": self.task.version,
             "kind": self.task.kind,
             "data": self.data.checksum,
             "split": self.settings.split or "test",
-            # What is the default is not named, so that results stored before there was a choice are found.
-            **{name: chosen[name] for name in self.task.uses if name not in unused},
+            **{name: chosen[name] for name in self.task.uses},
             "model": model.spec,
             "model_identity": model.identity,
         }

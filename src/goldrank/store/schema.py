@@ -1,32 +1,18 @@
-"""The tables of a store's database, their version, and how an older version becomes this one."""
+"""The tables of a store's database and their version."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Table, Text, inspect, select, text
+from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Table, Text, inspect, text
 
 from goldrank.errors import InputError
-from goldrank.store.rows import with_checksum
 
 VERSION = 3
 
-
-def _add_summary(connection: Connection) -> None:
-    connection.execute(text(f"ALTER TABLE {RUNS.name} ADD COLUMN summary TEXT NOT NULL DEFAULT '{{}}'"))
-
-
-def _add_checksum_and_tables(connection: Connection) -> None:
-    connection.execute(text(f"ALTER TABLE {RUNS.name} ADD COLUMN checksum VARCHAR(64) NOT NULL DEFAULT ''"))
-    connection.execute(text(f"ALTER TABLE {ABOUT.name} ADD COLUMN tables TEXT"))
-
-
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_summary, 2: _add_checksum_and_tables}
-"""For each older version, what makes the next one of it."""
 
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _METADATA = MetaData()
@@ -62,7 +48,7 @@ RUNS = Table(
     # The numbers of a measurement; empty for a run whose numbers are scored from its hits.
     Column("figures", Text, nullable=False),
     # The headline numbers of a run that has hits, so that a list of runs need not score them.
-    Column("summary", Text, nullable=False, server_default="{}"),
+    Column("summary", Text, nullable=False),
     Column("hits_checksum", String(64)),
     Column("run_checksum", String(64)),
     Column("predictions_checksum", String(64)),
@@ -93,7 +79,7 @@ def read_about(connection: Connection, where: str) -> About | None:
                 remedy="name another with --store",
             )
         return None
-    # Older versions lack columns, so all that are there are read.
+    # Other versions may have other columns, so all that are there are read.
     found = connection.execute(text(f"SELECT * FROM {ABOUT.name}")).mappings().first()
     row: dict[str, Any] = {} if found is None else {str(name): value for name, value in found.items()}
     version, identity = row.get("version"), row.get("identity")
@@ -103,37 +89,19 @@ def read_about(connection: Connection, where: str) -> About | None:
             where=where,
             remedy="restore a copy, or name another store with --store",
         )
-    if version > VERSION:
+    if version != VERSION:
+        age, remedy = ("a newer", "update goldrank") if version > VERSION else ("an older", "run the models again")
         raise InputError(
-            f"the store was written by a newer goldrank (store version {version}, this one knows {VERSION})",
+            f"the store was written by {age} goldrank (store version {version}, this one knows {VERSION})",
             where=where,
-            remedy="update goldrank, or name another store with --store",
+            remedy=f"{remedy}, or name another store with --store",
         )
     return About(version, identity, row.get("tables"))
 
 
-def create_or_migrate(connection: Connection, where: str, tables: str) -> About:
-    """Make the tables where there are none, and bring older ones up to date.
-
-    *tables* says where the Parquet files are put.
-    """
-    about = read_about(connection, where)
-    if about is None:
-        _METADATA.create_all(connection)
-        about = About(VERSION, os.urandom(8).hex(), tables)
-        connection.execute(ABOUT.insert().values(id=1, **asdict(about)))
-        return about
-    for old in range(about.version, VERSION):
-        if old not in MIGRATIONS:
-            raise InputError(
-                f"the store is of version {old}, which this goldrank cannot bring up to date",
-                where=where,
-                remedy="name another store with --store and run again",
-            )
-        MIGRATIONS[old](connection)
-        connection.execute(ABOUT.update().values(version=old + 1))
-    # A migration may have changed any row.
-    for row in connection.execute(select(RUNS)).mappings().all() if about.version < VERSION else []:
-        checked = with_checksum({str(name): value for name, value in row.items()})
-        connection.execute(RUNS.update().where(RUNS.c.digest == row["digest"]).values(checksum=checked["checksum"]))
-    return About(VERSION, about.identity, about.tables)
+def create(connection: Connection, tables: str) -> About:
+    """Create the tables of the database; *tables* says where the Parquet files are put."""
+    _METADATA.create_all(connection)
+    about = About(VERSION, os.urandom(8).hex(), tables)
+    connection.execute(ABOUT.insert().values(id=1, **asdict(about)))
+    return about

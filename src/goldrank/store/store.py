@@ -182,7 +182,7 @@ class Store:
         return gone
 
     def _tables(self, *, create: bool = False) -> Path | None:
-        """The folder of this store's tables, its database made or brought up to date; None where there is no store."""
+        """The folder of this store's tables, its database created if need be; None where there is no store."""
         if self._folder is not None and (self._database.file is None or self._database.file.is_file()):
             return self._folder
         if self._database.file is not None and not self._database.file.is_file():
@@ -194,7 +194,7 @@ class Store:
             about = schema.read_about(connection, self.where)
         if about is None and not create:
             return None
-        if about is None or about.version < schema.VERSION:
+        if about is None:
             about = self._set_up()
         folder = self._place.folder_of(about.identity)
         if self._place.shared and not folder.is_dir():
@@ -208,14 +208,14 @@ class Store:
         return folder
 
     def _set_up(self) -> schema.About:
-        """Make the database or bring it up to date; the folder of the tables is made together with the database."""
+        """Create the database together with the folder of its tables, unless another process was faster."""
         with self._database.setting_up() as connection:
-            is_new = schema.read_about(connection, self.where) is None
-            here = f"{self._place.tables} on {socket.gethostname()}"
-            about = schema.create_or_migrate(connection, self.where, here)
-            if is_new and self._place.shared:
-                # Whoever shares the database without sharing this folder will not find it, and is refused.
-                self._make_folder(self._place.folder_of(about.identity))
+            about = schema.read_about(connection, self.where)
+            if about is None:
+                about = schema.create(connection, f"{self._place.tables} on {socket.gethostname()}")
+                if self._place.shared:
+                    # Whoever shares the database without sharing this folder will not find it, and is refused.
+                    self._make_folder(self._place.folder_of(about.identity))
         return about
 
     def _reload(self, digest: str) -> StoredRun | None:

@@ -178,12 +178,12 @@ class Material:
     def inputs(self) -> dict[str, object]:
         """What of the data decides a result."""
         settings = self.settings.as_dict()
-        settings |= {"text": self.text_rule.as_dict(), "query_text": self.query_rule.as_dict(), "depth": self.depth}
-        if self.oov == "keep":
-            # As it was before there was a choice, so that results stored then are found.
-            settings.pop("oov")
-        else:
-            settings["oov"] = self.oov
+        settings |= {
+            "text": self.text_rule.as_dict(),
+            "query_text": self.query_rule.as_dict(),
+            "depth": self.depth,
+            "oov": self.oov,
+        }
         if len(self.gold) == len(self.collection.gold.queries):
             # Nothing was drawn, so the seed cannot have moved anything.
             settings.pop("seed")
