@@ -48,7 +48,7 @@ def goldrank_probes_once(folder: str, model: str) -> tuple[float, Result]:
 
 
 def _goldrank(folder: str, model: str, draws: int) -> tuple[float, Result]:
-    from goldrank.data.labelled_sets import read_labelled_set
+    from goldrank.data.labelled_sets import LABELLED_SETS
     from goldrank.encoders import load
     from goldrank.tasks.probe_measuring import measure
     from goldrank.tasks.settings import Settings
@@ -57,7 +57,7 @@ def _goldrank(folder: str, model: str, draws: int) -> tuple[float, Result]:
     result: Result = {}
     with TemporaryDirectory() as cache:
         os.environ["GOLDRANK_CACHE"] = cache
-        data = {name: read_labelled_set(name, Path(folder) / place) for name, place in FOLDERS.items()}
+        data = {name: LABELLED_SETS[name].read_at(Path(folder) / place) for name, place in FOLDERS.items()}
         for texts in data.values():
             _vectors(encoder, texts)
         cpu, wall = time.process_time(), time.perf_counter()
@@ -75,7 +75,7 @@ def torch_probes(folder: str, model: str) -> tuple[float, Result]:
     """
     import torch
 
-    from goldrank.data.labelled_sets import read_labelled_set
+    from goldrank.data.labelled_sets import LABELLED_SETS
     from goldrank.encoders import load
 
     torch.set_num_threads(1)  # batches of 128 rows are faster so
@@ -84,7 +84,7 @@ def torch_probes(folder: str, model: str) -> tuple[float, Result]:
     with TemporaryDirectory() as cache:
         os.environ["GOLDRANK_CACHE"] = cache
         for name, place in FOLDERS.items():
-            data = read_labelled_set(name, Path(folder) / place)
+            data = LABELLED_SETS[name].read_at(Path(folder) / place)
             features = torch.from_numpy(_features(_vectors(encoder, data), len(data)).astype(np.float32))
             codes = torch.from_numpy(np.unique(data.labels, return_inverse=True)[1].astype(np.int64))
             for times, accuracy in _peer(features, codes, data):

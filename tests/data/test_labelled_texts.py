@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from goldrank.data.labelled_sets import READERS, read_labelled_set
+from goldrank.data.labelled_sets import LABELLED_SETS
 from goldrank.data.labelled_texts import LabelledTexts, read_labelled
 from goldrank.errors import InputError
 
@@ -65,7 +65,7 @@ def test_latin_1_crlf_and_a_byte_order_mark_are_read_and_told(tmp_path):
 def test_a_control_character_of_latin_1_does_not_break_a_line_in_two(tmp_path):
     (tmp_path / "custrev.pos").write_bytes(b"one \x85 line\n")
     (tmp_path / "custrev.neg").write_bytes(b"another\n\n")
-    data = read_labelled_set("cr", tmp_path)
+    data = LABELLED_SETS["cr"].read_at(tmp_path)
     assert data.labels == ("positive", "negative")
     assert "1 blank line of custrev.neg left out" in data.remarks
 
@@ -145,7 +145,7 @@ def test_files_that_are_not_the_named_set_are_refused_with_their_place(name, fil
     for file, content in files.items():
         (tmp_path / file).write_text(content)
     with pytest.raises(InputError, match=message):
-        read_labelled_set(name, tmp_path)
+        LABELLED_SETS[name].read_at(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_files_that_are_not_the_named_set_are_refused_with_their_place(name, fil
     ],
 )
 def test_the_known_sets_are_read_whole(name, folder, size, classes, splits, shared_data):
-    data = read_labelled_set(name, shared_data / "evalrank" / "sent_classification" / folder)
+    data = LABELLED_SETS[name].read_at(shared_data / "evalrank" / "sent_classification" / folder)
     assert (len(data), len(data.classes)) == (size, classes)
     assert (data.seconds is not None) == (name in ("mrpc", "sick-e"))
     if splits is None:
@@ -175,4 +175,4 @@ def test_the_known_sets_are_read_whole(name, folder, size, classes, splits, shar
 
 
 def test_every_known_set_is_tested():
-    assert set(READERS) == {"mr", "cr", "mpqa", "subj", "sst2", "sst5", "trec", "mrpc", "sick-e", "scicite"}
+    assert set(LABELLED_SETS) == {"mr", "cr", "mpqa", "subj", "sst2", "sst5", "trec", "mrpc", "sick-e", "scicite"}

@@ -13,7 +13,7 @@ from goldrank.data.scored_pairs import (
     read_scored_pairs,
     read_word_similarity,
 )
-from goldrank.data.sts_files import read_sick, read_str, read_sts_benchmark, read_sts_folder
+from goldrank.data.similarity_sets import read_sick, read_str, read_sts_benchmark, read_sts_folder
 from goldrank.errors import InputError
 
 HEADED = 'sentence1,sentence2,score\nA cat.,A dog.,2.5\n"One, two.",Three.,4\n'

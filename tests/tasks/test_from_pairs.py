@@ -7,7 +7,7 @@ import pytest
 from goldrank.cli.main import main
 from goldrank.data.collections import read_collection
 from goldrank.data.conversion import convert
-from goldrank.data.sts_files import read_pair_sources
+from goldrank.data.similarity_sets import read_pair_sources
 from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate
 from goldrank.tasks.evalrank import from_pairs
@@ -83,7 +83,7 @@ def test_the_layouts_of_the_paper_are_known_by_their_content_and_each_gives_its_
     ]  # fmt: skip
     assert made.remarks == [
         "sts: score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7",
-        "str: both texts Text, parted by a line break, score Score, id PairID; not read: Index, SourceID, SubsetID",
+        "str: both texts Text, separated by a line break, score Score, id PairID; not read: Index, SourceID, SubsetID",
         "sick: texts sentence_A and sentence_B, score relatedness_score, id pair_ID; not read: entailment_judgment",
         "sts: 2 pairs of 4, scored 4 or more, taken as positives",
         "str: 2 pairs of 4, scored 0.9 or more, taken as positives",
@@ -234,7 +234,7 @@ def test_the_released_sentence_data_is_made_of_the_sts_benchmark_and_str_byte_fo
     assert capsys.readouterr().out.splitlines() == [
         f"{target}: 24957 items, which are the queries too, 6989 judged pairs of the split test, as evalrank.",
         "Data: STSBenchmark: score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7.",
-        "Data: sem_text_rel_ranked: both texts Text, parted by a line break, score Score, id PairID; "
+        "Data: sem_text_rel_ranked: both texts Text, separated by a line break, score Score, id PairID; "
         "not read: Index, SourceID, SubsetID.",
         "Data: STSBenchmark: 2157 pairs of 8628, scored 3.8 or more, taken as positives; "
         "248 pairs scored 3.8 too, later in the source, not taken.",

@@ -1,50 +1,63 @@
-"""The labelled texts that sentence vectors are usually probed with, each in the files that its authors gave out."""
+"""The labelled sets that sentence vectors are usually probed with: the files of their authors, and descriptions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from goldrank.data.labelled_texts import LabelledTexts, Rows, json_records, lines_of
+from goldrank.data.labelled_texts import SPLITS, LabelledRows, LabelledTexts, json_records, placed_lines
+from goldrank.data.sources import DatasetDescription, require_local
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.files import PathLike
 
-Fill = Callable[[Path, Rows], None]
+Fill = Callable[[Path, LabelledRows], None]
+_NESTED = "Nested 5-fold cross-validation."
+_CHOSEN = "Five folds of the training part choose the penalty."
+_FIXED = "The development part chooses the penalty."
 
 
 def _two_files(**files: str) -> Fill:
-    """One file of texts per label, a text a line."""
+    """Return the reader of a set with one file per label, a text a line."""
 
-    def fill(folder: Path, rows: Rows) -> None:
+    def fill(folder: Path, rows: LabelledRows) -> None:
         for label, name in files.items():
-            for place, line in lines_of(folder / name, rows.remarks):
+            for place, line in placed_lines(folder / name, rows.remarks):
                 rows.add(place, label, line)
 
     return fill
 
 
-def _sst2(folder: Path, rows: Rows) -> None:
+def _read_sst2(folder: Path, rows: LabelledRows) -> None:
     """``text TAB label``."""
-    for split, place, line in _by_split(_inside(folder, "binary"), rows, "sentiment-{}"):
+    for split, place, line in _lines_by_split(folder, "binary", rows):
         text, tab, label = line.rpartition("\t")
         if not tab:
             raise _unlike(line, place, "a text, a tab and a label")
         rows.add(place, label, text, split=split)
 
 
-def _sst5(folder: Path, rows: Rows) -> None:
+def _read_sst5(folder: Path, rows: LabelledRows) -> None:
     """``label text``."""
-    for split, place, line in _by_split(_inside(folder, "fine"), rows, "sentiment-{}"):
+    for split, place, line in _lines_by_split(folder, "fine", rows):
         label, blank, text = line.partition(" ")
         if not blank or label not in ("0", "1", "2", "3", "4"):
             raise _unlike(line, place, "a label from 0 to 4, a blank and a text")
         rows.add(place, label, text, split=split)
 
 
-def _trec(folder: Path, rows: Rows) -> None:
+def _lines_by_split(folder: Path, variant: str, rows: LabelledRows) -> Iterator[tuple[str, str, str]]:
+    """Yield the lines of a variant of SST with split and place, whether its folder or the one around it was named."""
+    inside = folder / variant if (folder / variant).is_dir() else folder
+    for split in SPLITS:
+        for place, line in placed_lines(inside / f"sentiment-{split}", rows.remarks):
+            yield split, place, line
+
+
+def _read_trec(folder: Path, rows: LabelledRows) -> None:
     """``COARSE:fine question``; the coarse class is the label."""
     for split, name in (("train", "train_5500.label"), ("test", "TREC_10.label")):
-        for place, line in lines_of(folder / name, rows.remarks):
+        for place, line in placed_lines(folder / name, rows.remarks):
             label, blank, text = line.partition(" ")
             coarse, colon, _ = label.partition(":")
             if not blank or not colon:
@@ -52,65 +65,22 @@ def _trec(folder: Path, rows: Rows) -> None:
             rows.add(place, coarse, text, split=split)
 
 
-def _mrpc(folder: Path, rows: Rows) -> None:
+def _read_mrpc(folder: Path, rows: LabelledRows) -> None:
     """``quality, id, id, string, string``, with quotes that mean nothing."""
     for split in ("train", "test"):
         for place, cells in _tab_table(folder / f"msr_paraphrase_{split}.txt", rows, 5):
             rows.add(place, cells[0], cells[3], cells[4], split)
 
 
-def _sick(folder: Path, rows: Rows) -> None:
+def _read_sick(folder: Path, rows: LabelledRows) -> None:
     """``pair_ID, sentence_A, sentence_B, relatedness, entailment``."""
     for split, name in (("train", "SICK_train"), ("dev", "SICK_trial"), ("test", "SICK_test_annotated")):
         for place, cells in _tab_table(folder / f"{name}.txt", rows, 5):
             rows.add(place, cells[4], cells[1], cells[2], split)
 
 
-def _scicite(folder: Path, rows: Rows) -> None:
-    for split in ("train", "dev", "test"):
-        for place, record in json_records(folder / f"{split}.txt", rows.remarks):
-            if missing := {"text", "label"} - set(record):
-                raise InputError(f"the record has no {' and no '.join(sorted(missing))}", where=place)
-            rows.add(place, record["label"], record["text"], split=split)
-
-
-READERS: dict[str, Fill] = {
-    "mr": _two_files(positive="rt-polarity.pos", negative="rt-polarity.neg"),
-    "cr": _two_files(positive="custrev.pos", negative="custrev.neg"),
-    "mpqa": _two_files(positive="mpqa.pos", negative="mpqa.neg"),
-    "subj": _two_files(subjective="subj.subjective", objective="subj.objective"),
-    "sst2": _sst2,
-    "sst5": _sst5,
-    "trec": _trec,
-    "mrpc": _mrpc,
-    "sick-e": _sick,
-    "scicite": _scicite,
-}
-
-
-def read_labelled_set(name: str, folder: PathLike) -> LabelledTexts:
-    """Read one of the known data sets from the folder that holds its files."""
-    where = Path(folder).expanduser()
-    if not where.is_dir():
-        raise InputError(f"this is no folder with the files of {name}", where=str(folder), remedy="check the path")
-    rows = Rows()
-    READERS[name](where, rows)
-    return rows.finished(name, where)
-
-
-def _by_split(folder: Path, rows: Rows, pattern: str) -> Iterator[tuple[str, str, str]]:
-    for split in ("train", "dev", "test"):
-        for place, line in lines_of(folder / pattern.format(split), rows.remarks):
-            yield split, place, line
-
-
-def _inside(folder: Path, name: str) -> Path:
-    """The folder of one variant, whether it or the one around it was named."""
-    return folder / name if (folder / name).is_dir() else folder
-
-
-def _tab_table(file: Path, rows: Rows, width: int) -> Iterator[tuple[str, list[str]]]:
-    lines = lines_of(file, rows.remarks)
+def _tab_table(file: Path, rows: LabelledRows, width: int) -> Iterator[tuple[str, list[str]]]:
+    lines = placed_lines(file, rows.remarks)
     next(lines)
     for place, line in lines:
         cells = line.split("\t")
@@ -123,5 +93,151 @@ def _tab_table(file: Path, rows: Rows, width: int) -> Iterator[tuple[str, list[s
         yield place, cells
 
 
+def _read_scicite(folder: Path, rows: LabelledRows) -> None:
+    for split in SPLITS:
+        for place, record in json_records(folder / f"{split}.txt", rows.remarks):
+            if missing := {"text", "label"} - set(record):
+                raise InputError(f"the record has no {' and no '.join(sorted(missing))}", where=place)
+            rows.add(place, record["label"], record["text"], split=split)
+
+
 def _unlike(line: str, place: str, wanted: str) -> InputError:
     return InputError(f"the line {shorten(line)} is not {wanted}", where=place, remedy="check that file and task fit")
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """One of the sets that sentence vectors are usually probed with."""
+
+    name: str
+    fill: Fill
+    """Reads the files of the set."""
+    folders: tuple[str, ...]
+    """What its folder may be called."""
+    summary: str
+    source: str
+    counts: str
+    notes: str
+
+    @property
+    def description(self) -> DatasetDescription:
+        """Who made the set, and how large it is."""
+        return DatasetDescription(self.source, "none stated", self.counts, notes=self.notes, data="by path")
+
+    def read(self, split: str | None = None) -> LabelledTexts:
+        """Read the set from its folder under $GOLDRANK_DATA."""
+        names = [f"{before}{folder}" for before in ("", "sent_classification/") for folder in self.folders]
+        return self.read_at(require_local(f"probe-{self.name}", names), split)
+
+    def read_at(self, path: PathLike, split: str | None = None) -> LabelledTexts:
+        """Read the set from the folder that holds its files."""
+        refuse_split(split)
+        folder = Path(path).expanduser()
+        if not folder.is_dir():
+            raise InputError(
+                f"this is no folder with the files of {self.name}", where=str(path), remedy="check the path"
+            )
+        rows = LabelledRows()
+        self.fill(folder, rows)
+        return rows.finished(self.name, folder)
+
+
+def refuse_split(split: str | None) -> None:
+    """Raise for any split but test: a probe reads all splits and is tested on that one, or by folds."""
+    if split not in (None, "test"):
+        raise InputError(f"there is no split {split!r} to evaluate", remedy="a probe is tested on test, or by folds")
+
+
+_SETS = (
+    LabelledSet(
+        "mr",
+        _two_files(positive="rt-polarity.pos", negative="rt-polarity.neg"),
+        ("MR",),
+        "film reviews: for or against",
+        "Pang & Lee, Seeing Stars, 2005",
+        "10,662 sentences",
+        _NESTED,
+    ),
+    LabelledSet(
+        "cr",
+        _two_files(positive="custrev.pos", negative="custrev.neg"),
+        ("CR",),
+        "product reviews: for or against",
+        "Hu & Liu, Mining and Summarizing Customer Reviews, 2004",
+        "3,771 sentences",
+        _NESTED,
+    ),
+    LabelledSet(
+        "mpqa",
+        _two_files(positive="mpqa.pos", negative="mpqa.neg"),
+        ("MPQA",),
+        "opinions in the news: for or against",
+        "Wiebe, Wilson & Cardie, Annotating Expressions of Opinions, 2005",
+        "10,603 phrases",
+        _NESTED,
+    ),
+    LabelledSet(
+        "subj",
+        _two_files(subjective="subj.subjective", objective="subj.objective"),
+        ("SUBJ",),
+        "subjective or objective",
+        "Pang & Lee, A Sentimental Education, 2004",
+        "10,000 sentences",
+        _NESTED,
+    ),
+    LabelledSet(
+        "sst2",
+        _read_sst2,
+        ("SST/binary", "SST", "SST2"),
+        "film reviews with their phrases: for or against",
+        "Socher et al., Recursive Deep Models, 2013",
+        "67,349 + 872 + 1,821 texts",
+        _FIXED,
+    ),
+    LabelledSet(
+        "sst5",
+        _read_sst5,
+        ("SST/fine", "SST", "SST5"),
+        "film reviews: five grades",
+        "Socher et al., Recursive Deep Models, 2013",
+        "8,544 + 1,101 + 2,210 sentences",
+        _FIXED,
+    ),
+    LabelledSet(
+        "trec",
+        _read_trec,
+        ("TREC",),
+        "what a question asks for: six classes",
+        "Li & Roth, Learning Question Classifiers, 2002",
+        "5,452 + 500 questions",
+        _CHOSEN,
+    ),
+    LabelledSet(
+        "mrpc",
+        _read_mrpc,
+        ("MRPC",),
+        "whether two sentences say the same",
+        "Dolan, Quirk & Brockett, Unsupervised Construction of Large Paraphrase Corpora, 2004",
+        "4,076 + 1,725 pairs",
+        _CHOSEN,
+    ),
+    LabelledSet(
+        "sick-e",
+        _read_sick,
+        ("SICK", "SICK-E"),
+        "whether one sentence follows from another, contradicts it, or neither",
+        "Marelli et al., A SICK Cure, 2014",
+        "4,500 + 500 + 4,927 pairs",
+        _FIXED,
+    ),
+    LabelledSet(
+        "scicite",
+        _read_scicite,
+        ("SCICITE", "scicite"),
+        "why a paper is cited: background, method or result",
+        "Cohan et al., Structural Scaffolds for Citation Intent Classification, 2019",
+        "7,320 + 916 + 1,861 sentences",
+        _FIXED,
+    ),
+)
+LABELLED_SETS = {known.name: known for known in _SETS}

@@ -1,4 +1,4 @@
-"""The sets of pairs that people scored: where each lies, who made it, and how it is read."""
+"""The known sets of scored pairs: the files of STS 2012 to 2016, the STS benchmark, SICK, STR and word similarity."""
 
 from __future__ import annotations
 
@@ -6,59 +6,246 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldrank.data.scored_pairs import PairSets, ScoredPairs, read_word_similarity
-from goldrank.data.sources import DATA_VARIABLE, DatasetDescription, find_local
-from goldrank.data.sts_files import read_sick, read_str, read_sts_benchmark, read_sts_folder
-from goldrank.errors import InputError
+import numpy as np
 
-Reader = Callable[[Path, str | None], ScoredPairs]
+from goldrank.data.collections.splits import choose_split, files_in, in_order, stem_and_suffix
+from goldrank.data.collections.streams import read_lines, read_text
+from goldrank.data.scored_pairs import (
+    PairRow,
+    PairSets,
+    ScoredPairs,
+    describe_columns,
+    gather,
+    read_scored_pairs,
+    read_word_similarity,
+    table_rows,
+)
+from goldrank.data.sources import DatasetDescription, find_below, require_local
+from goldrank.errors import InputError, counts
+from goldrank.io.checks import is_number
+from goldrank.io.column_names import listing, normal
+from goldrank.io.files import PathLike
+from goldrank.io.formats.delimited import refuse_ragged, split_rows
 
+PairReader = Callable[[Path, str | None], ScoredPairs]
+
+_TEXT_SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".json")
 _NONE_STATED = "none stated with the public copies"
 _MIXED = "that of each subset's source"
 
 
+def read_sts_folder(path: Path, split: str | None = None) -> ScoredPairs:
+    """Read STS 2012 to 2016: ``STS.input.NAME.txt`` with two sentences a line and ``STS.gs.NAME.txt`` with their scores.
+
+    A line without a score is a pair that nobody annotated; it is left out and counted.
+    """
+    choose_split(split, ("test",), str(path))
+    names = [file.name[len("STS.input.") : -len(".txt")] for file in sorted(path.glob("STS.input.*.txt"))]
+    if not names:
+        raise InputError("there is no file STS.input.NAME.txt", where=str(path), remedy="name the folder that holds it")
+    rows: list[PairRow] = []
+    remarks: list[str] = []
+    for name in names:
+        texts, gold = path / f"STS.input.{name}.txt", path / f"STS.gs.{name}.txt"
+        if not gold.is_file():
+            raise InputError("the scores of this file are not here", where=str(texts), remedy=f"put {gold.name} beside")
+        pairs, scores = read_lines(texts, remarks), read_lines(gold, remarks)
+        if len(pairs) != len(scores):
+            raise InputError(
+                f"there are {counts(len(scores), 'score')} for {counts(len(pairs), 'pair')}",
+                where=str(gold),
+                remedy="copy both files again",
+            )
+        for number, (pair, score) in enumerate(zip(pairs, scores, strict=True), 1):
+            if score.strip():
+                cells = _cells(pair, f"{texts}:{number}", at_least=2)
+                rows.append(PairRow(f"{gold}:{number}", f"{name}:{number}", cells[0], cells[1], score, name))
+        if blank := sum(not score.strip() for score in scores):
+            remarks.append(f"{name}: {counts(blank, 'pair')} of {len(scores)} without a score, left out")
+    scored = {file.name[len("STS.gs.") : -len(".txt")] for file in path.glob("STS.gs.*.txt")}
+    remarks += [f"{name} has scores and no sentences, left out" for name in sorted(scored - {*names, "ALL"})]
+    return gather(rows, path, remarks, "sentence", "texts in columns 1 and 2 of STS.input, scores in STS.gs")
+
+
+def read_sts_benchmark(path: Path, split: str | None = None) -> ScoredPairs:
+    """Read the STS benchmark: ``sts-test.csv`` and its like, separated by tabs, in which a quote is a plain character.
+
+    The texts of the training split are added where its file is in the same folder and another split is read.
+    """
+    file, others = _file_of_split(path, "sts-*.csv", split)
+    remarks: list[str] = []
+    columns = "score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7"
+    pairs = gather(_benchmark_rows(file, remarks), file, remarks, "sentence", columns)
+    train = others.get("train")
+    if train is None or train == file:
+        return pairs
+    texts = dict.fromkeys(text for row in _benchmark_rows(train, []) for text in (str(row.first), str(row.second)))
+    return replace(pairs, training=tuple(texts))
+
+
+def _benchmark_rows(file: Path, remarks: list[str]) -> list[PairRow]:
+    rows = []
+    for number, line in enumerate(read_lines(file, remarks), 1):
+        cells = _cells(line, f"{file}:{number}", at_least=7)
+        rows.append(PairRow(f"{file}:{number}", str(number), cells[5], cells[6], cells[4]))
+    return rows
+
+
+def read_sick(path: Path, split: str | None = None) -> ScoredPairs:
+    """Read SICK: ``SICK_test_annotated.txt`` and its like, with a header, of which the relatedness is read."""
+    file, _ = _file_of_split(path, "SICK_*.txt", split)
+    remarks: list[str] = []
+    lines = ((number, line.split("\t")) for number, line in enumerate(read_lines(file, remarks), 1) if line)
+    rows, columns = table_rows(refuse_ragged(lines, str(file)), file)
+    return gather(rows, file, remarks, "sentence", columns)
+
+
+def read_str(path: Path, split: str | None = None) -> ScoredPairs:
+    """Read STR, ``sem_text_rel_ranked.csv``: both sentences in one quoted cell, separated by a line break."""
+    choose_split(split, ("test",), str(path))
+    file = path / "sem_text_rel_ranked.csv" if path.is_dir() else path
+    remarks: list[str] = []
+    rows = split_rows(read_text(file, remarks).encode(), str(file), "csv")
+    _, header = next(rows)
+    names = [normal(name) for name in header]
+    if missing := [name for name in ("pairid", "text", "score") if name not in names]:
+        raise InputError(
+            f"there is no column {missing[0]} (columns: {listing(header)})", where=f"{file}:1", remedy="check the file"
+        )
+    id_at, text_at, score_at = (names.index(name) for name in ("pairid", "text", "score"))
+    pairs = []
+    for number, cells in rows:
+        place = f"{file}:{number}"
+        if len(texts := cells[text_at].split("\n")) != 2:
+            raise InputError("the row does not hold two sentences", where=place, remedy="separate them by a line break")
+        pairs.append(PairRow(place, cells[id_at], texts[0], texts[1], cells[score_at]))
+    unused = [name for at, name in enumerate(header) if at not in (id_at, text_at, score_at)]
+    use = f"both texts {header[text_at]}, separated by a line break, score {header[score_at]}"
+    return gather(pairs, file, remarks, "sentence", describe_columns(use, header[id_at], unused))
+
+
+def _cells(line: str, where: str, *, at_least: int) -> list[str]:
+    cells = line.split("\t")
+    if len(cells) < at_least:
+        raise InputError(
+            f"the line has {counts(len(cells), 'column')} where {at_least} are needed",
+            where=where,
+            remedy="separate the columns by tabs",
+        )
+    return cells
+
+
+def _file_of_split(path: Path, pattern: str, split: str | None) -> tuple[Path, dict[str, Path]]:
+    """The file of a split, and those of all splits that lie in the folder."""
+    folder = path if path.is_dir() else path.parent
+    there = {_split_of(file): file for file in sorted(folder.glob(pattern))}
+    if not path.is_dir() and split is None:
+        return path, there
+    if not there:
+        raise InputError(f"there is no file {pattern}", where=str(folder), remedy="name the folder that holds it")
+    return there[choose_split(split, there, str(folder))], there
+
+
+def _split_of(file: Path) -> str:
+    name = stem_and_suffix(file)[0].lower().removesuffix("_annotated").replace("_", "-").partition("-")[2]
+    return "dev" if name == "trial" else name
+
+
+def read_pair_sources(paths: Sequence[PathLike]) -> list[ScoredPairs]:
+    """Read pairs with scores from files and folders, each in the layout that its content shows.
+
+    Known are the STS benchmark, STS 2012 to 2016, SICK, STR, word similarity, and the tables of `read_scored_pairs`.
+    Splits of the STS benchmark or of SICK that lie in one folder are one source, because they share one scale; every
+    other file is a source of its own. A folder stands for its splits, from train to test, or for all its text files.
+
+    Returns:
+        One set per source.
+    """
+    grouped: dict[tuple[object, Path], list[ScoredPairs]] = {}
+    seen: dict[Path, Path] = {}
+    for file in (file for path in paths for file in _pair_files(Path(path))):
+        if (first := seen.setdefault(file.resolve(), file)) is not file:
+            raise InputError("this file is given twice", where=f"{first}", remedy="name every file of pairs once")
+        reader = read_sts_folder if file.is_dir() else _reader_by_content(file)
+        is_split = reader in (read_sts_benchmark, read_sick)
+        grouped.setdefault((reader, file.resolve().parent if is_split else file), []).append(reader(file, None))
+    return [_merged(parts) for parts in grouped.values()]
+
+
+def _pair_files(path: Path) -> list[Path]:
+    """The files that a path stands for; the folder itself where sentences and scores are files of their own."""
+    if not path.is_dir() or any(path.glob("STS.input.*.txt")):
+        return [path]
+    for pattern in ("sts-*.csv", "SICK*.txt", "sem_text_rel_ranked.csv"):
+        if splits := {_split_of(file): file for file in sorted(path.glob(pattern))}:
+            return [splits[name] for name in reversed(in_order(splits))]
+    files = sorted(file for file in files_in(path) if stem_and_suffix(file)[1] in _TEXT_SUFFIXES)
+    if not files:
+        raise InputError(
+            "the folder holds no file of pairs", where=str(path), remedy=f"put {', '.join(_TEXT_SUFFIXES)} files there"
+        )
+    return files
+
+
+def _reader_by_content(file: Path) -> PairReader:
+    """Choose the reader of a file by its first line, because ``sts-test.csv`` is separated by tabs."""
+    lines = read_text(file, []).split("\n")
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    cells, words = first.split("\t"), first.split()
+    if len(cells) >= 7 and is_number(cells[4]):
+        return read_sts_benchmark
+    if {"sentence_a", "sentence_b", "relatedness_score"} <= {normal(cell) for cell in cells}:
+        return read_sick
+    if len(words) == 3 and is_number(words[2]) and len(cells) in (1, 3) and "," not in first:
+        return read_word_similarity
+    if {"pairid", "text", "score"} <= {normal(cell.strip('"')) for cell in first.split(",")}:
+        return read_str
+    return read_scored_pairs
+
+
+def _merged(parts: list[ScoredPairs]) -> ScoredPairs:
+    """Merge the splits of a data set into one source; its texts decide whether it is of words."""
+    first, second = ([text for part in parts for text in getattr(part, side)] for side in ("first", "second"))
+    return ScoredPairs(
+        parts[0].name if len(parts) == 1 else Path(parts[0].source).resolve().parent.name,
+        tuple(f"{part.name}:{pair_id}" for part in parts for pair_id in part.ids),
+        tuple(first),
+        tuple(second),
+        np.concatenate([part.scores for part in parts]),
+        level="word" if all(len(text.split()) == 1 for text in first + second) else "sentence",
+        remarks=tuple(remark for part in parts for remark in part.remarks),
+        source=", ".join(part.source for part in parts),
+        columns="; or ".join(dict.fromkeys(part.columns for part in parts)),
+    )
+
+
 @dataclass(frozen=True)
 class PairSet:
-    """One set of pairs, named."""
+    """A named set of pairs."""
 
     name: str
-    reader: Reader
+    reader: PairReader
     places: tuple[str, ...]
     """What its folder or file may be called under a folder of data."""
     summary: str
     about: DatasetDescription
 
     def read(self, split: str | None = None) -> ScoredPairs:
-        """Read it from $GOLDRANK_DATA."""
-        return self.read_at(_found(self.name, self.places), split)
+        """Read the set from $GOLDRANK_DATA."""
+        return self.read_at(require_local(self.name, self.places), split)
 
     def read_at(self, path: Path, split: str | None = None) -> ScoredPairs:
-        """Read it from a path, its own or that of a folder which holds it."""
-        within = self._within(path) if path.is_dir() else None
-        return replace(self.reader(within or path, split), name=self.name)
-
-    def _within(self, folder: Path) -> Path | None:
-        candidates = [folder / place for place in self.places]
-        candidates += [found for place in self.places for found in sorted(folder.glob(f"*/{place}"))]
-        return next((path for path in candidates if path.exists()), None)
+        """Read the set from its path, or from a folder that holds it."""
+        inside = find_below(path, self.places) if path.is_dir() else None
+        return replace(self.reader(inside or path, split), name=self.name)
 
 
 def read_all(name: str, sets: Sequence[PairSet], path: Path | None, split: str | None) -> PairSets:
-    """Several sets, each from $GOLDRANK_DATA, or all from under one folder."""
-    if split not in (None, "test"):
-        raise InputError(f"there is no split {split!r}", remedy=f"{name} has one split, test")
+    """Read several sets, each from $GOLDRANK_DATA, or all from under one folder."""
+    choose_split(split, ("test",), name)
     if path is not None and not path.is_dir():
         raise InputError("this is no folder", where=str(path), remedy=f"give the folder that holds the sets of {name}")
-    return PairSets(name, tuple(one.read() if path is None else one.read_at(path) for one in sets))
-
-
-def _found(name: str, places: tuple[str, ...]) -> Path:
-    if (found := find_local(name, *places)) is None:
-        raise InputError(
-            f"the data of {name} is not here",
-            remedy=f"write {name}:PATH, or set {DATA_VARIABLE} to the folder that holds {places[0]}",
-        )
-    return found
+    return PairSets(name, tuple(known.read() if path is None else known.read_at(path) for known in sets))
 
 
 def _places(name: str, *folders: str) -> tuple[str, ...]:
@@ -126,7 +313,7 @@ SENTENCE_SETS = (
             "Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related?, 2023",
             "none stated",
             "5,500 pairs",
-            notes="The published EvalRank figures took each sentence for its characters, parted by blanks.",
+            notes="The published EvalRank figures took each sentence for its characters, separated by blanks.",
             data="by path",
         ),
     ),

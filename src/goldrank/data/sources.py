@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPException
@@ -20,6 +20,7 @@ from urllib.request import urlopen
 import numpy as np
 
 from goldrank.data.collections import Collection, Document, Documents, read_collection
+from goldrank.data.collections.splits import choose_split
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.io.columns import Columns, group
 from goldrank.io.downloads import EndlessAnswerError, fetch, read_answer
@@ -69,7 +70,7 @@ def built_in(name: str) -> Read:
     """One of the small collections that goldrank brings along: ``wines``, ``games`` or ``questions``."""
 
     def read(split: str | None) -> Collection:
-        _only_test(split)
+        choose_split(split, ("test",), name)
         with as_file(files("goldrank") / "demo") as folder:
             made = _questions(folder) if name == "questions" else read_collection(folder / name / "articles.jsonl")
         return replace(made, name=name, source="built in")
@@ -98,26 +99,34 @@ def _questions(folder: Path) -> Collection:
 
 
 def local(*names: str, format: str | None = None) -> Read:
-    """A collection that users keep themselves, in a folder of one of these *names* under $GOLDRANK_DATA."""
+    """Return the reader of a collection that users keep in a folder of one of these *names* under $GOLDRANK_DATA."""
 
     def read(split: str | None) -> Collection:
-        if (found := find_local(*names)) is None:
-            raise InputError(
-                f"the data of {names[0]} is not here",
-                remedy=f"write {names[0]}:PATH, or set {DATA_VARIABLE} to the folder that holds {names[0]}/",
-            )
-        return read_collection(found, format=format, split=split)
+        return read_collection(require_local(names[0], names), format=format, split=split)
 
     return read
 
 
+def require_local(task: str, names: Sequence[str]) -> Path:
+    """Return the data of a task, a folder or file of one of these *names* under $GOLDRANK_DATA."""
+    if (path := find_local(*names)) is None:
+        raise InputError(
+            f"the data of {task} is not here",
+            remedy=f"write {task}:PATH, or set {DATA_VARIABLE} to the folder that holds {names[0]}",
+        )
+    return path
+
+
 def find_local(*names: str) -> Path | None:
-    """The first of the folders or files *names* under $GOLDRANK_DATA, two levels deep."""
+    """Return the first of the folders or files *names* under $GOLDRANK_DATA, two levels deep."""
     root = os.environ.get(DATA_VARIABLE)
-    if not root:
-        return None
-    base = Path(root).expanduser()
-    candidates = [base / name for name in names] + [found for name in names for found in sorted(base.glob(f"*/{name}"))]
+    return find_below(Path(root).expanduser(), names) if root else None
+
+
+def find_below(folder: Path, names: Sequence[str]) -> Path | None:
+    """Return the first of the folders or files *names* in a folder or in one of its folders."""
+    candidates = [folder / name for name in names]
+    candidates += [path for name in names for path in sorted(folder.glob(f"*/{name}"))]
     return next((path for path in candidates if path.exists()), None)
 
 
@@ -172,7 +181,7 @@ def wikipedia(name: str, *, record: int, article_file: str, gold_folder: str, go
     """
 
     def read(split: str | None) -> Collection:
-        _only_test(split)
+        choose_split(split, ("test",), name)
         found = find_local(name, article_file)
         made = read_collection(found or _download(), format="wiki", split=None)
         return replace(made, name=name)
@@ -232,7 +241,7 @@ LEE_RELATED = 0.5
 
 def lee(split: str | None) -> Collection:
     """The Lee corpus of 50 news texts with human similarities, which the gensim package carries."""
-    _only_test(split)
+    choose_split(split, ("test",), "lee")
     try:
         from importlib.util import find_spec
 
@@ -265,8 +274,3 @@ def _columns(rows: list[tuple[str, str, float]]) -> Columns:
         source="built in",
         place=lambda row: f"row {row + 1}",
     )
-
-
-def _only_test(split: str | None) -> None:
-    if split not in (None, "test"):
-        raise InputError(f"there is no split {split!r}", remedy="this task has one split, test")

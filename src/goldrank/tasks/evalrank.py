@@ -11,8 +11,8 @@ from goldrank.data import sources
 from goldrank.data.collections import Collection
 from goldrank.data.collections.evalrank import Pair, collection_of, read_texts
 from goldrank.data.scored_pairs import ScoredPairs
+from goldrank.data.similarity_sets import read_pair_sources
 from goldrank.data.sources import DatasetDescription
-from goldrank.data.sts_files import read_pair_sources
 from goldrank.errors import InputError, counts
 from goldrank.io.files import PathLike
 from goldrank.tasks.task import Task

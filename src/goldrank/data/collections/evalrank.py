@@ -10,7 +10,7 @@ import numpy as np
 
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import files_in, stem_and_suffix
-from goldrank.data.scored_pairs import file_lines
+from goldrank.data.collections.streams import read_lines
 from goldrank.errors import InputError, counts
 from goldrank.io.column_names import normal
 from goldrank.io.columns import Columns
@@ -119,7 +119,7 @@ def _is_text(file: Path) -> bool:
 
 def _read_pairs(file: Path, remarks: list[str]) -> list[Pair]:
     pairs = []
-    for number, line in enumerate(file_lines(file, remarks), 1):
+    for number, line in enumerate(read_lines(file, remarks), 1):
         if not line.strip():
             continue
         cells = [cell.strip() for cell in line.split("\t")]
@@ -142,4 +142,4 @@ def _read_pairs(file: Path, remarks: list[str]) -> list[Pair]:
 
 def read_texts(file: Path, remarks: list[str]) -> list[str]:
     """Read the texts of a file that holds one a line, without blank lines."""
-    return [text for line in file_lines(file, remarks) if (text := line.strip())]
+    return [text for line in read_lines(file, remarks) if (text := line.strip())]

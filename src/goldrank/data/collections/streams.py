@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import GoldrankError, InputError, counts
 from goldrank.io.decompression import compression_of, decompressed, size_text
 from goldrank.io.files import COMPRESSIONS, reason_of, refuse_device, without_mark
 
@@ -110,6 +110,38 @@ def _decoded(line: bytes, path: Source, number: int, encoding: str) -> str:
             where=f"{path}:{number}",
             remedy="save it as UTF-8",
         ) from None
+
+
+def read_text(file: Path, remarks: list[str]) -> str:
+    """Return the text of a file with ``\\n`` after each line; what had to be repaired is added to *remarks*.
+
+    Old data sets are often in latin-1, so a file that is not UTF-8 is read as that.
+    """
+    if not file.is_file():
+        raise InputError("there is no such file", where=str(file), remedy="check the path")
+    content = b"".join(pieces(file))
+    data = without_mark(content, str(file))
+    if not data.strip():
+        raise InputError("the file is empty", where=str(file), remedy="check that it was written completely")
+    if (at := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, at) + 1
+        raise InputError("the text holds a NUL byte", where=f"{file}:{line}", remedy="give a text file")
+    if len(data) < len(content):
+        remarks.append(f"the byte order mark of {file.name} was left out")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+        remarks.append(f"{file.name} is not UTF-8 and was read as latin-1")
+    if line_ends := text.count("\r\n"):
+        remarks.append(f"{counts(line_ends, 'line')} of {file.name} ended in CRLF")
+    return text.replace("\r\n", "\n")
+
+
+def read_lines(file: Path, remarks: list[str]) -> list[str]:
+    """Return the lines of `read_text`, blank ones too, so that they can be counted."""
+    # Only the line feed ends a line: sentences may hold the other characters that str.splitlines breaks at.
+    return read_text(file, remarks).removesuffix("\n").split("\n")
 
 
 def text_encoding(path: Path) -> str:

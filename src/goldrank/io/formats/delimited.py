@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -51,9 +51,14 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
 
 
 def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line it starts in; refuse one of another length than the first."""
+    """Yield each row that is not blank, with the line it starts in; rows must be as long as the first."""
+    return refuse_ragged(_parse_rows(data, name, format), name)
+
+
+def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows with their lines, and raise for one that is not as long as the first."""
     width = 0
-    for line, row in _parse_rows(data, name, format):
+    for line, row in rows:
         width = width or len(row)
         if len(row) != width:
             raise InputError(
