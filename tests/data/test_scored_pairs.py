@@ -52,8 +52,8 @@ def test_every_kind_of_table_gives_the_same_pairs(name, tmp_path):
 @pytest.mark.parametrize(
     ("content", "remark"),
     [
-        (b"\xef\xbb\xbf" + HEADED.encode(), "starts with a byte order mark"),
-        (HEADED.replace("\n", "\r\n").encode(), "ends its lines with CRLF"),
+        (b"\xef\xbb\xbf" + HEADED.encode(), "the byte order mark of"),
+        (HEADED.replace("\n", "\r\n").encode(), "ended in CRLF"),
         (HEADED.replace("cat", "ch\xe4t").encode("latin-1"), "is not UTF-8 and was read as latin-1"),
     ],
 )
@@ -78,7 +78,7 @@ def test_marks_line_ends_and_latin_1_are_mended_with_a_remark(content, remark, t
         ("x.csv", "id,sentence1,sentence2,score\n1,a,b,3\n1,c,d,4\n", r"x.csv:3: the id '1' is given twice \(first"),
         ("x.csv", "id,sentence1,sentence2,score\n1,a,b,3\n,c,d,4\n", "x.csv:3: the id is missing"),
         ("x.csv", "", "the file is empty"),
-        ("x.csv", b"sentence1,sentence2,score\n\x00,b,3\n", "x.csv:2: it holds a NUL byte"),
+        ("x.csv", b"sentence1,sentence2,score\n\x00,b,3\n", "x.csv:2: the text holds a NUL byte"),
         ("x.jsonl", '{"text1": "a", "text2": "b", "score": "x"}\n', "x.jsonl:1: the score 'x'"),
         ("x.jsonl", '{"text1": "a", "text2": "b", "score": true}\n', "x.jsonl:1: the score True"),
         ("x.jsonl", '{"text1": "a", "text2": 7, "score": 1}\n', "x.jsonl:1: the text 7 is no string"),
