@@ -25,11 +25,11 @@ from goldrank.planning.constants import Constants, read_constants, write_constan
 from goldrank.planning.estimate import estimate
 from goldrank.planning.job import SHARD, Job
 from goldrank.planning.measured_texts import made_texts, write_texts
-from goldrank.planning.sizes import duration
 from goldrank.planning.synthetic_jobs import MadeJob, made_job
 from goldrank.planning.timing import best, timed_by
 from goldrank.scoring import score_hits
 from goldrank.tasks.ranking.shard_encoding import encode_files, files_at
+from goldrank.units import format_duration
 
 MODEL = "wordllama"
 # The names of stages that were measured together, and their seconds.
@@ -79,7 +79,7 @@ def main() -> None:
         print("| job | stage | estimated | measured | ratio |\n| :-- | :-- | --: | --: | --: |", flush=True)
         for size in SIZES:
             for stage, estimated, measured in check(size, constants, engine=args.engine, repeats=args.repeats):
-                shown = f"{duration(estimated)} | {duration(measured)} | {estimated / measured:.2f}"
+                shown = f"{format_duration(estimated)} | {format_duration(measured)} | {estimated / measured:.2f}"
                 print(f"| {size} | {stage} | {shown} |", flush=True)
 
 

@@ -10,9 +10,9 @@ import goldrank
 ROOT = Path(goldrank.__file__).parent
 # Each layer may import from those before it, and from itself.
 LAYERS = [
-    "redaction", "escaping", "errors", "progress", "engines", "native", "io", "data", "ordering", "hits", "fusion",
-    "encoders", "vectors", "index", "metrics", "stats", "data_warnings", "scoring", "comparing", "tasks", "masked",
-    "store", "runs", "planning", "analysis", "report", "web", "cli", "evaluation",
+    "redaction", "escaping", "errors", "progress", "units", "specs", "engines", "native", "io", "data", "ordering",
+    "hits", "fusion", "encoders", "vectors", "index", "metrics", "stats", "data_warnings", "scoring", "comparing",
+    "tasks", "masked", "store", "runs", "planning", "analysis", "report", "web", "cli", "evaluation",
 ]  # fmt: skip
 
 

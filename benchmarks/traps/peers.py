@@ -172,8 +172,8 @@ def _evaluate_collection(folder: Path, *, from_files: bool) -> float:
     from sentence_transformers.evaluation import InformationRetrievalEvaluator
     from sentence_transformers.util import cos_sim
 
-    from goldrank.encoders.spec import Spec
     from goldrank.encoders.wordllama import WordLlama
+    from goldrank.specs import Spec
 
     def read(name: str) -> dict[str, str]:
         records = map(json.loads, (folder / "data" / name).read_text().splitlines())

@@ -10,9 +10,9 @@ import pytest
 from goldrank.cli.main import main
 from goldrank.encoders import load
 from goldrank.encoders.base import BatchEncoder, Options
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.runs.evaluate import evaluate
+from goldrank.specs import Spec
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -13,8 +13,8 @@ from goldrank.planning.constants import EncodingCost
 from goldrank.planning.estimate import estimate
 from goldrank.planning.job import SHARD, Job
 from goldrank.planning.reference_constants import REFERENCE
-from goldrank.planning.sizes import duration, parse_amount, parse_count, readable
 from goldrank.planning.stages import STAGES, EnginePlan, Stage, slowest
+from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 JOB = Job(items=10_000_000, dimension=768, queries=10_000, encoding=EncodingCost(1.0, 1e-4, 1e-6))
 
@@ -184,8 +184,8 @@ def test_amounts_may_have_fractions_but_are_above_nothing():
 @given(st.floats(0.001, 1e12))
 def test_times_and_bytes_read_back_to_about_what_they_are(number):
     units = {"s": 1, "min": 60, "h": 3600, "days": 86400, "years": 365.25 * 86400}
-    value, unit = duration(number).split()
+    value, unit = format_duration(number).split()
     assert float(value) * units[unit] == pytest.approx(number, rel=0.06)
     powers = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
-    value, unit = readable(1000 * number).split()
+    value, unit = format_bytes(1000 * number).split()
     assert float(value) * powers[unit] == pytest.approx(1000 * number, rel=0.06, abs=1)

@@ -70,7 +70,7 @@ def test_scores_of_the_classic_collections_are_those_of_pytrec_eval_on_the_expor
 def test_the_leaderboard_is_the_same_for_every_number_of_threads_and_size_of_parts(model, task, monkeypatch, tmp_path):
     rankings = []
     for threads, part, batch in ((1, 1 << 16, 1024), (2, 7, 3), (2, 1, 64)):
-        monkeypatch.setattr("goldrank.index.exact.index.default_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("goldrank.index.exact.index.usable_cores", lambda threads=threads: threads)
         monkeypatch.setattr("goldrank.tasks.material._BATCH", part)
         defaults = EmbeddingCache.__init__.__kwdefaults__ | {"batch": batch}
         monkeypatch.setattr("goldrank.vectors.cache.EmbeddingCache.__init__.__kwdefaults__", defaults)

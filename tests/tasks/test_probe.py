@@ -8,8 +8,8 @@ from sklearn.metrics import f1_score
 
 from goldrank.data.labelled_texts import LabelledTexts
 from goldrank.encoders import load
+from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError
-from goldrank.index.exact import vectors as exact_vectors
 from goldrank.tasks import probe_fitting
 from goldrank.tasks.probe import PROBE_TASKS, probe_of
 from goldrank.tasks.probe_fitting import Features, Probe, folds_of, side_by_side
@@ -85,11 +85,11 @@ def test_same_seed_same_figures_on_any_number_of_threads(splits, monkeypatch):
     data, vectors = labelled(1.0, splits)
     made = []
     for threads in (1, 3):
-        monkeypatch.setattr(probe_fitting, "default_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(probe_fitting, "usable_cores", lambda threads=threads: threads)
         made.append(measure(model(vectors), data, Settings(seed=2)))
     assert made[0].figures == made[1].figures
     assert made[0].predictions == made[1].predictions
-    assert exact_vectors.default_threads() >= 1
+    assert usable_cores() >= 1
 
 
 @pytest.mark.parametrize("pairs", [False, True])

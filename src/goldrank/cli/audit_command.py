@@ -7,7 +7,6 @@ from typing import Any
 
 from goldrank.analysis.audit import Audit, Audited, audit
 from goldrank.cli import figure_files, options
-from goldrank.cli.index_command import readable
 from goldrank.data.texts import Texts, beir_file, read_texts
 from goldrank.errors import InputError
 from goldrank.hits import Gold
@@ -15,6 +14,7 @@ from goldrank.metrics import parse_all
 from goldrank.report.figures.costs import index_trade_off
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.units import format_bytes
 
 _EXAMPLES = """\
   goldrank audit beir/scifact -m wordllama --factory HNSW32 --factory "IVF64,Flat(nprobe=8)"
@@ -207,5 +207,5 @@ def _cost_cells(cost: Any, speed: float) -> list[Cell]:
         Cell(f"{speed:.2f}×"),
         Cell(f"{cost.queries_per_second:,.0f}"),
         Cell(f"{cost.build_seconds:.2f} s"),
-        Cell("–" if cost.bytes is None else readable(cost.bytes)),
+        Cell("–" if cost.bytes is None else format_bytes(cost.bytes)),
     ]

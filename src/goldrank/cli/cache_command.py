@@ -15,6 +15,7 @@ from goldrank.io.cache_entries import KINDS, kept, remove
 from goldrank.io.files import cache_folder
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.results import to_csv, to_json
+from goldrank.units import format_bytes
 from goldrank.vectors.cache import CacheEntry, EmbeddingCache
 
 _EXAMPLES = """\
@@ -64,7 +65,7 @@ def _other_kind(args: argparse.Namespace) -> int:
         raise InputError(f"{args.kind} are not kept by model", remedy="leave --model and --folder away")
     before = time.time() - 86400 * (args.older_than or 0.0)
     parts = [part for part in kept(args.kind) if args.older_than is None or part.last_used < before]
-    folder, size = cache_folder() / args.kind, _size(sum(part.bytes for part in parts))
+    folder, size = cache_folder() / args.kind, format_bytes(sum(part.bytes for part in parts))
     if args.action == "clear" and parts:
         _ask(f"{size} of {args.kind}", args)
         remove(parts)
@@ -77,7 +78,7 @@ def _other_kind(args: argparse.Namespace) -> int:
     elif not parts:
         options.emit(f"Nothing to {'remove' if args.action == 'clear' else 'show'} in {folder}.", args)
     else:
-        cells = [[Cell(part.path.name), Cell(_size(part.bytes)), Cell(_date(part.last_used))] for part in parts]
+        cells = [[Cell(part.path.name), Cell(format_bytes(part.bytes)), Cell(_date(part.last_used))] for part in parts]
         grid = Grid([args.kind, "size", "last written"], cells, notes=[f"{size} {done} in {folder}."])
         options.emit(render([grid], args.format), args)
     return 0
@@ -109,7 +110,7 @@ def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Names
     if not entries and args.action == "clear":
         note = f"Nothing to remove in {cache.folder}."
     others = {kind: sum(part.bytes for part in kept(kind)) for kind in KINDS} if args.folder is None else {}
-    if sizes := [f"{kind} {_size(size)}" for kind, size in others.items() if size]:
+    if sizes := [f"{kind} {format_bytes(size)}" for kind, size in others.items() if size]:
         note += f" Also kept (--kind): {', '.join(sizes)}."
     cells = [
         [
@@ -118,7 +119,7 @@ def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Names
             Cell(repr(entry.prompt) if entry.prompt else ""),
             Cell(f"{entry.texts}"),
             Cell(f"{entry.dimension}"),
-            Cell(_size(entry.bytes)),
+            Cell(format_bytes(entry.bytes)),
             Cell(_when(entry)),
         ]
         for entry in entries
@@ -151,19 +152,4 @@ def _date(seconds: float) -> str:
 
 def _total(entries: list[CacheEntry]) -> str:
     texts = sum(entry.texts for entry in entries)
-    return f"{texts} vector{'s' * (texts != 1)} ({_size(sum(entry.bytes for entry in entries))})"
-
-
-def _size(count: int) -> str:
-    """Bytes as people read them.
-
-    >>> _size(999), _size(1_500_000)
-    ('999 B', '1.5 MB')
-    """
-    if count < 1000:
-        return f"{count} B"
-    number, units = float(count), iter(("kB", "MB", "GB", "TB", "PB"))
-    while number >= 1000:
-        number /= 1000
-        unit = next(units)
-    return f"{number:.1f} {unit}"
+    return f"{texts} vector{'s' * (texts != 1)} ({format_bytes(sum(entry.bytes for entry in entries))})"

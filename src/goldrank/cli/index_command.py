@@ -12,6 +12,7 @@ from goldrank.hits import Run
 from goldrank.redaction import redact
 from goldrank.report.text import results
 from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.units import format_bytes
 
 _EXAMPLES = """\
   goldrank index build corpus.jsonl -m wordllama -o persons.index
@@ -101,7 +102,7 @@ def _build(args: argparse.Namespace) -> int:
     empty = f", {texts.empty} of them empty" if texts.empty else ""
     printing.show(
         f"{args.output}: {manifest.count} texts{empty}, {manifest.dimension} dimensions, {manifest.similarity}, "
-        f"{manifest.index}, {readable(size)}."
+        f"{manifest.index}, {format_bytes(size)}."
     )
     return 0
 
@@ -195,13 +196,13 @@ def _info(args: argparse.Namespace) -> int:
         printing.show(results.to_json(held))
         return 0
     if isinstance(opened, FaissFile):
-        held["size"] = readable(opened.size)
+        held["size"] = format_bytes(opened.size)
         checked = "nothing: a faiss file has no checksums"
     else:
         checked = "CRC-32 of all files, of 1 GiB each at most (all with --verify)"
     files = held.pop("files", {})
     rows = [[name, _plain(value)] for name, value in held.items()]
-    rows += [[name, readable(entry["size"])] for name, entry in files.items()]
+    rows += [[name, format_bytes(entry["size"])] for name, entry in files.items()]
     rows.append(["checked", "SHA-256 of all files" if args.verify else checked])
     if args.format == "csv":
         printing.show(results.to_csv([["field", "value"], *rows]))
@@ -226,16 +227,3 @@ def _plain(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {text!r}" for name, text in value.items()) or "–"
     return "–" if value is None else str(value)
-
-
-def readable(size: float) -> str:
-    """A number of bytes for people.
-
-    >>> readable(900), readable(307_200_045)
-    ('900 B', '307.2 MB')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, {"B": "kB", "kB": "MB", "MB": "GB", "GB": "TB"}[unit]  # noqa: PLW2901
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -13,10 +13,10 @@ from goldrank.planning.constants import Constants, EncodingCost, constants_file,
 from goldrank.planning.estimate import Estimate, estimate
 from goldrank.planning.job import Job
 from goldrank.planning.reference_constants import REFERENCE
-from goldrank.planning.sizes import duration, parse_amount, parse_count, readable
 from goldrank.planning.stages import Stage
 from goldrank.report.text import results
 from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 _EXAMPLES = """\
   goldrank plan --items 1e9 --dim 768 --queries 1e5 --nodes 64
@@ -167,9 +167,9 @@ def _grids(made: Estimate) -> list[Grid]:
     sizes = [
         [
             Cell(row[0].name),
-            *(Cell(readable(size)) for size in (row[0].memory, row[1].memory, row[1].head, row[1].network)),
-            *(Cell(readable(size)) for size in (row[2].memory, row[2].device)),
-            *(Cell(readable(one.storage)) for one in row[:2]),
+            *(Cell(_size(size)) for size in (row[0].memory, row[1].memory, row[1].head, row[1].network)),
+            *(Cell(_size(size)) for size in (row[2].memory, row[2].device)),
+            *(Cell(_size(one.storage)) for one in row[:2]),
         ]
         for row in rows
     ]
@@ -187,7 +187,9 @@ def _grids(made: Estimate) -> list[Grid]:
 
 
 def _time_cells(stage: Stage) -> tuple[Cell, Cell]:
-    return Cell("?" if stage.seconds is None else duration(stage.seconds)), Cell(stage.limit if stage.seconds else "")
+    return Cell("?" if stage.seconds is None else format_duration(stage.seconds)), Cell(
+        stage.limit if stage.seconds else ""
+    )
 
 
 def _source(constants: Constants) -> str:
@@ -227,20 +229,24 @@ def _rates(constants: Constants) -> list[tuple[str, str]]:
             seconds = sum(cost.parts(items, dimension, queries, entries, 1))
             speed = 2 * items * dimension * queries / seconds / 1e9
             size = f"{queries:,} × {items:,} × {dimension}"
-            rows.append((f"{name}, {size}", f"{duration(seconds)}, {speed:,.0f} GFLOP/s"))
+            rows.append((f"{name}, {size}", f"{format_duration(seconds)}, {speed:,.0f} GFLOP/s"))
     reading = constants.reading.text + 636 * constants.reading.byte
     rows += [
-        ("vectors written", f"{readable(disk.write)}/s"),
-        ("vectors read", f"{readable(disk.read)}/s"),
+        ("vectors written", f"{format_bytes(disk.write)}/s"),
+        ("vectors read", f"{format_bytes(disk.read)}/s"),
         ("texts of 100 words read", f"{1 / reading:,.0f}/s"),
         *(
             (f"texts of 100 words encoded by {model}", f"{1 / (cost.text + 100 * cost.word):,.0f}/s")
             for model, cost in constants.encoding.items()
         ),
-        ("10,000 queries scored, with intervals", duration(scoring.start + 10_000 * scoring.query)),
-        ("Ray started", duration(ray.start)),
+        ("10,000 queries scored, with intervals", format_duration(scoring.start + 10_000 * scoring.query)),
+        ("Ray started", format_duration(ray.start)),
         ("a task of Ray", f"{1000 * ray.task:.2f} ms"),
-        (f"{gpu.name}, items loaded", f"{readable(gpu.load)}/s"),
-        (f"{gpu.name}, items streamed", f"{readable(gpu.stream)}/s"),
+        (f"{gpu.name}, items loaded", f"{format_bytes(gpu.load)}/s"),
+        (f"{gpu.name}, items streamed", f"{format_bytes(gpu.stream)}/s"),
     ]
     return rows
+
+
+def _size(size: float) -> str:
+    return format_bytes(size) if size else "–"

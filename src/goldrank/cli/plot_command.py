@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from goldrank.report.render.matplotlib_files import draw, require_matplotlib
 from goldrank.report.render.themes import SIZES, THEMES
 from goldrank.runs import stored_scores
 from goldrank.runs.stored_scores import distinct_names
+from goldrank.units import parse_amount
 
 if TYPE_CHECKING:
     from goldrank.hits import Hits
@@ -44,8 +43,6 @@ BY_COLUMN = "accuracy-by-column"
 _SEPARATE = ("rank-curve", "rank-histogram")
 """Figures that show runs side by side, be they of one task or not."""
 _OF_MASKS = ("unit", "sizes", "k", "pool", "matcher", "tier", "aliases")
-_SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
-_SIZE = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?) ?([kmbt]?)", re.IGNORECASE)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -326,20 +323,9 @@ def read_sizes(path: str) -> dict[str, Known]:
             raise InputError(
                 f"the model {shorten(cells['model'])} stands twice", where=f"{name}:{line}", remedy="keep one"
             )
-        found[cells["model"]] = Known(_parameters(cells["parameters"], f"{name}:{line}"), cells.get("family", ""))
-    return found
-
-
-def _parameters(written: str, where: str) -> float | None:
-    if not written:
-        return None
-    matched = _SIZE.fullmatch(written.replace(",", "").replace("_", ""))
-    try:
-        value = float(matched[1]) * _SUFFIXES[matched[2].lower()] if matched else math.nan
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise InputError(
-            f"{shorten(written)} is no number of parameters", where=where, remedy="write 110000000 or 110M, say"
+        parameters = cells["parameters"]
+        found[cells["model"]] = Known(
+            parse_amount(parameters, "the number of parameters", where=f"{name}:{line}") if parameters else None,
+            cells.get("family", ""),
         )
-    return value
+    return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from goldrank.cli import options, printing
 from goldrank.cli import stored_runs as stored
+from goldrank.engines.base import usable_cores
 from goldrank.metrics import Metric, Profile, parse_all, profile
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--profiles", metavar="A,B", help="show several profiles side by side and why they differ")
     made.add_argument("-q", "--per-query", action="store_true", help="show the value of every query")
     made.add_argument("--no-interval", action="store_true", help="skip the bootstrap")
-    made.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs read at a time")
+    made.add_argument("--threads", type=int, default=usable_cores(), metavar="N", help="runs read at a time")
     options.add_statistics(made)
     options.add_output(made)
     return made

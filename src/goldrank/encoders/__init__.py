@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any, Literal
 
 from goldrank.encoders.base import Encoder, Fitted, Options, PairScorer, Searcher
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion import is_fusion
+from goldrank.specs import Spec
 
 __all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
 

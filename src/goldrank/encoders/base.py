@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.checks import find_duplicate
 from goldrank.progress import Progress
 from goldrank.redaction import redact
+from goldrank.specs import Spec
 
 if TYPE_CHECKING:
     from goldrank.hits import Run

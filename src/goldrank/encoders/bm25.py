@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of, refuse_ids
 from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.progress import Progress
+from goldrank.specs import Spec
 
 METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 DEFAULTS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from goldrank.encoders import KINDS
 from goldrank.encoders.pair_scorers import PAIR_KINDS
-from goldrank.encoders.spec import Spec
 from goldrank.errors import shorten
 from goldrank.fusion import Fusion, is_fusion
+from goldrank.specs import Spec
 
 _TEXT_OPTIONS = ("query_prompt", "item_prompt")
 

@@ -11,9 +11,9 @@ import numpy as np
 from goldrank.encoders.base import Options, checked_texts, yes_no
 from goldrank.encoders.pair_scorers import BatchPairScorer
 from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 # A tokenizer without a limit says so by a number like 1e30.
 _NO_LIMIT = 10**6

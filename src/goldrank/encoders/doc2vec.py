@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, checked_texts, number, one_of, positive
 from goldrank.encoders.provenance import require, texts_stamp, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 # gensim's compiled MAX_DOCUMENT_LEN: words after these are dropped in training and inference.
 _LONGEST = 10_000

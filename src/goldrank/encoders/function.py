@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side
 from goldrank.encoders.source_files import source_stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
+from goldrank.specs import Spec
 
 
 class CallableEncoder(BatchEncoder):

@@ -12,10 +12,10 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of, positive, refuse_ids
 from goldrank.encoders.http_client import Client, refuse_unset
 from goldrank.encoders.rankings import KnownItems, as_ranking, refuse_k
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.progress import Progress
+from goldrank.specs import Spec
 
 _OWN = (
     "method", "query", "size", "results", "id", "score", "body", "key_env", "key_header", "timeout", "retries",

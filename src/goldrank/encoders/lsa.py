@@ -9,9 +9,9 @@ import numpy as np
 
 from goldrank.encoders.base import Dense, Options, checked_texts, identity_of, positive, unit, yes_no
 from goldrank.encoders.provenance import require, texts_stamp, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.tfidf import DEFAULTS, OWN, PRESETS, UNUSED, Weighting
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 
 class Lsa:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
 from goldrank.encoders.provenance import hub_commit, local_stamp, no_model, require, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 
 class Model2Vec(BatchEncoder):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, unit, yes_no
 from goldrank.encoders.provenance import require, stamp, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 _LONGEST = 512
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, number, one_of, positive, unit
 from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
+from goldrank.specs import Spec
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _OWN = ("key", "timeout", "retries", "concurrency", "encoding", "server_dim", "normalize")

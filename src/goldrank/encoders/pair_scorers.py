@@ -14,10 +14,10 @@ from goldrank.encoders import Kind
 from goldrank.encoders.base import Options, PairScorer, checked_texts, identity_of
 from goldrank.encoders.function import imported, named, takes_argument
 from goldrank.encoders.source_files import source_stamp
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import GoldrankError, InputError, unknown_name
 from goldrank.progress import Progress
+from goldrank.specs import Spec
 
 Scores = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, positive, unit
-from goldrank.encoders.spec import Spec
+from goldrank.specs import Spec
 
 
 class Random(BatchEncoder):

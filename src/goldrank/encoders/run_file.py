@@ -8,11 +8,11 @@ from pathlib import Path
 from goldrank.encoders.base import Options, identity_of, one_of, refuse_ids
 from goldrank.encoders.provenance import stamp
 from goldrank.encoders.rankings import KnownItems, best, refuse_k
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Run
 from goldrank.io import FORMATS
 from goldrank.ordering import DECISIONS
+from goldrank.specs import Spec
 
 _NONE_OF_THEM = ("query_prompt", "item_prompt", "batch_size", "device", "dtype", "max_length", "dim")
 

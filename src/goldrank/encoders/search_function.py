@@ -9,10 +9,10 @@ from goldrank.encoders.base import Options, checked_texts, identity_of, refuse_i
 from goldrank.encoders.function import imported, takes_argument
 from goldrank.encoders.rankings import KnownItems, as_ranking, refuse_k
 from goldrank.encoders.source_files import source_stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, shorten
 from goldrank.hits import Run
 from goldrank.progress import Progress
+from goldrank.specs import Spec
 
 _NONE_OF_THEM = ("query_prompt", "item_prompt", "batch_size", "device", "dtype", "max_length", "dim")
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
 from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Ints, token_lengths
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 
 class SentenceTransformers(BatchEncoder):

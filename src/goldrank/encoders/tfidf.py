@@ -10,9 +10,9 @@ import numpy as np
 
 from goldrank.encoders.base import Options, Vectors, checked_texts, identity_of, one_of, positive
 from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 DEFAULTS = {"smart": "ltc", "base": "2", "tokens": "words", "min_df": "1", "max_df": "1.0", "ngrams": "1"}
 PRESETS = {

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Dense, Options, Side, checked_texts, one_of
 from goldrank.encoders.keys import Keys
 from goldrank.encoders.provenance import require, stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.io.arrays import load_array, load_arrays
 from goldrank.io.files import cache_folder, reason_of
@@ -25,6 +24,7 @@ from goldrank.io.private_files import make_private_folder
 from goldrank.io.remote import absolute
 from goldrank.io.stored_vectors import StoredVectors
 from goldrank.progress import Progress
+from goldrank.specs import Spec
 
 _NAMES = {
     "id": ("id", "ids", "_id", "key"),

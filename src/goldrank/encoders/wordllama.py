@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
 from goldrank.encoders.provenance import require, require_later, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError
+from goldrank.specs import Spec
 
 
 class WordLlama(BatchEncoder):

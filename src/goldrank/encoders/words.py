@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, yes_no
 from goldrank.encoders.provenance import stamp, texts_stamp
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
 from goldrank.io.formats.word_vectors import Rule, read_word_vectors, word_vector_files
+from goldrank.specs import Spec
 
 DEFAULTS = {
     "weighting": "mean",

@@ -97,14 +97,15 @@ def open_engine(spec: str) -> Engine | None:
 
     if workers is None:
         return RayEngine(spec, spec)
-    return RayEngine(spec, "local", workers=int(workers[1] or _usable_cores()))
+    return RayEngine(spec, "local", workers=int(workers[1] or usable_cores()))
 
 
 def _is_port(digits: str) -> bool:
     return 0 < int(digits) <= _LARGEST_PORT
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Return the number of cores that this process may use, which a container or a scheduler may limit."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion.fusing import checked_method, checked_weights, fuse
 from goldrank.hits import Run
+from goldrank.specs import split_at_commas
 
 _OPTIONS = ("normalise", "k", "gamma", "phi", "depth")
 _READ_BY = {"k": "rrf", "gamma": "gmnz", "phi": "rbc"}
@@ -69,7 +70,7 @@ class Fusion:
         parts: list[str] = []
         weights: list[float | None] = []
         options: dict[str, str] = {}
-        for piece in _pieces(match[2], text):
+        for piece in split_at_commas(match[2], text):
             if option := _OPTION.fullmatch(piece):
                 if option[1] not in _OPTIONS:
                     raise unknown_name("option of fuse", option[1], _OPTIONS, f"it has: {', '.join(_OPTIONS)}")
@@ -115,27 +116,6 @@ class Fusion:
         return f"fuse:{self.method}({','.join(written + options)})"
 
 
-def _pieces(inside: str, text: str) -> list[str]:
-    """The parts between the commas that stand in no bracket and no quotes."""
-    pieces, start, depth, quote = [], 0, 0, ""
-    for at, character in enumerate(inside):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif character == "," and depth == 0:
-            pieces.append(inside[start:at].strip())
-            start = at + 1
-        if depth < 0:
-            break
-    if quote or depth:
-        what = f"a quote {quote} is left open" if quote else "the brackets do not match"
-        raise InputError(f"{what} in {shorten(text)}", remedy="close it, or put that model's whole spec into quotes")
-    return [*pieces, inside[start:].strip()]
-
-
 def _weighted(piece: str) -> tuple[str, float | None]:
     """A piece without the weight at its end; what follows a star and is no number belongs to the model's name."""
     part, star, weight = piece.rpartition("*")
@@ -153,7 +133,7 @@ def _unquoted(part: str) -> str:
 
 def _written(part: str) -> str:
     try:
-        plain = _pieces(part, part) == [part] and _weighted(part) == (part, None)
+        plain = split_at_commas(part, part) == [part] and _weighted(part) == (part, None)
     except InputError:
         plain = False
     if plain and not _OPTION.fullmatch(part) and _unquoted(part) == part:

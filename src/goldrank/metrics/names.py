@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from goldrank.errors import InputError, shorten
 from goldrank.metrics.unsupported import REFUSED
+from goldrank.specs import parse_options
 
 _MOST_LEVELS = 100
 
@@ -127,25 +128,10 @@ def split(text: str) -> Written:
             f"the relevance level of {shorten(text)} is not a grade",
             remedy=f"write a whole number from 1 to {_MOST_LEVELS}, as in map@10-l2",
         )
-    options = _options(match["name"], match["inside"] or "")
+    options = parse_options(match["inside"] or "", text, "parameter")
     if match["dotted"]:
         options = {**_trec_parameters(match["name"], match["dotted"][1:]), **options}
     return Written(match["name"], options, match["cut"], level)
-
-
-def _options(name: str, inside: str) -> dict[str, str]:
-    options = {}
-    # A comma inside braces separates the entries of a mapping, not options.
-    for part in re.findall(r"(?:\{[^{}]*\}|[^,{}])+", inside):
-        if not part.strip():
-            continue
-        option, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            raise InputError(
-                f"{shorten(part.strip())} in {name}(…) does not set a parameter", remedy="write parameter=value"
-            )
-        options[option] = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
-    return options
 
 
 def _trec_parameters(name: str, written: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goldrank.index.exact.vectors import default_threads
+from goldrank.engines.base import usable_cores
 from goldrank.io.formats.vector_shards import read_vectors, write_vectors
 from goldrank.planning.constants import (
     Constants,
@@ -54,7 +54,7 @@ def calibrate(
         say: takes a line about what could not be measured.
     """
     elsewhere: dict[str, str] = {}
-    cores = default_threads()
+    cores = usable_cores()
     if (others := _load()) > _BUSY * cores:
         say(f"The machine was busy with other work ({others:.1f} processes at once): measure again when it is quiet.")
     process = _process_bytes()

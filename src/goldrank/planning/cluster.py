@@ -15,8 +15,8 @@ from goldrank.planning.job import (
     RESULT_BYTES,
     WIDE,
 )
-from goldrank.planning.sizes import readable
 from goldrank.planning.stages import EnginePlan, Setting, Stage, slowest
+from goldrank.units import format_bytes
 
 # A shard as it is read and as a matrix.
 _COPIES = 2
@@ -206,12 +206,12 @@ def cluster_plan(setting: Setting) -> EnginePlan:
     node = setting.cores * worker + ray.idle
     if setting.exceeds_memory(node):
         notes.append(
-            f"Ray: {setting.cores} workers of {readable(worker)} each do not fit into {readable(setting.memory)} of a "
-            "machine; let fewer work at once, or ask fewer queries at a time."
+            f"Ray: {setting.cores} workers of {format_bytes(worker)} each do not fit into "
+            f"{format_bytes(setting.memory)} of a machine; let fewer work at once, or ask fewer queries at a time."
         )
     if setting.exceeds_memory(head):
         notes.append(
-            f"Ray: the head needs {readable(head)}, a machine has {readable(setting.memory)}; it holds all ids "
-            f"({readable(job.items * HELD_ID_BYTES)}) and what the shards send."
+            f"Ray: the head needs {format_bytes(head)}, a machine has {format_bytes(setting.memory)}; it holds all ids "
+            f"({format_bytes(job.items * HELD_ID_BYTES)}) and what the shards send."
         )
     return EnginePlan("Ray", stages, tuple(notes))

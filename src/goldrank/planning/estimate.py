@@ -8,8 +8,8 @@ from goldrank.planning.cluster import cluster_plan
 from goldrank.planning.constants import Constants
 from goldrank.planning.job import Job
 from goldrank.planning.one_machine import gpu_plan, local_plan
-from goldrank.planning.sizes import readable
 from goldrank.planning.stages import EnginePlan, Setting
+from goldrank.units import format_bytes
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def estimate(job: Job, constants: Constants) -> Estimate:
     notes = [note for engine in engines for note in engine.notes]
     stored = max(engine.total.storage for engine in engines)
     if setting.disk and stored > setting.disk:
-        notes.append(f"storage: {readable(stored)} are needed and {readable(setting.disk)} are free.")
+        notes.append(f"storage: {format_bytes(stored)} are needed and {format_bytes(setting.disk)} are free.")
     if job.encoding is None:
         notes.append("encode is left out of the totals: name a model with --model, or give --encode-rate.")
     if not setting.memory:

@@ -14,8 +14,8 @@ from goldrank.planning.job import (
     ID_BYTES,
     RESULT_BYTES,
 )
-from goldrank.planning.sizes import readable
 from goldrank.planning.stages import EnginePlan, Setting, Stage, slowest
+from goldrank.units import format_bytes
 
 # How many queries the exact index searches in one pass over the items, and how many the GPU does at most.
 QUERIES_A_PASS = 1024
@@ -47,9 +47,9 @@ def local_plan(setting: Setting) -> EnginePlan:
     ]
     notes = []
     if mapped:
-        size = readable(job.vector_bytes)
+        size = format_bytes(job.vector_bytes)
         notes.append(
-            f"local: vectors of {size} and ids do not fit into {readable(setting.memory)} of memory; the times "
+            f"local: vectors of {size} and ids do not fit into {format_bytes(setting.memory)} of memory; the times "
             "are those with vectors in a memory-mapped file, read from disk in every pass "
             f"({_COUNTING_PASSES} for exact ranks, {passes:,} for the top k)."
         )
@@ -133,7 +133,7 @@ def gpu_plan(setting: Setting) -> EnginePlan:
     if not resident:
         source = "disk" if on_disk else "the machine's memory"
         notes.append(
-            f"one GPU: items need {readable(needed)} and {gpu.name} has room for {readable(room)}; "
+            f"one GPU: items need {format_bytes(needed)} and {gpu.name} has room for {format_bytes(room)}; "
             f"they are streamed from {source} in every pass, 1 for exact ranks and "
             f"{-(-job.queries // size):,} for the top k."
         )

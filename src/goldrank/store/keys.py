@@ -12,6 +12,7 @@ from typing import Any
 
 from goldrank.errors import InputError, shorten
 from goldrank.redaction import redact_all
+from goldrank.specs import split_at_commas
 
 _LONGEST_SLUG = 32
 _LONGEST_SERVED = 64
@@ -94,24 +95,13 @@ def _model_words(spec: str) -> Iterator[str]:
     if kind == "fuse" and colon:
         method, _, inside = argument.partition("(")
         yield method
-        for part in _split_at_commas(inside.removesuffix(")")):
-            if not re.match(r"\s*\w+\s*=", part):
+        for part in split_at_commas(inside.removesuffix(")"), spec):
+            if not re.match(r"\w+\s*=", part):
                 yield from _model_words(part)
     elif "(" in kind or not colon:
         yield spec.partition("(")[0]
     else:
         yield from (kind, _last_part(argument.partition("(")[0]))
-
-
-def _split_at_commas(text: str) -> Iterator[str]:
-    """The parts between the commas that stand in no brackets."""
-    depth, start = 0, 0
-    for at, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            yield text[start:at]
-            start = at + 1
-    yield text[start:]
 
 
 def _last_part(path: str) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 from goldrank import encoders
 from goldrank.encoders.base import Encoder, Fitted, PairScorer
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
-from goldrank.encoders.spec import Spec
 from goldrank.fusion import Fusion, is_fusion
+from goldrank.specs import Spec
 from goldrank.tasks.material import Material
 
 _SAMPLE = 64

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError, shorten
-from goldrank.index.exact.vectors import default_threads, spread
+from goldrank.index.exact.vectors import spread
 
 Rows = NDArray[np.int64]
 Codes = NDArray[np.int64]
@@ -182,4 +183,4 @@ def side_by_side(probe: Probe, jobs: Sequence[tuple[Rows, Rows]]) -> list[Said]:
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
-        return list(spread(lambda job: probe.path(*job), jobs, default_threads()))
+        return list(spread(lambda job: probe.path(*job), jobs, usable_cores()))

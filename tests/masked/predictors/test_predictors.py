@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
 from goldrank.masked.examples.chunks import Blank, Chunk, Guesses, MaskKey
 from goldrank.masked.examples.files import read_chunks
 from goldrank.masked.predictions.predict import blanks_of, predict_all
 from goldrank.masked.predictors import PREDICTORS, Closed, Predictor, load_predictor, parse_predictor, remarks_of
 from goldrank.masked.predictors.base import checked
+from goldrank.specs import Spec
 
 
 def chunk(page, title, text="<mask> was born.", sequence=0):

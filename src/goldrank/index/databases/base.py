@@ -22,6 +22,7 @@ from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_
 from goldrank.io.columns import Columns
 from goldrank.progress import Progress
 from goldrank.redaction import redact
+from goldrank.specs import parse_options
 
 Value = int | str | None
 Kinds = Mapping[str, Mapping[str, Value]]
@@ -48,18 +49,7 @@ class Place:
         match = re.fullmatch(r"(?P<kind>\w+):(?P<address>.+?)(?:\((?P<set>[^()]*)\))?", spec.strip(), flags=re.DOTALL)
         if match is None:
             raise InputError(f"{shorten(redact(spec))} names no database", remedy="write KIND:ADDRESS(option=value,…)")
-        options: dict[str, str] = {}
-        for part in (match["set"] or "").split(","):
-            name, equals, value = (text.strip() for text in part.partition("="))
-            if not part.strip():
-                continue
-            if not equals or not name or not value or name in options:
-                raise InputError(
-                    f"the option {shorten(part.strip())} of {shorten(redact(spec), 160)} cannot be read",
-                    remedy="write each option once, as name=value, with commas between them",
-                )
-            options[name] = value
-        return cls(match["kind"], match["address"], options)
+        return cls(match["kind"], match["address"], parse_options(match["set"] or "", spec))
 
 
 def chosen_options(place: Place, kinds: Kinds, common: Mapping[str, Value], kind_by_default: str) -> dict[str, Value]:

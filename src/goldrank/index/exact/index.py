@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Floats, Gold, Hits, Ints, Run
 from goldrank.index.exact.counting import Counter, Counts, Rows
 from goldrank.index.exact.search import search
-from goldrank.index.exact.vectors import Vectors, default_threads, refuse_other_dimension
+from goldrank.index.exact.vectors import Vectors, refuse_other_dimension
 
 RANKABLE = ("cosine", "dot", "l2")
 
@@ -84,7 +85,7 @@ class ExactIndex:
         if similarity not in RANKABLE:
             raise unknown_name("similarity to rank by", similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
         self.similarity = similarity
-        self._threads = _positive("threads", threads) or default_threads()
+        self._threads = _positive("threads", threads) or usable_cores()
         self._items = self._taken(items, "the items", ids)
         self._lengths: Floats | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -150,11 +149,6 @@ def spread(work: Callable[[Task], Made], tasks: Iterable[Task], threads: int) ->
     """The results of *work* on each task, in order, from a pool of threads."""
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(work, tasks)
-
-
-def default_threads() -> int:
-    """As many threads as this process may use cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from goldrank.encoders import Access, Kind
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.masked.predictors.base import Closed, Predictor, remarks_of
+from goldrank.specs import Spec
 
 __all__ = ["PREDICTORS", "Closed", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
 

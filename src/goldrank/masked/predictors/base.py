@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.masked.examples.chunks import Blank, Chunk, Guesses, MaskKey, place_name
+from goldrank.specs import Spec
 
 
 @dataclass(frozen=True)

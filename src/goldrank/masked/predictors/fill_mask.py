@@ -14,11 +14,11 @@ from typing import Any
 
 from goldrank.encoders.base import Options, identity_of, positive, yes_no
 from goldrank.encoders.provenance import local_stamp, no_model, version_of
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.masked.examples.chunks import Blank, Guesses
 from goldrank.masked.predictors.base import Closed, refuse_k
 from goldrank.masked.predictors.windows import Window, Windows, longest_input
+from goldrank.specs import Spec
 
 _OWN = ("pieces", "revision", "trust_remote_code")
 _BATCH = 16

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from goldrank.encoders.base import identity_of
 from goldrank.encoders.provenance import stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses, MaskKey
 from goldrank.masked.predictions.formats import MasksByPage
 from goldrank.masked.predictors.base import Closed, refuse_k, take_options
+from goldrank.specs import Spec
 
 
 class PredictionFile:

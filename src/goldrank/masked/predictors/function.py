@@ -9,10 +9,10 @@ from typing import Any
 from goldrank.encoders.base import identity_of
 from goldrank.encoders.function import imported
 from goldrank.encoders.source_files import source_stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, shorten
 from goldrank.masked.examples.chunks import Blank, Guesses
 from goldrank.masked.predictors.base import Closed, place, ranked, refuse_k, scored, take_options
+from goldrank.specs import Spec
 
 
 class PredictFunction:

@@ -11,12 +11,12 @@ from typing import Any
 from goldrank.encoders.base import checked_texts, identity_of, number, positive
 from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
 from goldrank.encoders.provenance import texts_stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import read_bytes
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses
 from goldrank.masked.predictors.answers import read_answer
 from goldrank.masked.predictors.base import Closed, refuse_k, take_options
+from goldrank.specs import Spec
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _OWN = ("key", "prompt", "temperature", "max_tokens", "concurrency", "timeout", "retries")

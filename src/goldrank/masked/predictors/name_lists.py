@@ -11,10 +11,10 @@ from pathlib import Path
 from goldrank.data.collections.streams import lines
 from goldrank.encoders.base import identity_of
 from goldrank.encoders.provenance import stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.masked.examples.chunks import Blank, Guesses, MaskKey
 from goldrank.masked.predictors.base import Closed, Predictor, refuse_k, take_options
+from goldrank.specs import Spec
 
 _VERSION = "1"
 

@@ -14,11 +14,11 @@ from goldrank import encoders
 from goldrank.data.collections.streams import lines
 from goldrank.encoders.base import Encoder, identity_of, one_of
 from goldrank.encoders.provenance import stamp
-from goldrank.encoders.spec import Spec
 from goldrank.errors import InputError, shorten
 from goldrank.io.formats.json_files import decode
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses, MaskKey
 from goldrank.masked.predictors.base import Closed, refuse_k
+from goldrank.specs import Spec
 from goldrank.tasks.ranking.encoding import Encoding
 from goldrank.vectors.similarity import normalised, pairwise
 

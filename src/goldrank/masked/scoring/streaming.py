@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from goldrank.engines.base import usable_cores
 from goldrank.errors import GoldrankError, InputError
 from goldrank.hits import Ints
 from goldrank.io.column_names import listing
@@ -54,7 +55,7 @@ def score_stream(
         held.append(batch)
         rows += batch.num_rows
         if rows > _IN_MEMORY:
-            return _score_on_disk(_chained(held, batches), readings, aliases, workers or _cores(), sharding)
+            return _score_on_disk(_chained(held, batches), readings, aliases, workers or usable_cores(), sharding)
     if not rows:
         raise InputError("there are no predictions to score", remedy="check that the file was written completely")
     if sharding is not None:
@@ -76,11 +77,6 @@ def _chained(held: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
     while held:
         yield held.pop(0)
     yield from rest
-
-
-def _cores() -> int:
-    # Where a container or a scheduler grants fewer cores than the machine has, only those count.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def canonical(batches: Batches) -> Iterator[Any]:

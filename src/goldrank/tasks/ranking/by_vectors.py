@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from goldrank.encoders.base import Encoder, Fitted, Side
+from goldrank.engines.base import usable_cores
 from goldrank.errors import DataWarning, InputError, shorten
 from goldrank.hits import Hits, Run
 from goldrank.index.base import Similarity, build, checked_similarity
 from goldrank.index.exact.index import ExactIndex, exact_index
-from goldrank.index.exact.vectors import default_threads, spread
+from goldrank.index.exact.vectors import spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import HitCounter, agree
@@ -264,7 +265,7 @@ def _unit_rows(vectors: Any, owned: bool) -> Any:
         part = slice(start, start + _NORMALISED_AT_ONCE)
         units[part] = normalised(np.asarray(vectors[part], units.dtype))
 
-    for _ in spread(bring, range(0, len(units), _NORMALISED_AT_ONCE), default_threads()):
+    for _ in spread(bring, range(0, len(units), _NORMALISED_AT_ONCE), usable_cores()):
         pass
     return units
 

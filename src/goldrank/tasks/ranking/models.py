@@ -16,13 +16,13 @@ from goldrank.encoders.base import Encoder, PairScorer, Searcher
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
 from goldrank.encoders.rankings import best
 from goldrank.encoders.reranking import rerank, search_resuming
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import count_truncated_pairs, warnings_of
 from goldrank.errors import DataWarning
 from goldrank.fusion import Fusion, is_fusion
 from goldrank.hits import Run
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.redaction import redact
+from goldrank.specs import Spec
 from goldrank.tasks.material import Material
 from goldrank.tasks.presets import find_preset
 from goldrank.tasks.ranking.by_vectors import best_of, rank_by_vectors

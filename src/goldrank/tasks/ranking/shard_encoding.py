@@ -16,13 +16,13 @@ from goldrank import encoders
 from goldrank.data.collections.pieces import ENDINGS, count_documents
 from goldrank.data.text_rule import TextRule
 from goldrank.encoders.base import Encoder, Fitted, Side
-from goldrank.encoders.spec import Spec
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.engines import Engine
 from goldrank.errors import InputError, shorten
 from goldrank.io.formats.vector_shards import ShardFile, VectorShard, write_vectors
 from goldrank.io.remote import absolute, exists, is_folder, join, list_files, read_bytes, shown, stamp, write_whole
 from goldrank.io.stored_vectors import StoredVectors
+from goldrank.specs import Spec
 from goldrank.tasks.ranking.sharding import ITEMS
 from goldrank.tasks.ranking.text_shards import TextShard, cut
 from goldrank.vectors.cache import EmbeddingCache

@@ -1,4 +1,4 @@
-"""Sizes as people write them, and times as people read them."""
+"""Parse numbers with size suffixes, and format durations and sizes in bytes."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ def parse_count(text: str, what: str, *, least: int = 1) -> int:
     return int(number)
 
 
-def parse_amount(text: str, what: str) -> float:
+def parse_amount(text: str, what: str, where: str = "") -> float:
     """A number above 0, whole or not, written in the same ways.
 
     >>> parse_amount("12.5", "words")
     12.5
     """
-    number = _number(text, what)
+    number = _number(text, what, where)
     if number <= 0:
-        raise InputError(f"{what} is {shorten(text)}", remedy="give a number above 0")
+        raise InputError(f"{what} is {shorten(text)}", where=where, remedy="give a number above 0")
     return float(number)
 
 
-def _number(text: str, what: str) -> Decimal:
+def _number(text: str, what: str, where: str = "") -> Decimal:
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise InputError(f"{what} is {shorten(text)}, which is no number from 0 up", remedy=_REMEDY)
+        raise InputError(f"{what} is {shorten(text)}, which is no number from 0 up", where=where, remedy=_REMEDY)
     digits, exponent, suffix = written.groups()
     number = Decimal(re.sub("[_,]", "", digits)) * Decimal(10) ** int(exponent or 0) * _SUFFIXES[suffix.lower()]
     if number > _MOST:
-        raise InputError(f"{what} is {shorten(text)}, which is more than {_MOST:.0e}", remedy=_REMEDY)
+        raise InputError(f"{what} is {shorten(text)}, which is more than {_MOST:.0e}", where=where, remedy=_REMEDY)
     return number
 
 
-def duration(seconds: float) -> str:
-    """A time for people, in the unit that leaves few digits.
+def format_duration(seconds: float) -> str:
+    """Return a duration in the unit that needs few digits.
 
-    >>> [duration(seconds) for seconds in (0.0004, 0.25, 42, 600, 9000, 1e6, 1e9)]
+    >>> [format_duration(seconds) for seconds in (0.0004, 0.25, 42, 600, 9000, 1e6, 1e9)]
     ['<1 ms', '0.25 s', '42 s', '10 min', '2.5 h', '11.6 days', '31.7 years']
     """
     if seconds == 0:
@@ -68,14 +68,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / (365.25 * 86400):.3g} years"
 
 
-def readable(size: float) -> str:
-    """A number of bytes for people; nothing is a dash.
+def format_bytes(size: float) -> str:
+    """Return a size in bytes in decimal units.
 
-    >>> [readable(size) for size in (0, 900, 307_200_045, 3.1e12, 2e16)]
-    ['–', '900 B', '307.2 MB', '3.1 TB', '20.0 PB']
+    >>> [format_bytes(size) for size in (0, 900, 307_200_045, 3.1e12, 2e16)]
+    ['0 B', '900 B', '307.2 MB', '3.1 TB', '20.0 PB']
     """
-    if size == 0:
-        return "–"
     units = ("B", "kB", "MB", "GB", "TB", "PB")
     power = min(len(units) - 1, max(0, len(str(int(size))) - 1) // 3)
     return f"{size:.0f} B" if power == 0 else f"{size / 1000**power:.1f} {units[power]}"

@@ -1,4 +1,4 @@
-"""The string that names a model: ``kind``, ``kind:argument`` or ``kind:argument(option=value, …)``."""
+"""Parse spec strings: ``kind:argument(option=value, …)`` for models, and the parts that other specs share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.redaction import redact
 
 _INSIDE = r"(?:'[^']*'|\"[^\"]*\"|[^()'\"])*"
 _WRITTEN = rf"(?P<kind>[A-Za-z0-9_]+)(?::(?P<argument>.*?))?(?:\((?P<options>{_INSIDE})\))?"
@@ -36,7 +37,7 @@ class Spec:
                 f"{shorten(text)} does not read as a model",
                 remedy="write kind, kind:argument or kind:argument(option=value), quotes and brackets in quotes",
             )
-        return cls(match["kind"].lower(), match["argument"] or "", _parse_options(match["options"] or "", text))
+        return cls(match["kind"].lower(), match["argument"] or "", parse_options(match["options"] or "", text))
 
     def updated(self, options: Mapping[str, object]) -> Spec:
         """The same model with more options; None leaves one as it is."""
@@ -64,24 +65,66 @@ class Spec:
         return self.kind + (f":{self.argument}" if self.argument else "") + (f"({written})" if written else "")
 
 
-_OPTION = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>'[^']*'|\"[^\"]*\"|[^,]*?)\s*(?:,|$)")
+_OPTION = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>.*)", re.DOTALL)
+_CLOSING = {"(": ")", "{": "}"}
 
 
-def _parse_options(inside: str, text: str) -> dict[str, str]:
+def parse_options(inside: str, text: str, noun: str = "option") -> dict[str, str]:
+    """Return the options of ``name=value, name='value'``, unquoted.
+
+    Args:
+        inside: the text between the brackets.
+        text: the whole spec, for error messages.
+        noun: what a name is called in error messages.
+
+    >>> parse_options("dim=256, query_prompt='query: '", "st:x(…)")
+    {'dim': '256', 'query_prompt': 'query: '}
+    """
     options: dict[str, str] = {}
-    at = 0
-    while at < len(inside):
-        match = _OPTION.match(inside, at)
-        if match is None or match.end() == at:
+    for piece in filter(None, split_at_commas(inside, text)):
+        match = _OPTION.fullmatch(piece)
+        if match is None:
+            raise InputError(f"{shorten(piece)} in {shorten(redact(text))} has no value", remedy=f"write {noun}=value")
+        if match["name"] in options:
             raise InputError(
-                f"{shorten(inside[at:].strip())} in {shorten(text)} does not set an option", remedy="write option=value"
+                f"the {noun} {match['name']} is set twice in {shorten(redact(text))}", remedy=f"set each {noun} once"
             )
         value = match["value"]
-        options[match["name"]] = value[1:-1] if value[:1] in ("'", '"') else value
-        at = match.end()
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        options[match["name"]] = value[1:-1] if quoted else value
     return options
 
 
+def split_at_commas(inside: str, text: str) -> list[str]:
+    """Return the stripped parts between the commas that are in no brackets, braces or quotes.
+
+    >>> split_at_commas("bm25(k1=0.9, b=0.4)*2, st:'a,b'", "…")
+    ['bm25(k1=0.9, b=0.4)*2', "st:'a,b'"]
+    """
+    pieces, start, quote = [], 0, ""
+    expected: list[str] = []
+    for at, character in enumerate(inside):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in _CLOSING:
+            expected.append(_CLOSING[character])
+        elif character in _CLOSING.values():
+            if not expected or expected.pop() != character:
+                expected = [character]
+                break
+        elif character == "," and not expected:
+            pieces.append(inside[start:at].strip())
+            start = at + 1
+    if quote or expected:
+        problem = f"a quote {quote} is left open" if quote else "the brackets do not match"
+        raise InputError(
+            f"{problem} in {shorten(redact(text))}", remedy="close it, or put that part of the spec into quotes"
+        )
+    return [*pieces, inside[start:].strip()]
+
+
 def _quoted(value: str) -> str:
-    plain = re.fullmatch(r"[^,()'\"\s][^,()'\"]*", value) and value == value.strip()
+    plain = re.fullmatch(r"[^,(){}'\"\s][^,(){}'\"]*", value) and value == value.strip()
     return value if plain else f"'{value}'" if "'" not in value else f'"{value}"'
