@@ -95,7 +95,7 @@ def test_the_checksum_changes_with_texts_labels_and_splits():
         ("text,label,split\na,x,train\nb,y,holdout\n", r"bad\.csv:3: there is no split 'holdout'"),
         ("text,label,split\na,x,train\nb,y,train\n", r"bad\.csv: no row belongs to the split test"),
         ("text,label,split\na,x,train\nb,y,test\n", r"all 1 rows to learn from have the label 'x'"),
-        ("text,text,label\na,x,y\n", r"bad\.csv:1: two columns are called text"),
+        ("text,text,label\na,x,y\n", r"bad\.csv:1: two columns are called 'text'"),
         ('text,label\n"a,x\n', r"bad\.csv:2: the row is not valid CSV"),
         ("", "the file is empty"),
     ],

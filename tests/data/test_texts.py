@@ -72,7 +72,7 @@ BAD = {
     "notext.jsonl": ('{"id":"x","n":1}\n{"id":"y"}\n', r"notext.jsonl:1: there is no text"),
     "number.jsonl": ('{"id":"x","text":"t"}\n{"id":"y","text":3}\n', r"number.jsonl:2: the text 3 is no string"),
     "broken.jsonl": ('{"id":"x","text":"t"}\n{"id":"y",}\n', r"broken.jsonl:2: this is not valid JSON"),
-    "emptyid.jsonl": ('{"id":"","text":"t"}\n{"id":"y","text":"u"}\n', r"emptyid.jsonl:1: the text id is empty"),
+    "emptyid.jsonl": ('{"id":"","text":"t"}\n{"id":"y","text":"u"}\n', r"emptyid.jsonl:1: the document id is empty"),
     "list.json": ('["a", "b"]', r"list.json: record 1: 'a' is no record"),
     "ragged.csv": ("id,text\na,b\nc,d,e\n", r"ragged.csv:3: the row has 3 columns"),
     "header.csv": ("a,b,c\n1,2,3\n", r"header.csv:1: there is no id"),

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 import zstandard
 
-from goldrank.data.collections import Document, beir, read_collection
+from goldrank.data.collections import Document, read_collection, records
 from goldrank.data.collections.beir import read
 from goldrank.errors import InputError
 
@@ -60,7 +60,7 @@ def test_a_folder_is_read_with_all_its_queries_and_sections(tmp_path):
 def test_streaming_equals_reading_into_memory_in_every_compression(tmp_path, monkeypatch, suffix):
     path = folder(tmp_path / "set", suffix=suffix)
     held = read(path)
-    monkeypatch.setattr(beir, "STREAM_FROM", 10)
+    monkeypatch.setattr(records, "STREAM_FROM", 10)
     streamed = read(path)
     assert (held.items.streamed, streamed.items.streamed) == (False, True)
     assert list(streamed.items) == list(held.items)
@@ -75,7 +75,7 @@ def test_a_streamed_corpus_is_never_held(tmp_path, monkeypatch, suffix):
     path = folder(tmp_path / "set", corpus, suffix)
     size = len(corpus)
     del corpus
-    monkeypatch.setattr(beir, "STREAM_FROM", 10)
+    monkeypatch.setattr(records, "STREAM_FROM", 10)
     made = read(path)
     tracemalloc.start()
     assert sum(1 for _ in made.items) == 4000
@@ -99,7 +99,7 @@ def test_a_truncated_corpus_is_refused_streamed_or_not(tmp_path, monkeypatch, su
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(InputError, match="is truncated or corrupt"):
         read(path)
-    monkeypatch.setattr(beir, "STREAM_FROM", 10)
+    monkeypatch.setattr(records, "STREAM_FROM", 10)
     with pytest.raises(InputError, match="is truncated or corrupt"):
         list(read(path).items)
 
@@ -172,13 +172,13 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, monkeypatch, name, stream
     content, message = BAD[name]
     path = folder(tmp_path / "set", content)
     if streamed:
-        monkeypatch.setattr(beir, "STREAM_FROM", -1)
+        monkeypatch.setattr(records, "STREAM_FROM", -1)
     with pytest.raises(InputError, match=message):
         _ = read(path).items.ids
 
 
 def test_a_corpus_that_changes_while_it_is_used_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(beir, "STREAM_FROM", 10)
+    monkeypatch.setattr(records, "STREAM_FROM", 10)
     path = folder(tmp_path / "set")
     made = read(path)
     assert len(made.items) == 3

@@ -161,7 +161,7 @@ WRONG = {
     "words in judgments": (NPL, "rlv-ass", "1\n2 3\n/\n2\nx\n/\n", "rlv-ass:5: 'x' is neither a number nor a slash"),
     "other digits": (NPL, "rlv-ass", "1\n2 3\n/\n2\n²\n/\n", "rlv-ass:5: '²' is neither"),
     "text between documents": (LISA, "LISA0.001", "Document 1\nA\n" + STARS + "B\n", "LISA0.001:4: 'B' stands between"),
-    "text for a query": (LISA, "LISA.QUE", "1\nA #\nB\n", "LISA.QUE:3: 'B' stands where the number of a query"),
+    "text for a query": (LISA, "LISA.QUE", "1\nA #\nB\n", "LISA.QUE:3: 'B' stands where the number of a text"),
     "a LISA query twice": (LISA, "LISA.QUE", "1\nA #\n1\nB #\n", "LISA.QUE:3: .*'1'"),
     "too few numbers": (LISA, "LISARJ.NUM", "1 2 1 2\n2 9 5\n", "LISARJ.NUM:2: query '2' has 1 documents where 9"),
     "no count": (LISA, "LISARJ.NUM", "1 2 1 2\n2\n", "LISARJ.NUM:2: query '2' has 0 documents where a number"),

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from goldrank.data.collections import Document, read_collection, trec_topics
+from goldrank.data.collections import Document, read_collection, records
 from goldrank.data.collections.trec_topics import read
 from goldrank.errors import InputError
 
@@ -80,7 +80,7 @@ def test_documents_topics_and_qrels_are_read(tmp_path):
 def test_streamed_documents_are_the_same(tmp_path, monkeypatch):
     path = folder(tmp_path / "trec")
     held = read(path)
-    monkeypatch.setattr(trec_topics, "STREAM_FROM", 10)
+    monkeypatch.setattr(records, "STREAM_FROM", 10)
     streamed = read(path)
     assert (held.items.streamed, streamed.items.streamed) == (False, True)
     assert streamed.checksum == held.checksum

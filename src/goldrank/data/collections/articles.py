@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from goldrank.data.collections.collection import Collection, Document, Documents
-from goldrank.data.collections.records import Placed, Record, document, given_twice, read_records
+from goldrank.data.collections.records import (
+    PlacedRecord,
+    Record,
+    document,
+    placed_rows,
+    read_records,
+    unique_documents,
+)
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
 from goldrank.data.collections.streams import head
 from goldrank.data.titles import match_titles
@@ -47,7 +54,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     if _is_saved(place):
         saved = _load_saved(place)
         chosen = choose_split(split, saved, str(path))
-        return from_records(_rows(saved[chosen], f"{place} ({chosen})"), place, chosen, saved)
+        return from_records(placed_rows(saved[chosen], f"{place} ({chosen})"), place, chosen, saved)
     files = _files(place)
     if not files:
         raise InputError(
@@ -61,20 +68,18 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 
 def from_records(
-    records: Iterator[Placed], source: PathLike, split: str, splits: Mapping[str, object], name: str | None = None
+    records: Iterable[PlacedRecord], source: PathLike, split: str, splits: Mapping[str, object], name: str | None = None
 ) -> Collection:
     """The collection of articles that these records describe, each given with its place; a *name* that is no path's."""
-    articles: dict[str, Document] = {}
-    places: dict[str, str] = {}
+    placed: list[tuple[str, Document]] = []
     labels: list[_Label] = []
     respelt = False
     for place, record in records:
-        made = document(record, place)
-        if made.id in articles:
-            raise given_twice(made.id, places[made.id], place)
-        articles[made.id], places[made.id] = made, place
-        labels += [_label(value, made.id, place) for value in labels_of(record, place)]
+        article = document(record, place)
+        placed.append((place, article))
+        labels += [_label(value, article.id, place) for value in labels_of(record, place)]
         respelt |= "label" in record and "labels" not in record
+    articles = {article.id: article for article in unique_documents(placed)}
     if not articles:
         raise InputError("there are no articles", where=str(source), remedy="check that the data is complete")
     if not labels:
@@ -163,11 +168,6 @@ def _load_saved(folder: Path) -> dict[str, Any]:
             remedy="save it again with save_to_disk",
         ) from None
     return dict(loaded) if isinstance(loaded, dict) else {"test": loaded}
-
-
-def _rows(rows: Any, name: str) -> Iterator[Placed]:
-    for number, record in enumerate(rows, 1):
-        yield f"{name}: row {number}", record
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ from goldrank.data.texts import beir_file
 from goldrank.errors import InputError
 from goldrank.io.files import COMPRESSIONS, PathLike
 
-STREAM_FROM = 1 << 26
-"""Bytes of corpus from which on it is streamed instead of held in memory."""
-
 _QRELS = (".tsv", ".txt", ".csv", ".jsonl", ".json", ".parquet", ".qrels")
 
 
@@ -28,8 +25,8 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     """Read a folder in the layout of BEIR.
 
     The qrels lie in ``qrels/SPLIT.tsv``, or are one ``qrels.tsv`` or ``qrels.txt``, which is the split ``test``; any
-    format that gold can have will do. All queries of the file are kept, judged or not. A corpus of more than
-    `STREAM_FROM` bytes is read anew, line by line, each time it is gone through.
+    format that gold can have will do. All queries of the file are kept, judged or not. A corpus of more
+    than `records.STREAM_FROM` bytes is read from its file each time, line by line.
     """
     folder = Path(path)
     corpus, queries = beir_file(folder, "corpus.jsonl"), beir_file(folder, "queries.jsonl")
@@ -45,7 +42,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     gold = io.read(qrels[chosen], "gold")
     return Collection(
         name=folder.resolve().name,
-        items=read_documents(corpus, stream_from=STREAM_FROM),
+        items=read_documents(corpus, may_stream=True),
         queries=read_documents(queries),
         gold=gold,
         split=chosen,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -11,16 +11,13 @@ from typing import Any
 from goldrank import io
 from goldrank.data.collections import articles
 from goldrank.data.collections.collection import Collection, Documents
-from goldrank.data.collections.records import Placed, document, given_twice, read_documents, read_records
+from goldrank.data.collections.records import DocumentReader, document, placed_rows, read_documents, read_records
 from goldrank.data.collections.splits import choose_split, files_in, in_order, split_of_name, stem_and_suffix
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.io.column_names import find_columns, listing
 from goldrank.io.columns import Columns, columns_of_cells
 from goldrank.io.files import PathLike
 from goldrank.io.tables import columns_from
-
-STREAM_FROM = 1 << 26
-"""Bytes of a local corpus from which on it is streamed instead of held in memory."""
 
 _QRELS = ("qrels", "default", "data")
 _RECORDS = (".jsonl", ".json", ".parquet")
@@ -57,7 +54,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     chosen = "default" if "default" in configurations else configurations[0]
     splits = dict(_asked(lambda: package.load_dataset(name, chosen), name))
     part = choose_split(split, splits, f"hf:{name}")
-    return articles.from_records(_placed(splits[part], f"hf:{name} ({part})"), name, part, splits)
+    return articles.from_records(placed_rows(splits[part], f"hf:{name} ({part})"), name, part, splits)
 
 
 def _read_retrieval(package: Any, name: str, configurations: Sequence[str], split: str | None) -> Collection:
@@ -78,7 +75,7 @@ def _read_retrieval(package: Any, name: str, configurations: Sequence[str], spli
         rows = parts[next((part for part in (chosen, configuration) if part in parts), next(iter(parts)))]
         source = f"hf:{name} ({configuration})"
         # The package keeps them in a file that is mapped, so they are gone through without being held.
-        return Documents(lambda: (document(record, place) for place, record in _placed(rows, source)), source)
+        return Documents(lambda: (document(record, place) for place, record in placed_rows(rows, source)), source)
 
     queries = documents("queries")
     return _collection(name, documents("corpus"), Documents(list(queries), queries.source), gold, chosen, qrels)
@@ -92,8 +89,11 @@ def _read_folder(folder: Path, split: str | None) -> Collection:
         there = _part(folder, part)
         files = there.get(chosen) or there.get(part) or next(iter(there.values()))
         if len(files) == 1:
-            return read_documents(files[0], stream_from=STREAM_FROM if part == "corpus" else None)
-        return _joined(files, str(folder / part))
+            return read_documents(files[0], may_stream=part == "corpus")
+        placed = DocumentReader(
+            lambda: ((place, document(record, place)) for file in files for place, record in read_records(file))
+        )
+        return Documents(placed, str(folder / part), files)
 
     gold = _gold(qrels[chosen], str(folder))
     return _collection(str(folder), documents("corpus"), documents("queries"), gold, chosen, qrels)
@@ -124,21 +124,6 @@ def _part(folder: Path, name: str) -> dict[str, list[Path]]:
     return found
 
 
-def _joined(files: Sequence[Path], source: str) -> Documents:
-    """The documents of a corpus that lies in several files."""
-
-    def rows() -> Iterator[Any]:
-        first: dict[str, str] = {}
-        for place, record in chain.from_iterable(map(read_records, files)):
-            made = document(record, place)
-            if made.id in first:
-                raise given_twice(made.id, first[made.id], place)
-            first[made.id] = place
-            yield made
-
-    return Documents(rows, source, files)
-
-
 def _gold(files: Sequence[Path], source: str) -> Columns:
     if len(files) == 1:
         return io.read(files[0], "gold")
@@ -149,11 +134,6 @@ def _gold(files: Sequence[Path], source: str) -> Columns:
     keys = [names[position] for position in find_columns(names, "gold", where=placed[0][0])[:3]]
     cells = [[record.get(key) for _, record in placed] for key in keys]
     return columns_of_cells(cells, "gold", source=source, place=lambda row: placed[row][0])
-
-
-def _placed(rows: Any, name: str) -> Iterator[Placed]:
-    for number, record in enumerate(rows, 1):
-        yield f"{name}: row {number}", record
 
 
 def _load_package() -> Any:

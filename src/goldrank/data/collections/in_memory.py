@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from goldrank.data.collections import articles
-from goldrank.data.collections.collection import Collection, Document, Documents
-from goldrank.data.collections.records import Placed, Record, document, given_twice
+from goldrank.data.collections.collection import Collection, Documents
+from goldrank.data.collections.records import PlacedRecord, Record, document, unique_documents
 from goldrank.data.collections.splits import choose_split, in_order
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns
@@ -135,14 +135,7 @@ def _documents(part: Any, key: str, split: str, place: str) -> Documents:
             where=place,
             remedy='give {"id": "text"}, {"id": {"title": "…", "text": "…"}}, or records with id and text',
         )
-    found: dict[str, Document] = {}
-    places: dict[str, str] = {}
-    for row, record in _placed(rows, where):
-        made = document(record, row)
-        if made.id in found:
-            raise given_twice(made.id, places[made.id], row)
-        found[made.id], places[made.id] = made, row
-    return Documents(list(found.values()), where)
+    return Documents(unique_documents([(row, document(record, row)) for row, record in _placed(rows, where)]), where)
 
 
 def _is_splits(part: object) -> bool:
@@ -174,7 +167,7 @@ def _rows_or_none(data: Any) -> Sequence[Record] | None:
     return rows if all(isinstance(row, Mapping) for row in rows) else None
 
 
-def _placed(rows: Iterable[Record], place: str) -> Iterator[Placed]:
+def _placed(rows: Iterable[Record], place: str) -> Iterator[PlacedRecord]:
     for number, record in enumerate(rows):
         yield f"{place}: row {number} (counted from 0)", record
 

@@ -2,73 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePath
 from typing import Any
 
 from goldrank.data.collections.collection import Document, Documents, Section
 from goldrank.data.collections.streams import Source, head, lines, opened, unpacked_size
-from goldrank.data.texts import ID_NAMES, TEXT_NAMES
 from goldrank.errors import InputError, shorten
-from goldrank.io.checks import id_strings, is_missing
-from goldrank.io.column_names import listing, normal
-from goldrank.io.files import is_parquet, read_bytes
+from goldrank.io.checks import find_duplicate, id_strings, is_missing
+from goldrank.io.column_names import first_of, listing
+from goldrank.io.files import COMPRESSIONS, is_parquet, read_bytes
 from goldrank.io.fingerprints import file_state
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow
 
+ID_NAMES = ("_id", "id", "docid", "doc_id", "docno", "qid", "query_id", "pid", "corpus_id", "item_id")
+TEXT_NAMES = ("text", "contents", "content", "body", "passage", "sentence", "document", "query")
+STREAM_FROM = 1 << 26
+"""Bytes of documents from which on they are streamed instead of held in memory."""
+DOCUMENT_SUFFIXES = (
+    ".parquet",
+    ".pq",
+    *(f"{suffix}{compression}" for suffix in (".jsonl", ".ndjson") for compression in ("", *COMPRESSIONS)),
+)
+"""How the names of files end that hold documents in shards."""
+
 Record = Mapping[str, object]
-Placed = tuple[str, Record]
+PlacedRecord = tuple[str, Record]
 _SECTIONS_REMEDY = 'write [["heading", "text"], …]'
 
 
-def read_records(path: Source) -> Iterator[Placed]:
-    """Every record of a file with its place; JSON Lines and Parquet are read as they come, anything else whole."""
+def read_records(path: Source) -> Iterator[PlacedRecord]:
+    """Yield each record of a file with its place; JSON Lines and Parquet are streamed, JSON is read whole."""
     start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
     if is_parquet(start):
-        yield from _parquet_records(path)
+        with parquet_file(path) as file:
+            rows = (record for batch in file.iter_batches(1024) for record in batch.to_pylist())
+            yield from placed_rows(rows, str(path))
     elif start[:1] == b"[" or _is_spread(start):
-        yield from _json_records(path)
+        text = read_bytes(path).decode() if isinstance(path, Path) else "\n".join(line for _, line in lines(path))
+        yield from parse_json(text, str(path))
     else:
-        for number, line in lines(path):
-            if line.strip():
-                place = f"{path}:{number}"
-                yield place, _record(decode_text(line, str(path), first_line=number), place)
+        yield from parse_json_lines(lines(path), str(path))
+
+
+def placed_rows(rows: Iterable[Record], name: str) -> Iterator[PlacedRecord]:
+    """Yield the rows of a table with their places, counted from 1."""
+    for number, record in enumerate(rows, 1):
+        yield f"{name}: row {number}", record
 
 
 def _is_spread(start: bytes) -> bool:
-    """Whether an object goes on after its first line, so that the lines are no records."""
+    """Return True if an object goes on after its first line, so that the lines are no records."""
     first, end, _ = start.partition(b"\n")
     return bool(end) and first[:1] == b"{" and not first.rstrip().endswith(b"}")
 
 
-def _json_records(path: Source) -> Iterator[Placed]:
-    text = read_bytes(path).decode() if isinstance(path, Path) else "\n".join(line for _, line in lines(path))
-    content = decode_text(text, str(path), first_line=1)
-    if isinstance(content, dict) and not layout(tuple(content))[0]:
+def parse_json_lines(numbered: Iterable[tuple[int, str]], name: str) -> Iterator[PlacedRecord]:
+    """Yield the record of each line that is not blank."""
+    for number, line in numbered:
+        if line.strip():
+            place = f"{name}:{number}"
+            yield place, _record(decode_text(line, name, first_line=number), place)
+
+
+def parse_json(text: str, name: str) -> Iterator[PlacedRecord]:
+    """Yield the records of a JSON text: a list of them, a single one, or an object of ids with texts or records."""
+    content = decode_text(text, name, first_line=1)
+    if isinstance(content, dict) and find_keys(tuple(content)).id is None:
         content = [
-            {"id": key, **({"text": value} if isinstance(value, str) else _record(value, f"{path}: {shorten(key)}"))}
+            {"id": key, **({"text": value} if isinstance(value, str) else _record(value, f"{name}: {shorten(key)}"))}
             for key, value in content.items()
         ]
     for number, value in enumerate(content if isinstance(content, list) else [content], 1):
-        yield (place := f"{path}: record {number}"), _record(value, place)
+        yield (place := f"{name}: record {number}"), _record(value, place)
 
 
 def _record(value: object, place: str) -> Record:
     if not isinstance(value, dict):
         raise InputError(f"{shorten(value)} is no record", where=place, remedy='write {"id": "…", "text": "…"}')
     return value
-
-
-def _parquet_records(path: Source) -> Iterator[Placed]:
-    with parquet_file(path) as file:
-        number = 0
-        for batch in file.iter_batches(1024):
-            for record in batch.to_pylist():
-                number += 1
-                yield f"{path}: row {number}", record
 
 
 @contextmanager
@@ -85,41 +102,56 @@ def parquet_file(path: Source) -> Iterator[Any]:
         ) from None
 
 
-@lru_cache(maxsize=256)
-def layout(names: tuple[str, ...]) -> tuple[str | None, str | None, str | None, str | None]:
-    """The keys of the id, the title, the text and the sections in a record with these *names*.
+@dataclass(frozen=True)
+class RecordKeys:
+    """The keys of a record that hold its id, title, text and sections; None for one that it has not."""
 
-    >>> layout(("_id", "Title", "contents"))
-    ('_id', 'Title', 'contents', None)
+    id: str | None
+    title: str | None
+    text: str | None
+    sections: str | None
+
+
+@lru_cache(maxsize=256)
+def find_keys(names: tuple[str, ...]) -> RecordKeys:
+    """Return the keys of a document in a record with these *names*.
+
+    >>> find_keys(("_id", "Title", "contents"))
+    RecordKeys(id='_id', title='Title', text='contents', sections=None)
     """
-    keys = {normal(name): name for name in reversed(names)}
 
     def first(wanted: Sequence[str]) -> str | None:
-        return next((keys[name] for name in wanted if name in keys), None)
+        position = first_of(names, wanted)
+        return None if position is None else names[position]
 
-    return first(ID_NAMES), first(("title",)), first(TEXT_NAMES), first(("sections",))
+    return RecordKeys(first(ID_NAMES), first(("title",)), first(TEXT_NAMES), first(("sections",)))
+
+
+def require_keys(names: tuple[str, ...], place: str) -> RecordKeys:
+    """Return the keys of a document; raise for a record without an id, or with nothing to read."""
+    keys = find_keys(names)
+    if keys.id is None or not (keys.title or keys.text or keys.sections):
+        raise InputError(
+            f"there is no {'id' if keys.id is None else 'text'} (fields: {listing(names)})",
+            where=place,
+            remedy=f"call it one of {', '.join(ID_NAMES if keys.id is None else TEXT_NAMES)}",
+        )
+    return keys
 
 
 def document(record: Record, place: str) -> Document:
-    """The document a record describes; a text that is null is empty.
+    """Return the document that a record describes; a text that is null is empty.
 
     >>> document({"_id": 7, "title": "Wine", "text": "Grapes."}, "corpus.jsonl:1")
     Document(id='7', title='Wine', sections=(('', 'Grapes.'),))
     """
-    names = tuple(record)
-    id_key, title_key, text_key, sections_key = layout(names)
-    if id_key is None or not (title_key or text_key or sections_key):
-        raise InputError(
-            f"there is no {'id' if id_key is None else 'text'} (fields: {listing(names)})",
-            where=place,
-            remedy=f"call it one of {', '.join(ID_NAMES if id_key is None else TEXT_NAMES)}",
-        )
-    (text_id,) = id_strings([record[id_key]], role="document", integers=True, place=lambda _: place)
-    title = _string(record[title_key], place) if title_key else ""
-    found = record[sections_key] if sections_key else None
-    if found is not None:
-        return Document(text_id, title, _sections(found, place))
-    return Document.plain(text_id, _string(record[text_key], place) if text_key else "", title)
+    keys = require_keys(tuple(record), place)
+    (text_id,) = id_strings([record[keys.id or ""]], role="document", integers=True, place=lambda _: place)
+    title = _string(record[keys.title], place) if keys.title else ""
+    sections = record[keys.sections] if keys.sections else None
+    if sections is not None:
+        return Document(text_id, title, _sections(sections, place))
+    return Document.plain(text_id, _string(record[keys.text], place) if keys.text else "", title)
 
 
 def _string(value: object, place: str) -> str:
@@ -146,49 +178,97 @@ def _section(part: object, place: str) -> Section:
     return _string(part[0], place), _string(part[1], place)
 
 
-class RecordFile:
-    """The documents of a file, read from its beginning at each call; no two have the same id."""
+class DocumentReader:
+    """Reads documents from the beginning at each call, and refuses an id that is given twice.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._state = file_state(path)
+    Args:
+        read: Yields the documents with their places.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[tuple[str, Document]]]) -> None:
+        self._read = read
         self._unique = False
 
     def __call__(self) -> Iterator[Document]:
-        """Read them."""
-        if file_state(self._path) != self._state:
-            raise InputError(
-                "the file was changed since it was first read", where=str(self._path), remedy="start again"
-            )
+        """Yield the documents."""
         seen: set[str] = set()
-        empty = True
-        for place, record in read_records(self._path):
-            made = document(record, place)
-            empty = False
-            # Once the whole file was gone through, the ids need not be held again to know that they differ.
+        for place, made in self._read():
+            # Once all were read, the ids need not be held again to know that they differ.
             if not self._unique:
                 if made.id in seen:
-                    raise given_twice(made.id, self._first_place(made.id), place)
+                    # Places are not held for millions of documents, so the first one is searched for.
+                    raise given_twice(made.id, next(first for first, one in self._read() if one.id == made.id), place)
                 seen.add(made.id)
             yield made
-        if empty:
-            raise InputError("the file holds no texts", where=str(self._path), remedy="check that it is complete")
         self._unique = True
 
-    def _first_place(self, text_id: str) -> str:
-        return next(place for place, record in read_records(self._path) if document(record, place).id == text_id)
+
+def unique_documents(placed: Sequence[tuple[str, Document]]) -> list[Document]:
+    """Return documents that are given with their places, and refuse an id that is given twice."""
+    if duplicate := find_duplicate([made.id for _, made in placed]):
+        (first, _), (again, made) = (placed[at] for at in duplicate)
+        raise given_twice(made.id, first, again)
+    return [made for _, made in placed]
 
 
 def given_twice(text_id: str, first: str, place: str) -> InputError:
-    """The error for an id that two documents have."""
+    """Return the error for an id that two texts have."""
     return InputError(
         f"the id {shorten(text_id)} is given twice (first at {first})", where=place, remedy="give every text its own id"
     )
 
 
-def read_documents(path: Path, *, stream_from: int | None = None) -> Documents:
-    """The documents of a file: in memory, or streamed where it holds more than *stream_from* bytes."""
-    rows = RecordFile(path)
-    if stream_from is not None and unpacked_size(path) > stream_from:
-        return Documents(rows, str(path), [path])
-    return Documents(list(rows()), str(path), [path])
+def is_large(files: Iterable[Path]) -> bool:
+    """Return True if *files* hold more than `STREAM_FROM` bytes."""
+    return sum(map(unpacked_size, files)) > STREAM_FROM
+
+
+def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
+    """Return the documents of a file of records: in memory, or streamed where that may be and the file is large."""
+    state = file_state(path)
+
+    def read() -> Iterator[tuple[str, Document]]:
+        if file_state(path) != state:
+            raise InputError("the file was changed since it was first read", where=str(path), remedy="start again")
+        empty = True
+        for place, record in read_records(path):
+            empty = False
+            yield place, document(record, place)
+        if empty:
+            raise InputError("the file holds no texts", where=str(path), remedy="check that it is complete")
+
+    reader = DocumentReader(read)
+    return Documents(reader if may_stream and is_large([path]) else list(reader()), str(path), [path])
+
+
+def count_documents(path: str) -> int:
+    """Return how many documents a file holds; of Parquet only the footer is read."""
+    if is_parquet_name(path):
+        with parquet_file(path) as file:
+            return int(file.metadata.num_rows)
+    return sum(1 for _ in read_records(path))
+
+
+def documents_between(path: str, start: int, stop: int) -> Iterator[Document]:
+    """Yield the documents *start* to *stop* of a file: of Parquet by row groups, of JSON Lines from its beginning."""
+    records = _parquet_rows(path, start, stop) if is_parquet_name(path) else islice(read_records(path), start, stop)
+    for place, record in records:
+        yield document(record, place)
+
+
+def is_parquet_name(path: str) -> bool:
+    """Return True if the name of a file says that it is Parquet."""
+    return PurePath(path.partition("?")[0]).suffix.lower() in (".parquet", ".pq")
+
+
+def _parquet_rows(path: str, start: int, stop: int) -> Iterator[PlacedRecord]:
+    with parquet_file(path) as file:
+        before = 0
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            low, high = max(start - before, 0), min(stop - before, count)
+            if low < high:
+                rows = file.read_row_group(group).slice(low, high - low).to_pylist()
+                for number, record in enumerate(rows, before + low + 1):
+                    yield f"{path}: row {number}", record
+            before += count

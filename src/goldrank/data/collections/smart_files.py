@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from goldrank.data.collections.collection import Document
-from goldrank.data.collections.records import given_twice
+from goldrank.data.collections.records import unique_documents
 from goldrank.data.collections.streams import lines, text_encoding
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import parse_values
@@ -19,6 +19,9 @@ from goldrank.io.columns import Columns, group
 _MARK = re.compile(r"\.([A-Z])(?:\s+(.*))?$")
 _STARRED = re.compile(r"\*(TEXT|FIND)\s+(\d+)\b")
 _STOP = re.compile(r"\*STOP\b")
+_NUMBER = re.compile(r"\s*(\d+)\s*")
+END_OF_FILE = "\x1a"
+"""The sign that files of that time may end in."""
 Lines = Iterable[tuple[int, str]]
 
 
@@ -71,36 +74,23 @@ def plain_id(number: str) -> str:
 
 
 def _starred(numbered: Lines, path: Path) -> list[Document]:
-    texts: dict[str, list[str]] = {}
-    places: dict[str, str] = {}
-    current: list[str] = []
+    texts: list[tuple[str, str, list[str]]] = []
     for number, line in numbered:
         if mark := _STARRED.match(line):
-            text_id = plain_id(mark[2]) if mark[1] == "FIND" else str(len(texts) + 1)
-            place = f"{path}:{number}"
-            if text_id in texts:
-                raise given_twice(text_id, places[text_id], place)
-            places[text_id] = place
-            current = texts[text_id] = []
-        elif not _STOP.match(line):
-            current.append(line)
-    return [Document.plain(text_id, verbatim(text)) for text_id, text in texts.items()]
+            texts.append((f"{path}:{number}", plain_id(mark[2]) if mark[1] == "FIND" else str(len(texts) + 1), []))
+        elif texts and not _STOP.match(line):
+            texts[-1][2].append(line)
+    return unique_documents([(place, Document.plain(text_id, verbatim(text))) for place, text_id, text in texts])
 
 
 def _dotted(numbered: Lines, path: Path) -> tuple[list[Document], int]:
-    documents: list[Document] = []
-    places: dict[str, str] = {}
+    placed: list[tuple[str, Document]] = []
     broken = 0
     for number, name, body in _bodies(numbered, path):
-        place = f"{path}:{number}"
-        text_id = plain_id(name)
-        if text_id in places:
-            raise given_twice(text_id, places[text_id], place)
-        places[text_id] = place
         title, text, is_broken = _fields(body)
         broken += is_broken
-        documents.append(Document.plain(text_id, text, title))
-    return documents, broken
+        placed.append((f"{path}:{number}", Document.plain(plain_id(name), text, title)))
+    return unique_documents(placed), broken
 
 
 def _bodies(numbered: Lines, path: Path) -> Iterator[tuple[int, str, list[str]]]:
@@ -176,6 +166,35 @@ class Judgments:
 
         values = parse_values(self.grades, value="grade", place=place) if self.grades else np.zeros(0)
         return group(queries, items, values, "gold", source=str(self.path), place=place)
+
+
+def read_numbered(path: Path, end: str, *, inline: bool, remedy: str) -> Records:
+    """Read numbered texts: a line with a number, and lines of text up to an *end* mark.
+
+    Args:
+        path: The file; one that is not UTF-8 is read as latin-1.
+        end: The mark that ends a text.
+        inline: The mark ends the last line of the text; else it is a line of its own.
+        remedy: How a text is written, for messages.
+    """
+    encoding = text_encoding(path)
+    texts: list[tuple[str, str, list[str]]] = []
+    is_open = False
+    for number, line in lines(path, encoding):
+        place, bare = f"{path}:{number}", line.strip()
+        if is_open:
+            is_open = not (bare.endswith(end) if inline else bare == end)
+            if is_open or inline:
+                texts[-1][2].append(line if is_open else line.rstrip().removesuffix(end).rstrip())
+        elif found := _NUMBER.fullmatch(line):
+            texts.append((place, plain_id(found[1]), []))
+            is_open = True
+        elif line.strip(END_OF_FILE).strip():
+            raise InputError(
+                f"{shorten(bare)} stands where the number of a text is expected", where=place, remedy=remedy
+            )
+    documents = [(place, Document.plain(text_id, verbatim(text))) for place, text_id, text in texts]
+    return Records(unique_documents(documents), 0, starred=False, latin=encoding != "utf-8", unended=int(is_open))
 
 
 def read_judgments(path: Path, *, lists: bool) -> Judgments:

@@ -7,18 +7,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from goldrank.data.collections.collection import Document
-from goldrank.data.collections.records import given_twice
-from goldrank.data.collections.smart_files import Judgments, Records, judgments, plain_id, verbatim
+from goldrank.data.collections.smart_files import (
+    END_OF_FILE,
+    Judgments,
+    Records,
+    judgments,
+    plain_id,
+    read_numbered,
+    verbatim,
+)
 from goldrank.data.collections.streams import lines, text_encoding
 from goldrank.errors import InputError, counts, shorten
 
 _DOCUMENT = re.compile(r"\s*Document\s+(\d+)\s*", re.IGNORECASE)
 _STARS = re.compile(r"\s*\*{10,}\s*")
-_NUMBER = re.compile(r"\s*(\d+)\s*")
 _QUERY = re.compile(r"\s*Query\s+(\d+)\s*", re.IGNORECASE)
 _COUNT = re.compile(r"\s*(\d{1,18})\s+Relevant\s+Refs\s*:?\s*", re.IGNORECASE)
-# Files of that time may end in the sign for the end of a file.
-_END_OF_FILE = "\x1a"
 
 
 def is_documents(start: bytes) -> bool:
@@ -79,13 +83,13 @@ def _bodies(path: Path, encoding: str) -> tuple[list[tuple[str, list[str]]], boo
         elif mark := _DOCUMENT.fullmatch(line):
             found.append((plain_id(mark[1]), []))
             inside = True
-        elif line.strip(_END_OF_FILE).strip():
+        elif line.strip(END_OF_FILE).strip():
             raise InputError(
                 f"{shorten(line.strip())} stands between two documents",
                 where=f"{path}:{number}",
                 remedy="start every document with 'Document' and its number, and end it with a row of stars",
             )
-    if inside and found and found[-1][1] and not found[-1][1][-1].strip(_END_OF_FILE).strip():
+    if inside and found and found[-1][1] and not found[-1][1][-1].strip(END_OF_FILE).strip():
         found[-1][1].pop()
     return found, not inside
 
@@ -97,37 +101,14 @@ def _document(text_id: str, body: list[str]) -> Document:
 
 
 def read_queries(path: Path) -> Records:
-    """The queries of a file: a number, and a text that ends in a hash sign."""
-    encoding = text_encoding(path)
-    queries: list[Document] = []
-    places: dict[str, str] = {}
-    text: list[str] | None = None
-    for number, line in lines(path, encoding):
-        place = f"{path}:{number}"
-        if text is not None:
-            body = line.rstrip()
-            text.append(body.removesuffix("#").rstrip() if body.endswith("#") else line)
-            queries[-1] = Document.plain(queries[-1].id, verbatim(text))
-            if body.endswith("#"):
-                text = None
-        elif found := _NUMBER.fullmatch(line):
-            text_id = plain_id(found[1])
-            if text_id in places:
-                raise given_twice(text_id, places[text_id], place)
-            places[text_id], text = place, []
-            queries.append(Document.plain(text_id, ""))
-        elif line.strip(_END_OF_FILE).strip():
-            raise InputError(
-                f"{shorten(line.strip())} stands where the number of a query is expected",
-                where=place,
-                remedy="write a number on its own line, and the text with # at its end",
-            )
-    return Records(queries, 0, starred=False, latin=encoding != "utf-8", unended=int(text is not None))
+    """Read the queries of a file: a number, and a text that ends in a hash sign."""
+    remedy = "write a number on its own line, and the text with # at its end"
+    return read_numbered(path, "#", inline=True, remedy=remedy)
 
 
 def read_judgments(path: Path) -> tuple[Judgments, list[str]]:
     """Judgments in either form, and what is to be said about them."""
-    numbered = [(number, line.strip(_END_OF_FILE)) for number, line in lines(path, text_encoding(path))]
+    numbered = [(number, line.strip(END_OF_FILE)) for number, line in lines(path, text_encoding(path))]
     first = next((line for _, line in numbered if line.strip()), "")
     flat, wrong = _listed(numbered, path) if _QUERY.fullmatch(first) else (_numbers(numbered, path), 0)
     remarks = []

@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from goldrank.data.collections.collection import Document
-from goldrank.data.collections.records import given_twice
-from goldrank.data.collections.smart_files import Judgments, Records, judgments, plain_id, verbatim
+from goldrank.data.collections.smart_files import END_OF_FILE, Judgments, Records, judgments, read_numbered
 from goldrank.data.collections.streams import lines, text_encoding
 from goldrank.errors import InputError, shorten
 
-_NUMBER = re.compile(r"\s*(\d+)\s*")
 _END = "/"
 
 
@@ -35,33 +32,9 @@ def _first_body(start: bytes) -> bytes | None:
 
 
 def read_records(path: Path) -> Records:
-    """The numbered texts of a file; one that is not UTF-8 is taken for latin-1."""
-    encoding = text_encoding(path)
-    documents: list[Document] = []
-    places: dict[str, str] = {}
-    text: list[str] | None = None
-    for number, line in lines(path, encoding):
-        place = f"{path}:{number}"
-        if text is not None and line.strip() == _END:
-            documents[-1] = Document.plain(documents[-1].id, verbatim(text))
-            text = None
-        elif text is not None:
-            text.append(line)
-        elif found := _NUMBER.fullmatch(line):
-            text_id = plain_id(found[1])
-            if text_id in places:
-                raise given_twice(text_id, places[text_id], place)
-            places[text_id], text = place, []
-            documents.append(Document.plain(text_id, ""))
-        elif line.strip("\x1a").strip():
-            raise InputError(
-                f"{shorten(line.strip())} stands where the number of a text is expected",
-                where=place,
-                remedy="write a number, the text and a slash, each on lines of their own",
-            )
-    if text is not None:
-        documents[-1] = Document.plain(documents[-1].id, verbatim(text))
-    return Records(documents, 0, starred=False, latin=encoding != "utf-8", unended=int(text is not None))
+    """Read the numbered texts of a file."""
+    remedy = "write a number, the text and a slash, each on lines of their own"
+    return read_numbered(path, _END, inline=False, remedy=remedy)
 
 
 def read_judgments(path: Path) -> Judgments:
@@ -80,7 +53,7 @@ def read_judgments(path: Path) -> Judgments:
 
 def _tokens(path: Path) -> Iterator[tuple[int, str]]:
     for number, line in lines(path, text_encoding(path)):
-        for token in line.strip("\x1a").split():
+        for token in line.strip(END_OF_FILE).split():
             if token != _END and not (token.isascii() and token.isdigit()):
                 raise InputError(
                     f"{shorten(token)} is neither a number nor a slash",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from goldrank import io
 from goldrank.data.collections.collection import Collection, Document, Documents
-from goldrank.data.collections.records import given_twice
+from goldrank.data.collections.records import DocumentReader, is_large, unique_documents
 from goldrank.data.collections.splits import choose_split, in_order, split_of_name, stem_and_suffix
-from goldrank.data.collections.streams import head, lines, text_encoding, unpacked_size
+from goldrank.data.collections.streams import head, lines, text_encoding
 from goldrank.errors import InputError, counts
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
-
-STREAM_FROM = 1 << 26
-"""Bytes of documents from which on they are streamed instead of held in memory."""
 
 _LOOK_AT = 64
 _DOCUMENTS = re.compile(rb"<DOC[\s>]", re.IGNORECASE)
@@ -46,8 +43,8 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     """Read a folder with documents, topics and qrels, which are told apart by their content.
 
     A query is the title of its topic; description and narrative are kept as its sections. The text of a document is
-    what stands in TEXT, or all of it where there is none, without tags. Documents of more than `STREAM_FROM` bytes
-    are read anew each time they are gone through.
+    what stands in TEXT, or all of it where there is none, without tags. Documents of more than `records.STREAM_FROM`
+    bytes are read from their files each time.
     """
     folder = Path(path)
     kinds: dict[str, list[Path]] = {"documents": [], "topics": [], "qrels": []}
@@ -74,11 +71,10 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     latin = [file.name for file, encoding in encodings.items() if encoding != "utf-8"]
     if latin:
         remarks.append(f"{counts(len(latin), 'file')} not in UTF-8, read as latin-1 (the first is {latin[0]})")
-    rows = _DocumentFiles({file: encodings[file] for file in kinds["documents"]})
-    streamed = sum(map(unpacked_size, kinds["documents"])) > STREAM_FROM
+    reader = DocumentReader(lambda: _documents(kinds["documents"], encodings))
     return Collection(
         name=folder.resolve().name,
-        items=Documents(rows if streamed else list(rows()), str(folder)),
+        items=Documents(reader if is_large(kinds["documents"]) else list(reader()), str(folder)),
         queries=queries,
         gold=gold,
         split=chosen,
@@ -114,26 +110,10 @@ def _kind(file: Path) -> str | None:
     return "documents" if _DOCUMENTS.search(start) else "topics" if _TOPICS.search(start) else None
 
 
-class _DocumentFiles:
-    """The documents of several files, read from the beginning at each call."""
-
-    def __init__(self, encodings: dict[Path, str]) -> None:
-        self._encodings = encodings
-        self._unique = False
-
-    def __call__(self) -> Iterator[Document]:
-        """Read them."""
-        places: dict[str, str] = {}
-        for file, encoding in self._encodings.items():
-            for number, body in _bodies(file, encoding):
-                place = f"{file}:{number}"
-                document = _document(body, place)
-                if not self._unique:
-                    if document.id in places:
-                        raise given_twice(document.id, places[document.id], place)
-                    places[document.id] = place
-                yield document
-        self._unique = True
+def _documents(files: Sequence[Path], encodings: Mapping[Path, str]) -> Iterator[tuple[str, Document]]:
+    for file in files:
+        for number, body in _bodies(file, encodings[file]):
+            yield (place := f"{file}:{number}"), _document(body, place)
 
 
 def _bodies(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
@@ -175,8 +155,7 @@ def _plain(text: str) -> str:
 
 def _queries(files: Sequence[Path], encodings: dict[Path, str], gold: Columns) -> tuple[Documents, list[str]]:
     judged = set(gold.queries)
-    queries: dict[str, Document] = {}
-    places: dict[str, str] = {}
+    placed: list[tuple[str, Document]] = []
     renumbered = 0
     for file in files:
         content = "\n".join(line for _, line in lines(file, encodings[file]))
@@ -187,19 +166,18 @@ def _queries(files: Sequence[Path], encodings: dict[Path, str], gold: Columns) -
             if query.id not in judged and query.id.lstrip("0") in judged:
                 query = Document(query.id.lstrip("0"), query.title, query.sections)
                 renumbered += 1
-            if query.id in queries:
-                raise given_twice(query.id, places[query.id], place)
-            queries[query.id], places[query.id] = query, place
+            placed.append((place, query))
+    queries = unique_documents(placed)
     if not queries:
         raise InputError("no topic is complete", where=str(files[0]), remedy="close every <top> with </top>")
     remarks = []
-    if any(query.sections for query in queries.values()):
+    if any(query.sections for query in queries):
         remarks.append("a query is the title of its topic; description and narrative are kept and not used")
-    if untitled := sum(not query.title for query in queries.values()):
+    if untitled := sum(not query.title for query in queries):
         remarks.append(f"{counts(untitled, 'topic')} without a title")
     if renumbered:
         remarks.append(f"{counts(renumbered, 'topic')} lost the leading zeros of the number, as in the qrels")
-    return Documents(list(queries.values()), str(files[0].parent if len(files) > 1 else files[0])), remarks
+    return Documents(queries, str(files[0].parent if len(files) > 1 else files[0])), remarks
 
 
 def _query(body: str, place: str) -> Document:

@@ -97,9 +97,10 @@ def table_records(data: bytes, name: str, format: str) -> Iterator[tuple[str, di
     """Yield each row of a table as a record under the names of its header, with its place."""
     rows = split_rows(data, name, format)
     first_line, header = next(rows, (1, []))
-    if duplicate := find_duplicate([normal(cell) for cell in header]):
+    names = [normal(cell) for cell in header if cell.strip()]
+    if duplicate := find_duplicate(names):
         raise InputError(
-            f"two columns are called {shorten(header[duplicate[1]])}",
+            f"two columns are called {shorten(names[duplicate[1]])}",
             where=f"{name}:{first_line}",
             remedy="rename one",
         )

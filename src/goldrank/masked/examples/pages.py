@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from goldrank.data.collections.records import layout, read_records
+from goldrank.data.collections.records import find_keys, read_records
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.column_names import listing, normal
@@ -73,20 +73,22 @@ def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
 
 
 def _page(record: Mapping[str, object], place: str) -> Page:
-    keys = tuple(record)
-    id_key, title_key, text_key, _ = layout(keys)
-    if id_key is None or title_key is None or text_key is None:
-        missing = next(name for name, key in (("id", id_key), ("title", title_key), ("text", text_key)) if key is None)
+    fields = tuple(record)
+    keys = find_keys(fields)
+    if keys.id is None or keys.title is None or keys.text is None:
+        missing = next(name for name in ("id", "title", "text") if getattr(keys, name) is None)
         raise InputError(
-            f"the page has no {missing} (fields: {listing(keys)})", where=place, remedy="a page has id, title and text"
+            f"the page has no {missing} (fields: {listing(fields)})",
+            where=place,
+            remedy="a page has id, title and text",
         )
-    names_key = next((key for key in keys if normal(key) == "names"), None)
-    (page,) = id_strings([record[id_key]], role="page", integers=True, place=lambda _: place)
-    used = (id_key, title_key, text_key, names_key)
+    names_key = next((key for key in fields if normal(key) == "names"), None)
+    (page,) = id_strings([record[keys.id]], role="page", integers=True, place=lambda _: place)
+    used = (keys.id, keys.title, keys.text, names_key)
     return Page(
         page,
-        _title(_string(record[title_key], "title", place), place),
-        _string(record[text_key], "text", place),
+        _title(_string(record[keys.title], "title", place), place),
+        _string(record[keys.text], "text", place),
         _names(record[names_key], place) if names_key else (),
         {key: value for key, value in record.items() if key not in used and not is_missing(value)},
     )

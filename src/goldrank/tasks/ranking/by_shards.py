@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from goldrank.data.collections.pieces import count_documents
+from goldrank.data.collections.records import count_documents
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.index.base import checked_similarity
 from goldrank.index.sharded.index import ShardedIndex

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank import encoders
-from goldrank.data.collections.pieces import ENDINGS, count_documents
+from goldrank.data.collections.records import DOCUMENT_SUFFIXES, count_documents
 from goldrank.data.text_rule import TextRule
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.encoders.truncation import Truncation, count_truncated
@@ -190,12 +190,12 @@ def files_at(sources: Sequence[str]) -> list[str]:
     found: list[str] = []
     for source in sources:
         place = absolute(source)
-        files = list_files(place, ENDINGS) if is_folder(place) else [place]
+        files = list_files(place, DOCUMENT_SUFFIXES) if is_folder(place) else [place]
         if not files:
             raise InputError(
                 "the folder holds no files of documents",
                 where=shown(place),
-                remedy=f"their names end in {', '.join(ENDINGS[:4])} …",
+                remedy=f"their names end in {', '.join(DOCUMENT_SUFFIXES[:4])} …",
             )
         found += files
     return found

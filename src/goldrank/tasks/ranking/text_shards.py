@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from goldrank.data.collections import Document
-from goldrank.data.collections.pieces import documents_between, is_parquet_name
+from goldrank.data.collections.records import documents_between, is_parquet_name
 from goldrank.data.text_rule import TextRule
 from goldrank.encoders.base import checked_texts
 from goldrank.errors import InputError
