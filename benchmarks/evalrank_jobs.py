@@ -37,7 +37,7 @@ def _pairs(count: int, items: int) -> list[tuple[str, str]]:
 
 
 def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
-    from goldrank.data.collections.evalrank import Pair, collection_of
+    from goldrank.data.collections.evalrank import PositivePair, collection_of
     from goldrank.runs.evaluate import evaluate_on
     from goldrank.tasks import Settings, task_of
     from goldrank.tasks.material import Material
@@ -56,7 +56,7 @@ def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
 
         encode_queries = encode_items
 
-    made = [Pair(*pair) for pair in _pairs(int(pairs), int(items))]
+    made = [PositivePair(*pair) for pair in _pairs(int(pairs), int(items))]
     model, task = load_model(Known()), task_of(collection_of(made, names, "bench", "bench", []))
     material = Material.of(task, Settings(similarity=similarity))
     material.query_texts, material.item_texts  # noqa: B018 - reading is not what is measured

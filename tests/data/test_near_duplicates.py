@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from goldrank.data import near_duplicates
-from goldrank.data.leaks import Pair, find_leaks
+from goldrank.data.leaks import RelevantPair, find_leaks
 from goldrank.data.near_duplicates import fold, group_near_duplicates
 
 WORDS = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("a", "en", "ilo", "ur", "osa", "et")]
@@ -88,12 +88,12 @@ KINDS = [
 @pytest.mark.parametrize(("kind", "asked", "text", "title"), KINDS)
 def test_a_query_that_gives_its_answer_away_is_of_one_kind(kind, asked, text, title):
     body = text.removeprefix(title).lstrip(": ") if title else ""
-    leaks = find_leaks([Pair("q", "d", asked, text, title, body)])
+    leaks = find_leaks([RelevantPair("q", "d", asked, text, title, body)])
     found = {name: cases for name, cases in vars(leaks).items() if cases}
     assert found == ({} if kind is None else {kind: {"q": "d"}})
 
 
 def test_the_gravest_kind_counts():
-    pairs = [Pair("q", "b", LONG, f"more {LONG} {'x y z ' * 30}"), Pair("q", "a", LONG, LONG)]
+    pairs = [RelevantPair("q", "b", LONG, f"more {LONG} {'x y z ' * 30}"), RelevantPair("q", "a", LONG, LONG)]
     assert find_leaks(pairs).by_code()["query-is-its-answer"] == {"q": "a"}
     assert not find_leaks(pairs).inside

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.data.collections import read_collection
-from goldrank.data.collections.evalrank import Pair, collection_of
+from goldrank.data.collections.evalrank import PositivePair, collection_of
 from goldrank.encoders import load
 from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate, inputs_of, prepared_model
@@ -25,7 +25,7 @@ BACKGROUND = [f"w{number}" for number in range(40)]
 
 
 def task(pairs, background=BACKGROUND):
-    return task_of(collection_of([Pair(*pair) for pair in pairs], background, "test", "test", []))
+    return task_of(collection_of([PositivePair(*pair) for pair in pairs], background, "test", "test", []))
 
 
 class Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from goldrank.cli import options, printing
 from goldrank.data.article_statistics import ArticleStatistics
-from goldrank.data.checks import QUANTILES, SEVERITIES, Report, check, check_gold
+from goldrank.data.checks import QUANTILES, SEVERITIES, CollectionReport, check, check_gold
 from goldrank.data.collections import READERS, Collection, read_collection, wiki
 from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import InputError, counts
@@ -65,7 +65,7 @@ def _check(args: argparse.Namespace) -> int:
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 
-def _shown(report: Report, look: str) -> str:
+def _shown(report: CollectionReport, look: str) -> str:
     numbers = {
         "items": report.items,
         "queries": "the items themselves" if report.related else report.queries,

@@ -14,7 +14,7 @@ import numpy as np
 
 from goldrank.data.article_statistics import ArticleStatistics, describe, published_counts
 from goldrank.data.collections.collection import Collection, Document, Documents
-from goldrank.data.leaks import Pair, find_leaks
+from goldrank.data.leaks import RelevantPair, find_leaks
 from goldrank.data.near_duplicates import fold, group_near_duplicates
 from goldrank.data.titles import match_titles, repair_encoding
 from goldrank.errors import shorten
@@ -49,7 +49,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class CollectionReport:
     """A collection in numbers, and what was found in it."""
 
     name: str
@@ -81,7 +81,7 @@ class Report:
         return asdict(self)
 
 
-def check(collection: Collection) -> Report:
+def check(collection: Collection) -> CollectionReport:
     """Go through a collection once and report what it holds.
 
     An *error* leaves nothing to evaluate, a *warning* is probably not meant so, a *note* is good to know.
@@ -108,7 +108,7 @@ def check(collection: Collection) -> Report:
         *([] if collection.related else _about_spelling(queries, "query")),
         *(Finding("note", "told by the reader", 1, _sentence(remark)) for remark in collection.remarks),
     ]
-    return Report(
+    return CollectionReport(
         name=collection.name,
         source=collection.source,
         format=collection.format,
@@ -128,8 +128,8 @@ def check(collection: Collection) -> Report:
     )
 
 
-def check_gold(gold: Columns) -> Report:
-    """Report what can be told of lists of similar articles, titles with the titles like them, without the articles."""
+def check_gold(gold: Columns) -> CollectionReport:
+    """Report what lists of similar articles tell without the articles: titles with the titles like them."""
     titles = dict.fromkeys([*gold.queries, *gold.items])
     own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
     found = [
@@ -155,7 +155,7 @@ def check_gold(gold: Columns) -> Report:
         ),
         *_about_spelling(_Survey(titles={title: title for title in titles}), "gold"),
     ]
-    return Report(
+    return CollectionReport(
         name=gold.source,
         source=gold.source,
         format="gold alone",
@@ -376,7 +376,7 @@ def _about_leaks(collection: Collection) -> Iterator[Finding]:
         yield _finding("warning", name, cases, f"{{n}} {sentence}: comparing texts finds it", quote=False)
 
 
-def _relevant_pairs(collection: Collection) -> Iterator[Pair]:
+def _relevant_pairs(collection: Collection) -> Iterator[RelevantPair]:
     gold = collection.gold
     rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
     relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
@@ -387,7 +387,7 @@ def _relevant_pairs(collection: Collection) -> Iterator[Pair]:
         if query in queries and item in items:
             document = items[item]
             parts = ("", "") if collection.related else (document.title, document.text)
-            yield Pair(query, item, queries[query], content_of(document), *parts)
+            yield RelevantPair(query, item, queries[query], content_of(document), *parts)
 
 
 def _about_near_duplicates(collection: Collection, items: _Survey) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ class Leaks:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RelevantPair:
     """A query with a relevant item, as texts."""
 
     query: str
@@ -51,12 +51,12 @@ class Pair:
     """Its text without the title, where it has one."""
 
 
-def find_leaks(pairs: Iterable[Pair]) -> Leaks:
+def find_leaks(pairs: Iterable[RelevantPair]) -> Leaks:
     """Return the queries whose text and a relevant item's are the same, or stand in each other.
 
     Case, punctuation and Unicode forms make no difference. A query is of one kind only, the gravest.
 
-    >>> find_leaks([Pair("q", "d", "RADIUM, and how it was found!", "Radium and how it was found")]).same
+    >>> find_leaks([RelevantPair("q", "d", "RADIUM, and how it was found!", "Radium and how it was found")]).same
     {'q': 'd'}
     """
     folded: dict[str, str] = {}

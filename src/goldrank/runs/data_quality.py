@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from goldrank.data.collections import Document
-from goldrank.data.leaks import Leaks, Pair, find_leaks
+from goldrank.data.leaks import Leaks, RelevantPair, find_leaks
 from goldrank.data.near_duplicates import METHOD, group_near_duplicates
 from goldrank.errors import DataWarning, GoldrankError, counts
 from goldrank.io.columns import row_queries
@@ -52,7 +52,7 @@ def inspect_data(material: Material) -> DataQuality:
     return DataQuality(leaks, groups, torn, searched, warnings)
 
 
-def _relevant_pairs(material: Material) -> Iterator[Pair]:
+def _relevant_pairs(material: Material) -> Iterator[RelevantPair]:
     gold = material.gold.columns
     rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
     relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
@@ -62,7 +62,7 @@ def _relevant_pairs(material: Material) -> Iterator[Pair]:
     whole = {name: material.text_rule.text(document) for name, document in documents.items()}
     for query, item in relevant:
         if query in asked and item in documents:
-            yield Pair(query, item, asked[query], whole[item], *_parts(documents[item], material))
+            yield RelevantPair(query, item, asked[query], whole[item], *_parts(documents[item], material))
 
 
 def _parts(document: Document, material: Material) -> tuple[str, str]:

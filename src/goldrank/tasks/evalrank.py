@@ -9,7 +9,7 @@ from typing import Literal
 
 from goldrank.data import sources
 from goldrank.data.collections import Collection
-from goldrank.data.collections.evalrank import Pair, collection_of, read_texts
+from goldrank.data.collections.evalrank import PositivePair, collection_of, read_texts
 from goldrank.data.scored_pairs import ScoredPairs
 from goldrank.data.similarity_sets import read_pair_sources
 from goldrank.data.sources import DatasetDescription
@@ -99,17 +99,17 @@ def from_pairs(
     for source in sources:
         read_as.setdefault(source.columns, []).append(source.name)
     remarks = [f"{', '.join(names)}: {columns}" for columns, names in read_as.items()]
-    best: list[Pair] = []
+    best: list[PositivePair] = []
     texts: list[str] = []
     for source in sources:
         rows = _usable_rows(source, remarks)
-        best += [Pair(rows[at][0], rows[at][1]) for at in _best_rows(rows, top, source, remarks)]
+        best += [PositivePair(rows[at][0], rows[at][1]) for at in _best_rows(rows, top, source, remarks)]
         texts += [text for first, second, _ in rows for text in (first, second)]
     texts += [text for file in background for text in read_texts(Path(file), remarks)]
     if lowers:
         if changed := sum(text != text.lower() for text in set(texts)):
             remarks.append(f"{counts(changed, 'text')} lower-cased")
-        best = [Pair(pair.text.lower(), pair.positive.lower()) for pair in best]
+        best = [PositivePair(pair.text.lower(), pair.positive.lower()) for pair in best]
         texts = [text.lower() for text in texts]
     where = ", ".join(map(str, given))
     pairs = _distinct(best, where, remarks, reverse=reverse, keeps_self=keeps_self)
@@ -144,16 +144,18 @@ def _best_rows(rows: list[tuple[str, str, float]], top: float, source: ScoredPai
     return order[:taken]
 
 
-def _distinct(best: list[Pair], where: str, remarks: list[str], *, reverse: bool, keeps_self: bool) -> list[Pair]:
+def _distinct(
+    best: list[PositivePair], where: str, remarks: list[str], *, reverse: bool, keeps_self: bool
+) -> list[PositivePair]:
     """The positives, each direction once."""
-    pairs: dict[Pair, None] = {}
+    pairs: dict[PositivePair, None] = {}
     again = dropped = 0
     for pair in best:
         if pair.text == pair.positive and not keeps_self:
             dropped += 1
             continue
         before = len(pairs)
-        pairs |= dict.fromkeys([pair, Pair(pair.positive, pair.text)] if reverse else [pair])
+        pairs |= dict.fromkeys([pair, PositivePair(pair.positive, pair.text)] if reverse else [pair])
         again += len(pairs) == before
     if dropped:
         remarks.append(f"{counts(dropped, 'positive pair')} of a text with itself left out")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.data.collections import read_collection
-from goldrank.data.collections.evalrank import Pair, collection_of
+from goldrank.data.collections.evalrank import PositivePair, collection_of
 from goldrank.errors import InputError
 
 words = st.text("abcd", min_size=1, max_size=2)
@@ -51,7 +51,7 @@ def test_sentences_are_numbered_and_the_same_text_is_one_item(tmp_path):
 
 @given(st.lists(st.tuples(words, words), min_size=1), st.lists(words))
 def test_every_pair_is_there_once_and_every_text_too(pairs, background):
-    made = collection_of([Pair(*pair) for pair in pairs], background, "x", "x", [])
+    made = collection_of([PositivePair(*pair) for pair in pairs], background, "x", "x", [])
     assert sorted(rows(made)) == sorted(set(pairs))
     assert made.items.ids == list(dict.fromkeys([text for pair in pairs for text in pair] + background))
 

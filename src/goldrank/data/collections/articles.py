@@ -29,6 +29,7 @@ from goldrank.io.column_names import normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, is_parquet
 from goldrank.io.formats.parquet import load_pyarrow
+from goldrank.io.mappings import from_pairs
 
 _SUFFIXES = (".jsonl", ".json", ".parquet")
 _DATASETS = ("dataset_dict.json", "dataset_info.json")
@@ -242,10 +243,7 @@ def _gold(articles: Mapping[str, Document], labels: Sequence[_Label], source: st
         remarks.append(f"{counts(themselves, 'article')} naming itself among its labels, kept in the gold")
     if again:
         remarks.append(f"{counts(again, 'label')} given again merged, of the highest grade")
-    items = [item for row in rows.values() for item in row]
-    starts = np.cumsum([0, *map(len, rows.values())], dtype=np.int64)
-    values = np.array([grade for row in rows.values() for grade in row.values()], np.float64)
-    return Columns(list(rows), starts, items, values, source), remarks
+    return from_pairs(rows.items(), "gold", source, integers=False), remarks
 
 
 def _by_title(articles: Mapping[str, Document], wanted: Sequence[str], source: str) -> dict[str, str]:

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from goldrank.data.collections.collection import Collection, Document, Documents
-from goldrank.data.collections.splits import files_in, stem_and_suffix
+from goldrank.data.collections.splits import choose_split, files_in, stem_and_suffix
 from goldrank.data.collections.streams import read_lines
 from goldrank.errors import InputError, counts
 from goldrank.io.column_names import normal
-from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
+from goldrank.io.mappings import from_pairs
 
 _SUFFIXES = (".txt", ".tsv")
 _HEADERS = {
@@ -28,7 +26,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True)
-class Pair:
+class PositivePair:
     """A text and one that means the same."""
 
     text: str
@@ -57,8 +55,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
             where=str(path),
             remedy="put one pairs.tsv (or pos_pair.txt) there and the background in background.txt",
         )
-    if split not in (None, "test"):
-        raise InputError(f"there is no split {split!r}", where=str(path), remedy="these pairs have one split, test")
+    choose_split(split, ("test",), str(path))
     remarks: list[str] = []
     pairs = _read_pairs(pair_files[0], remarks)
     background = [text for file in background_files for text in read_texts(file, remarks)]
@@ -66,7 +63,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 
 def collection_of(
-    pairs: Sequence[Pair], background: Iterable[str], name: str, source: str, remarks: list[str]
+    pairs: Sequence[PositivePair], background: Iterable[str], name: str, source: str, remarks: list[str]
 ) -> Collection:
     """The collection in which every pair's text asks for its positive, among the texts of all pairs and a background.
 
@@ -79,25 +76,23 @@ def collection_of(
     texts |= given
     is_words = not any(character.isspace() for text in texts for character in text)
     ids = {text: text if is_words else f"s{number}" for number, text in enumerate(texts, 1)}
-    gold: dict[str, dict[str, None]] = {}
+    gold: dict[str, dict[str, int]] = {}
     for pair in pairs:
-        gold.setdefault(ids[pair.text], {})[ids[pair.positive]] = None
-    items = [item for row in gold.values() for item in row]
+        gold.setdefault(ids[pair.text], {})[ids[pair.positive]] = 1
     row_of = {judged: at for at, judged in enumerate((query, item) for query, row in gold.items() for item in row)}
     listed = dict.fromkeys(row_of[ids[pair.text], ids[pair.positive]] for pair in pairs)
-    if again := len(pairs) - len(items):
+    if again := len(pairs) - len(row_of):
         remarks.append(f"{counts(again, 'pair')} given again left out")
     if themselves := sum(query in row for query, row in gold.items()):
         remarks.append(f"{counts(themselves, 'pair')} of a text with itself, which ranks first by cosine")
     if missing := sum(text not in given for text in list(texts)[:in_pairs]):
         remarks.append(f"{counts(missing, 'text')} of pairs not in the background, added to it")
-    starts = np.cumsum([0, *map(len, gold.values())], dtype=np.int64)
     documents = Documents([Document.plain(text_id, text) for text, text_id in ids.items()], source)
     return Collection(
         name=name,
         items=documents,
         queries=documents,
-        gold=Columns(list(gold), starts, items, np.ones(len(items)), source),
+        gold=from_pairs(gold.items(), "gold", source, integers=False),
         source=source,
         format="evalrank",
         remarks=remarks,
@@ -117,7 +112,7 @@ def _is_text(file: Path) -> bool:
     return stem_and_suffix(file)[1] in _SUFFIXES
 
 
-def _read_pairs(file: Path, remarks: list[str]) -> list[Pair]:
+def _read_pairs(file: Path, remarks: list[str]) -> list[PositivePair]:
     pairs = []
     for number, line in enumerate(read_lines(file, remarks), 1):
         if not line.strip():
@@ -134,7 +129,7 @@ def _read_pairs(file: Path, remarks: list[str]) -> list[Pair]:
             )
         if not all(cells):
             raise InputError("a text of the pair is empty", where=place, remedy="give both texts, or drop the line")
-        pairs.append(Pair(*cells))
+        pairs.append(PositivePair(*cells))
     if not pairs:
         raise InputError("there are no pairs", where=str(file), remedy="check that the file was written completely")
     return pairs

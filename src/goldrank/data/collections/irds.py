@@ -16,7 +16,7 @@ from goldrank.io.mappings import from_pairs
 
 
 def matches(path: Path) -> bool:
-    """Never: a name is no path, and is given as ``irds:NAME``."""
+    """Return False: a data set is given by its name, as ``irds:NAME``, and is never a path."""
     return False
 
 
