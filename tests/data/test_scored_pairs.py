@@ -144,7 +144,7 @@ def test_sts_folders_that_do_not_fit_together_are_refused(tmp_path):
         read_sts_folder(tmp_path / "c")
     with pytest.raises(InputError, match=r"there is no file STS\.input"):
         read_sts_folder(tmp_path)
-    with pytest.raises(InputError, match="there is no split .dev."):
+    with pytest.raises(InputError, match="there is no split 'dev'"):
         read_sts_folder(tmp_path / "a", "dev")
 
 

@@ -307,7 +307,7 @@ def test_data_that_is_not_here_says_what_to_do(monkeypatch, tmp_path):
         TASKS["sts12"].read(None)
     with pytest.raises(InputError, match="write mc30:PATH"):
         TASKS["word-similarity"].read(None)
-    with pytest.raises(InputError, match="there is no split .dev.; choose .test."):
+    with pytest.raises(InputError, match="there is no split 'dev'; choose 'test'"):
         TASKS["sts"].read("dev")
     file = tmp_path / "x.csv"
     file.write_text("sentence1,sentence2,score\na b,b c,1\nc d,d e,2\n")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import csv
 import html
-import io
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from goldrank.data.collections.collection import Collection, Document, Documents, Section
@@ -17,9 +15,10 @@ from goldrank.data.collections.splits import choose_split, files_in, stem_and_su
 from goldrank.data.collections.streams import head
 from goldrank.data.titles import match_titles
 from goldrank.errors import InputError, counts, shorten
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import first_of, listing, normal
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike, display_name, read_bytes
+from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode, refuse_surrogates
 from goldrank.io.formats.pickles import read_restricted
 from goldrank.io.mappings import from_pairs
@@ -28,7 +27,6 @@ from goldrank.io.mappings import from_pairs
 _ARTICLES = (".csv", ".txt", "")
 _PICKLES = (".pkl", ".pickle")
 _GOLD_NAME = re.compile(r"(?P<articles>.*?)[_\-. ]*(?:gold|ground_?truth|(?<![a-z0-9])gt(?![a-z0-9]))")
-_LARGEST_CELL = 2**31 - 1
 
 
 def matches(path: Path) -> bool:
@@ -61,16 +59,14 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 def find_gold_alone(path: Path) -> Path | None:
     """The gold of a folder without articles, or a file of gold itself; None where the articles are there."""
-    with suppress(OSError, ValueError):
-        return _find_gold_alone(path)
-    return None  # a text that can be no path
-
-
-def _find_gold_alone(path: Path) -> Path | None:
-    if path.is_dir():
-        there = [file for file in files_in(path) if _named_gold(file) is not None]
-        return there[0] if len(there) == 1 and not any(map(_is_table, files_in(path))) else None
-    return path if _named_gold(path) is not None and path.is_file() and not _is_table(path) else None
+    with suppress(OSError, ValueError):  # a text that can be no path
+        if path.is_dir():
+            files = files_in(path)
+            named = [file for file in files if _named_gold(file) is not None]
+            return named[0] if len(named) == 1 and not any(map(_is_table, files)) else None
+        if _named_gold(path) is not None and path.is_file() and not _is_table(path):
+            return path
+    return None
 
 
 def _is_table(file: Path) -> bool:
@@ -153,7 +149,7 @@ def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]
     found: dict[str, Document] = {}
     titles: set[str] = set()
     escaped = repeated = 0
-    for where, title, sections in _rows(read_bytes(path).decode(), name):
+    for where, title, sections in _rows(read_bytes(path), name):
         plain = html.unescape(title)
         if not plain.strip():
             raise InputError("the article has no title", where=where, remedy="give it one: it is the article's id")
@@ -170,66 +166,29 @@ def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]
     return list(found.values()), titles
 
 
-def _rows(text: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """Place, title and sections of every article."""
-    with _large_cells():
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        number, line = 0, 1
-        title_at = sections_at = -1
-        try:
-            for row in reader:
-                where = f"{name}:{line} (row {number})"
-                line = reader.line_num + 1
-                if not row:
-                    continue
-                number += 1
-                if number == 1:
-                    title_at, sections_at = _header(row, f"{name}:1")
-                elif len(row) <= max(title_at, sections_at):
-                    raise InputError(
-                        f"the row has {counts(len(row), 'column')}, Title and Sections are missing",
-                        where=where,
-                        remedy='put titles that hold a comma in "quotes"',
-                    )
-                else:
-                    yield where, row[title_at], row[sections_at]
-        except csv.Error as error:
-            raise InputError(
-                f"the row is not valid CSV ({error})",
-                where=f"{name}:{line} (row {number})",
-                remedy='close every quote, and write a quote inside quotes twice ("")',
-            ) from None
-
-
-@contextmanager
-def _large_cells() -> Iterator[None]:
-    """Let cells be as long as articles are; the limit belongs to the process, so it is put back."""
-    before = csv.field_size_limit(_LARGEST_CELL)
-    try:
-        with warnings.catch_warnings():
-            # Articles hold backslashes that Python would rather see doubled.
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        csv.field_size_limit(before)
-
-
-def _header(row: list[str], where: str) -> tuple[int, int]:
-    names = [normal(cell) for cell in row]
-    if not {"title", "sections"} <= set(names):
+def _rows(data: bytes, name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield place, title and sections of each article."""
+    rows = split_rows(data, name, "csv", skip_blanks=False)
+    _, header = next(rows, (1, []))
+    title_at, sections_at = (first_of(header, [column]) for column in ("title", "sections"))
+    if title_at is None or sections_at is None:
         raise InputError(
-            f"the table has no Title and Sections (columns: {listing(row)})",
-            where=where,
+            f"the table has no Title and Sections (columns: {listing(header)})",
+            where=f"{name}:1",
             remedy="start the file with the line Title,Sections",
         )
-    return names.index("title"), names.index("sections")
+    for line, row in rows:
+        yield f"{name}:{line}", row[title_at], row[sections_at]
 
 
 def _sections(cell: str, where: str) -> tuple[Section, ...]:
     """The sections in a cell, which are written as Python writes lists."""
     try:
-        # literal_eval knows constants, lists and the like, and calls nothing.
-        content = ast.literal_eval(cell.strip())
+        with warnings.catch_warnings():
+            # Articles hold backslashes that Python would rather see doubled.
+            warnings.simplefilter("ignore")
+            # literal_eval knows constants, lists and the like, and calls nothing.
+            content = ast.literal_eval(cell.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
         raise InputError(

@@ -50,9 +50,12 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     return replace(columns, unnamed=bare)
 
 
-def split_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line it starts in; rows must be as long as the first."""
-    return refuse_ragged(_parse_rows(data, name, format), name)
+def split_rows(data: bytes, name: str, format: str, *, skip_blanks: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, with the line it starts in; rows must be as long as the first.
+
+    Blanks after a comma are not part of a cell of CSV if *skip_blanks*: "q1, d1, 1" means the item "d1".
+    """
+    return refuse_ragged(_parse_rows(data, name, format, skip_blanks), name)
 
 
 def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[tuple[int, list[str]]]:
@@ -69,14 +72,14 @@ def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[
         yield line, row
 
 
-def _parse_rows(data: bytes, name: str, format: str) -> Iterator[tuple[int, list[str]]]:
+def _parse_rows(data: bytes, name: str, format: str, skip_blanks: bool) -> Iterator[tuple[int, list[str]]]:
     # A cell may hold a whole article; csv's own limit is for those who cannot know the size beforehand.
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))
     reader = csv.reader(
         io.StringIO(data.decode(), newline=""),
         delimiter=_DELIMITER[format],
-        # "q1, d1, 1" means the item "d1"; our own writer quotes the ids that do start with a space.
-        skipinitialspace=format == "csv",
+        # The writer of this module quotes ids that do start with a space.
+        skipinitialspace=skip_blanks and format == "csv",
         strict=True,
     )
     line = 1
