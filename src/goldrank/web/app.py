@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
+from goldrank.report.render.themes import tokens_css
 from goldrank.store import Store
 from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
@@ -123,6 +124,12 @@ def _add_page(app: FastAPI) -> None:
     if find_spec("plotly") is not None:
         packages.append(("plotly", "package_data"))
     files = StaticFiles(packages=packages)
+    tokens = tokens_css()
+
+    @app.get("/static/tokens.css", include_in_schema=False)
+    def tokens_file() -> Response:
+        return Response(tokens, media_type="text/css")
+
     app.mount("/static", GZipMiddleware(files, compresslevel=6))
 
     @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)

@@ -152,7 +152,7 @@ def test_labels_of_crowds_are_left_to_a_pointer_and_faint_series_are_grey():
         sheet = FigureSheet(paired(), THEMES["light"], SIZES["double"])
         sheet.finished()
         assert not sheet.axes.texts
-        assert [handle.get_color() for handle in sheet.handles] == [THEMES["light"].faint, THEMES["light"].series[0]]
+        assert [handle.get_color() for handle in sheet.handles] == [THEMES["light"].grey, THEMES["light"].series[0]]
 
 
 def test_points_close_together_all_keep_their_labels():

@@ -115,7 +115,7 @@ def test_faint_series_take_no_colour_from_the_others_and_sizes_are_areas():
     sized = Series("sized", (1, 2), (2, 1), mark="points", sizes=(1, 4))
     made = to_plotly(Figure("map", "Map", "C", Axis("x"), Axis("y", line=0), (crowd, sized)))
     grey, first = (one["marker"] for one in made["data"])
-    assert (grey["color"], first["color"]) == (THEMES["light"].faint, THEMES["light"].series[0])
+    assert (grey["color"], first["color"]) == (THEMES["light"].grey, THEMES["light"].series[0])
     assert first["size"][1] == pytest.approx(2 * first["size"][0])
     (line,) = made["layout"]["shapes"]
     assert (line["y0"], line["y1"], line["xref"]) == (0, 0, "paper")

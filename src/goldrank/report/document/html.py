@@ -17,6 +17,7 @@ from goldrank.report.document.sections import Report, plain
 from goldrank.report.document.templating import environment
 from goldrank.report.figures.description import Figure
 from goldrank.report.render.plotly_figure import to_plotly
+from goldrank.report.render.themes import tokens_css
 from goldrank.report.text import formatting
 
 THEMES = ("auto", "light", "dark")
@@ -46,7 +47,7 @@ def to_html(report: Report, theme: str = "auto", *, opened: bool = False) -> str
         metric_value=_metric_value,
         in_both_themes=_in_both_themes,
         # The only texts that are not escaped: they come with goldrank and plotly.
-        style=Markup(_file("report.css")),
+        style=Markup(f"{tokens_css()}\n{_file('report.css')}"),
         scripts=[Markup(script) for script in scripts],
     )
 

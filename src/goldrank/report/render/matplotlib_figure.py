@@ -94,8 +94,8 @@ class FigureSheet(Sheet):
     def _frame(self) -> None:
         self.axes.spines[["top", "right"]].set_visible(False)
         for spine in self.axes.spines.values():
-            spine.set(color=self.colours.faint, linewidth=0.6)
-        self.axes.grid(axis="x" if self.figure.horizontal else "y", color=self.colours.faint, alpha=0.25, linewidth=0.5)
+            spine.set(color=self.colours.grey, linewidth=0.6)
+        self.axes.grid(axis="x" if self.figure.horizontal else "y", color=self.colours.grey, alpha=0.25, linewidth=0.5)
         self.axes.set_axisbelow(True)
 
     def _range(self) -> None:
@@ -110,7 +110,7 @@ class FigureSheet(Sheet):
 
     def _rules(self) -> None:
         """The lines that values are seen against, and the bars that join categories."""
-        thin = {"color": self.colours.faint, "linewidth": 0.8, "zorder": 1}
+        thin = {"color": self.colours.grey, "linewidth": 0.8, "zorder": 1}
         if self.figure.diagonal:
             self.axes.axline((0, 0), slope=1, linestyle=(0, (4, 3)), **thin)
         if self.figure.x.line is not None:
@@ -129,7 +129,7 @@ class FigureSheet(Sheet):
     def _series(self, number: int, series: Series) -> Any:
         """Draw one series; returns what stands for it in the legend."""
         look = look_of(self.figure, number)
-        colour = self.colours.faint if series.faint else self.colours.series[look % len(self.colours.series)]
+        colour = self.colours.grey if series.faint else self.colours.series[look % len(self.colours.series)]
         if series.mark == "bars":
             return self._bars(number, series, colour, _HATCHES[look % len(_HATCHES)])
         style = "-" if series.faint else _HOLLOW if series.hollow else _STYLES[look % len(_STYLES)]
@@ -150,7 +150,7 @@ class FigureSheet(Sheet):
             "clip_on": not self._inside(series),
         }
         if series.hollow:
-            look_of_marks["markerfacecolor"] = self.colours.paper
+            look_of_marks["markerfacecolor"] = self.colours.raised
         if not joined and (series.sizes is not None or len(x) > _MANY):
             return self._crowd(series, x, y, look_of_marks)
         return self.axes.plot(
@@ -195,7 +195,7 @@ class FigureSheet(Sheet):
             color=colour,
             # The strokes of a hatch would be wider than many narrow bars.
             hatch=hatch if len(places) <= _FEW else "",
-            edgecolor=self.colours.paper,
+            edgecolor=self.colours.raised,
             linewidth=0,
         )
         if series.low is not None:
@@ -281,7 +281,7 @@ class FigureSheet(Sheet):
             if not box.within(sheet) or any(box.meets(other) for other in self.taken):
                 continue
             self.taken.append(box)
-            line = {"arrowstyle": "-", "color": self.colours.faint, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+            line = {"arrowstyle": "-", "color": self.colours.grey, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
             self.axes.annotate(
                 plain(text),
                 (x, y),

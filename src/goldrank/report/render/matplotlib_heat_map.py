@@ -49,7 +49,7 @@ class HeatMapSheet(Sheet):
         axes.set_ylabel(plain(self.figure.row_label), fontsize=size, color=ink)
         axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
         axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
-        axes.grid(which="minor", color=self.colours.paper, linewidth=1.5)
+        axes.grid(which="minor", color=self.colours.raised, linewidth=1.5)
         axes.tick_params(which="minor", length=0)
         axes.spines[:].set_visible(False)
 

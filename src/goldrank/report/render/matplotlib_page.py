@@ -61,9 +61,9 @@ class Sheet:
         from matplotlib.figure import Figure as Canvas
 
         self.words, self.colours, self.format, self.height = words, colours, format, height
-        self.canvas: Any = Canvas(figsize=(format.width, 2 * format.height), dpi=DPI, facecolor=colours.paper)
+        self.canvas: Any = Canvas(figsize=(format.width, 2 * format.height), dpi=DPI, facecolor=colours.raised)
         FigureCanvasAgg(self.canvas)
-        self.axes: Any = self.canvas.add_axes((0.2, 0.2, 0.7, 0.7), facecolor=colours.paper)
+        self.axes: Any = self.canvas.add_axes((0.2, 0.2, 0.7, 0.7), facecolor=colours.raised)
         self.handles: list[Any] = []
         """What stands for each series in the legend."""
         self.names: list[str] = []
@@ -76,7 +76,7 @@ class Sheet:
         title = self._text(self.wrapped(self.words.title, room, format.title), format.title, self.colours.ink)
         left_out = [f"{counts(hidden, 'label')} had no room."] if hidden else []
         below = " ".join(part for part in (self.words.caption, self.words.note, *left_out) if part)
-        caption = self._text(self.wrapped(below, room, format.caption), format.caption, self.colours.quiet)
+        caption = self._text(self.wrapped(below, room, format.caption), format.caption, self.colours.soft)
         return title, self._legend(room), caption
 
     def _text(self, text: str, size: float, colour: str) -> Any:

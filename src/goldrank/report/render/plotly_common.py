@@ -7,11 +7,10 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from goldrank.report.render.themes import Colours
+from goldrank.report.render.themes import FONTS, Colours
 
 Json = dict[str, Any]
 
-_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 _DIGITS = 7
 
 
@@ -48,7 +47,7 @@ def faded(colour: str, opacity: float) -> str:
 
 def base_layout(colours: Colours, height: int) -> Json:
     """What all figures have in common: type, colours, margins, and the legend above the plot."""
-    font = {"family": _FONT, "size": 13, "color": colours.ink}
+    font = {"family": FONTS["sans"], "size": 13, "color": colours.ink}
     nothing = "rgba(0,0,0,0)"
     return {
         "autosize": True,
@@ -58,11 +57,11 @@ def base_layout(colours: Colours, height: int) -> Json:
         "plot_bgcolor": nothing,
         "font": font,
         "hovermode": "closest",
-        "hoverlabel": {"align": "left", "bgcolor": colours.paper, "bordercolor": colours.faint, "font": font},
+        "hoverlabel": {"align": "left", "bgcolor": colours.raised, "bordercolor": colours.grey, "font": font},
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "bgcolor": nothing},
         # In the margin on the right, where it covers neither the plot nor the legend.
-        "modebar": {"orientation": "v", "bgcolor": nothing, "color": colours.faint, "activecolor": colours.ink},
+        "modebar": {"orientation": "v", "bgcolor": nothing, "color": colours.grey, "activecolor": colours.ink},
     }
 
 

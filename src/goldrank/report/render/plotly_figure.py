@@ -78,7 +78,7 @@ class _Plot:
     def _rule(self, at: float, *, along_x: bool) -> Json:
         own, other = ("x", "y") if along_x else ("y", "x")
         ends = {f"{own}0": at, f"{own}1": at, f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
-        return {"type": "line", "layer": "below", "line": {"color": self.colours.faint, "width": 1.2}, **ends}
+        return {"type": "line", "layer": "below", "line": {"color": self.colours.grey, "width": 1.2}, **ends}
 
     def _bracket(self, one: Bracket) -> None:
         places, across = [one.first - 0.2, one.last + 0.2], [one.at, one.at]
@@ -100,11 +100,11 @@ class _Plot:
             "automargin": True,
             "zeroline": False,
             "showgrid": along_x == self.figure.horizontal,
-            "gridcolor": faded(self.colours.faint, 0.25),
-            "linecolor": self.colours.faint,
+            "gridcolor": faded(self.colours.grey, 0.25),
+            "linecolor": self.colours.grey,
             "showline": True,
             "ticks": "" if axis.categories else "outside",
-            "tickcolor": self.colours.faint,
+            "tickcolor": self.colours.grey,
             "ticklen": 4,
         }
         if axis.categories:
@@ -132,7 +132,7 @@ class _Plot:
     def _diagonal(self) -> None:
         ends = [range_on(self.figure, along_x=along_x) for along_x in (True, False)]
         span = [max(low for low, _ in ends), min(high for _, high in ends)]
-        line = {"color": self.colours.faint, "width": 1.2, "dash": "dash"}
+        line = {"color": self.colours.grey, "width": 1.2, "dash": "dash"}
         self.data.append(
             {"type": "scatter", "mode": "lines", "x": span, "y": span, "line": line, "hoverinfo": "skip"}
             | {"showlegend": False}
@@ -143,7 +143,7 @@ class _Plot:
 
     def _series(self, number: int, series: Series) -> None:
         look = look_of(self.figure, number)
-        colour = self.colours.faint if series.faint else self.colours.series[look % len(self.colours.series)]
+        colour = self.colours.grey if series.faint else self.colours.series[look % len(self.colours.series)]
         make = self._bars if series.mark == "bars" else self._line
         trace = make(number, series, colour)
         name = self.names[number]
@@ -166,7 +166,7 @@ class _Plot:
                 "pattern": {
                     "shape": pattern,
                     "bgcolor": colour,
-                    "fgcolor": self.colours.paper,
+                    "fgcolor": self.colours.raised,
                     "size": 6,
                     "solidity": 0.2,
                 },

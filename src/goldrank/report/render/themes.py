@@ -1,9 +1,9 @@
-"""How figures look, on pages and in print: colours for light and dark, sizes on paper, and names cut to fit."""
+"""The look of figures and pages: colours for light and dark, fonts, sizes on paper, and names cut to fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 Theme = Literal["light", "dark"]
@@ -12,33 +12,111 @@ Size = Literal["single", "double"]
 
 @dataclass(frozen=True)
 class Colours:
-    """The colours of one theme."""
+    """The colours of one theme; `tokens_css` gives them to pages under the same names."""
 
     paper: str
+    """Behind the page."""
+    raised: str
+    """Behind what stands out from the page, and behind a figure."""
+    sunk: str
+    """Behind code, tags and other insets."""
     ink: str
-    quiet: str
-    """For the caption: less than ink, and still easily read."""
+    soft: str
+    """For captions and notes: less than ink, and still easily read."""
+    grey: str
+    """For the axes of a figure, and for series that are background for others."""
+    line: str
+    """For the borders of what can be used."""
     faint: str
+    """For the rules between rows and sections."""
+    accent: str
+    """For links, and for text about gold."""
+    accent_ink: str
+    gold: str
+    gold_wash: str
+    right: str
+    right_wash: str
+    wrong: str
+    wrong_wash: str
+    shadow: str
     series: tuple[str, ...]
+    """Of a figure."""
 
 
-# The palette of Okabe and Ito, which the colour-blind can tell apart, without the colour that the paper swallows.
+# The palettes of Okabe and Ito, which the colour-blind can tell apart, without the colour that the paper swallows.
 THEMES = {
     "light": Colours(
-        "#ffffff",
-        "#1a1a1a",
-        "#575757",
-        "#8a8a8a",
-        ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
+        paper="#fdfcfa",
+        raised="#ffffff",
+        sunk="#f5f3ee",
+        ink="#1f1d1a",
+        soft="#6b665d",
+        grey="#8c877d",
+        line="#d3cdc0",
+        faint="#e4e0d7",
+        accent="#7d5a00",
+        accent_ink="#ffffff",
+        gold="#c8940f",
+        gold_wash="#fbf1d5",
+        right="#2c6b3f",
+        right_wash="#e2f2e5",
+        wrong="#a5351f",
+        wrong_wash="#fbe9e4",
+        shadow="rgb(60 50 20 / 12%)",
+        series=("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
     ),
     "dark": Colours(
-        "#16181d",
-        "#eceff4",
-        "#b4bcc8",
-        "#7d8590",
-        ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#ffffff"),
+        paper="#171614",
+        raised="#1f1d1a",
+        sunk="#24221e",
+        ink="#ebe7df",
+        soft="#a39c8f",
+        grey="#8a8376",
+        line="#47423a",
+        faint="#302d28",
+        accent="#e6bb55",
+        accent_ink="#1c1606",
+        gold="#e6bb55",
+        gold_wash="#3a3016",
+        right="#8fd0a0",
+        right_wash="#1c3323",
+        wrong="#f0957f",
+        wrong_wash="#3d211a",
+        shadow="rgb(0 0 0 / 50%)",
+        series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#ffffff"),
     ),
 }
+FONTS = {
+    "sans": 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif',
+    "serif": '"Iowan Old Style", "Palatino Linotype", Palatino, "Noto Serif", "Liberation Serif", Georgia, serif',
+    "mono": 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
+}
+"""The families of type on pages; figures on pages have the first."""
+
+
+def tokens_css() -> str:
+    """Return the colours and fonts as CSS variables (``--gold-wash``, ``--serif``), for report and explorer alike.
+
+    The theme is that of the attribute ``data-theme`` of the root element, or the reader's where there is none.
+    """
+    light, dark = (
+        {"color-scheme": name}
+        | {f"--{field.name.replace('_', '-')}": getattr(colours, field.name) for field in fields(colours)}
+        for name, colours in THEMES.items()
+    )
+    fonts = {f"--{name}": families for name, families in FONTS.items()}
+    return "\n".join(
+        [
+            _rule(":root", light | fonts),
+            _rule(':root[data-theme="dark"]', dark),
+            f"@media (prefers-color-scheme: dark) {{\n{_rule(':root:not([data-theme])', dark)}\n}}",
+        ]
+    )
+
+
+def _rule(selector: str, values: Mapping[str, object]) -> str:
+    lines = [f"  {name}: {value};" for name, value in values.items() if isinstance(value, str)]
+    return "\n".join([f"{selector} {{", *lines, "}"])
 
 
 @dataclass(frozen=True)

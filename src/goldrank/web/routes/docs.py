@@ -22,7 +22,7 @@ def _facts(parameter: Mapping[str, Any]) -> str:
     """What else is known of a parameter: whether it is required, its default, choices and bounds."""
     schema = parameter.get("schema", {})
     facts = ["required"] if parameter.get("required") else []
-    if schema.get("default") is not None:
+    if schema.get("default") not in (None, ""):
         facts.append(f"default {schema['default']}")
     for kind in (schema, *schema.get("anyOf", ())):
         if "enum" in kind:
