@@ -8,6 +8,7 @@ import stored_examples as examples
 from goldrank.report.document.content import content_of
 from goldrank.report.document.html import to_html
 from goldrank.report.document.sections import Report
+from goldrank.report.render.themes import THEMES
 from goldrank.scoring import Bootstrap
 from web.browser import DESKTOP, PHONE, browser, missing
 
@@ -29,6 +30,10 @@ def page(tmp_path_factory):
 def reader():
     with browser("") as opened:
         yield opened
+
+
+def css(colour):
+    return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
 def drawn(reader, address):
@@ -74,7 +79,7 @@ def test_colours_follow_the_reader_and_then_the_switch(reader, page):
         dark = reader.run(paper)
         reader.one("#theme").click()
         light = reader.run(paper)
-        assert (dark, light) == ("rgb(20, 23, 27)", "rgb(255, 255, 255)")
+        assert (dark, light) == (css(THEMES["dark"].paper), css(THEMES["light"].paper))
         assert reader.run("return document.documentElement.dataset.theme") == "light"
     finally:
         reader.prefer("light")
