@@ -1,4 +1,4 @@
-"""Writes the reference pages from the registries, so that they cannot disagree with the code."""
+"""Generate the reference pages from the registries of metrics, profiles and tasks."""
 
 from __future__ import annotations
 
@@ -13,44 +13,45 @@ _BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": 
 
 
 def metrics_page() -> str:
-    """Every metric with its formula, variants and who prints which."""
+    """Return the page of all metrics with formula, parameters and the variants of other tools."""
     index = "\n".join(
         f"| [`{d.name}`](#{_anchor(d)}) | {d.title} | {d.range} | {_BETTER[d.direction]} |" for d in _all()
     )
     return (
         "# Metrics\n\n"
-        "Write `name`, `name@k` or `name(parameter=value)@k`. This page is generated from the registry that scores; "
-        "`goldrank explain NAME` prints the same.\n\n"
+        "Write `name`, `name@k` or `name(parameter=value)@k`. This page is generated from the source code; "
+        "`goldrank explain NAME` prints the same information.\n\n"
         f"| metric | | range | |\n| :-- | :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_metric, _all())) + "\n"
     )
 
 
 def profiles_page() -> str:
-    """Every profile with its conventions, and what the conventions mean."""
+    """Return the page of all profiles and conventions."""
     meanings = "\n\n".join(
         f"### {name}\n\n" + "\n".join(f"- `{value}`: {meaning}" for value, meaning in values.items())
         for name, values in CHOICES.items()
     )
     return (
-        "# Profiles and conventions\n\nA profile is a named set of conventions that reproduces what a known system "
-        "prints. `goldrank score … --profiles sdr,standard` shows several side by side and why they differ.\n\n"
+        "# Profiles and conventions\n\nA profile is a named set of conventions that reproduces the results of a "
+        "known system. `goldrank score … --profiles sdr,standard` compares several and explains the differences.\n\n"
         + "\n\n".join(map(_profile, PROFILES.values()))
         + f"\n\n## What the conventions mean\n\n{meanings}"
-        + "\n\n### depth\n\n- a number: read no ranking further than this\n"
+        + "\n\n### depth\n\n- a number: the rank at which every ranking is cut\n"
         "\n### relevance_level\n\n- a number: the smallest grade that counts as relevant, for every metric with binary "
-        "relevance that sets no `rel` of its own\n"
+        "relevance without its own `rel`\n"
     )
 
 
 def tasks_page() -> str:
-    """Every named task with its data, what is measured on it, and what its makers printed."""
+    """Return the page of all named tasks with their data and metrics."""
     index = "\n".join(f"| [`{t.name}`](#{t.name}) | {t.kind} | {_cell(t.summary)} |" for t in TASKS.values())
     return (
-        "# Tasks\n\nA task is data with the recipe to evaluate a model on it: `goldrank run -m wordllama -t NAME`, or "
-        "`NAME:PATH` for data that lies elsewhere. [Collections](../guide/collections.md#named-tasks-and-downloads) "
-        "says where a named task finds its data. In a *related* task the articles with gold are the queries, and each "
-        "is kept out of its own ranking; a *retrieval* task asks with queries of its own. The others measure vectors "
-        "and give figures. This page is generated from the tasks themselves.\n\n"
+        "# Tasks\n\nA task is a data set together with the way to evaluate a model on it: "
+        "`goldrank run -m wordllama -t NAME`, or `NAME:PATH` for data in another folder. "
+        "[Collections](../guide/collections.md#named-tasks-and-downloads) says where a named task looks for its data. "
+        "In a *related* task the articles with gold are the queries, and each is excluded from its own ranking; a "
+        "*retrieval* task has separate queries. The other tasks evaluate vectors and produce correlations or "
+        "accuracies. This page is generated from the source code.\n\n"
         f"| task | kind | |\n| :-- | :-- | :-- |\n{index}\n\n" + "\n\n".join(map(_task, TASKS.values())) + "\n"
     )
 
@@ -86,7 +87,7 @@ def _metric(definition: Definition) -> str:
         rows = [f"| {_cell(tool)} | {_cell(what)} |" for tool, what in definition.tools]
         lines.append("| tool | prints |\n| :-- | :-- |\n" + "\n".join(rows))
     if not definition.expected:
-        lines.append("Refused under `ties=expected`: the mean over all orders has no closed form.")
+        lines.append("Not available with `ties=expected`: the mean over all orders has no closed form.")
     lines.append(f"Source: {definition.cite}.")
     return "\n\n".join(lines)
 
@@ -110,8 +111,10 @@ def _task(task: Task | MeasuredTask) -> str:
         "source": about and about.source,
         "licence": about and about.licence,
         "counts": about and about.counts,
-        "profile of the original": about and about.original and f"[{about.original}](profiles.md#{about.original})",
-        **(_ranked(task) if isinstance(task, Task) else {"settings that bear on it": ", ".join(task.uses)}),
+        "profile of the published results": about
+        and about.original
+        and f"[{about.original}](profiles.md#{about.original})",
+        **(_ranked(task) if isinstance(task, Task) else {"relevant settings": ", ".join(task.uses)}),
         "version": str(task.version),
     }
     rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in told.items() if value)
@@ -121,11 +124,11 @@ def _task(task: Task | MeasuredTask) -> str:
 
 def _ranked(task: Task) -> dict[str, str]:
     return {
-        "measured by default": ", ".join(f"`{metric}`" for metric in task.default_metrics),
+        "default metrics": ", ".join(f"`{metric}`" for metric in task.default_metrics),
         "profile": task.profile + "".join(f", {name}={value}" for name, value in task.conventions.items()),
         "text of an item": str(task.text),
         "text of a query": str(task.text if task.kind == "related" else task.query_text),
-        "items kept of a ranking": "all" if task.depth is None else str(task.depth),
+        "ranking depth": "all" if task.depth is None else str(task.depth),
     }
 
 
