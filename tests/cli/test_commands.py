@@ -1,8 +1,10 @@
 """The commands as a person runs them: right input, every output format, and what they print."""
 
 import csv
+import importlib
 import io
 import json
+import shlex
 import subprocess
 import sys
 
@@ -300,3 +302,17 @@ def test_help_lists_every_command(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
     assert all(f"  {command}" in out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_the_help_are_arguments_that_the_command_takes(command):
+    def parser(name):
+        return importlib.import_module(f"goldrank.cli.{name}_command").parser()
+
+    examples = [shlex.split(line) for line in parser(command).epilog.splitlines() if line.startswith("  ")]
+    assert [words[1] for words in examples].count(command) > 1
+    for program, name, *arguments in examples:
+        assert program == "goldrank"
+        # What the parser does not know ends the test by SystemExit, and a word that it swallows would be lost.
+        taken = " ".join(map(str, vars(parser(name).parse_args(arguments)).values()))
+        assert all(word in taken for word in arguments if not word.startswith("-")), arguments

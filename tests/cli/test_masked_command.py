@@ -279,10 +279,16 @@ def test_figures_are_drawn_from_a_folder_of_result_files(results, capsys):
     assert out.split() == ["out/accuracy-by-size.svg", "out/accuracy-by-family.svg"]
 
 
-@pytest.mark.parametrize("module", ["top_k_evaluation", "plotting.precomputed_plotting"])
-def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module):
+RUNNABLES = pytest.mark.parametrize(
+    ("module", "options"),
+    [("top_k_evaluation", []), ("plotting.precomputed_plotting", ["--figure", "accuracy-by-size"])],
+)
+
+
+@RUNNABLES
+def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module, options):
     done = subprocess.run(
-        [sys.executable, "-m", f"goldrank.evaluation.{module}", "1000_basic", "--data", "one.jsonl"],
+        [sys.executable, "-m", f"goldrank.evaluation.{module}", "1000_basic", "--data", "one.jsonl", *options],
         capture_output=True,
         text=True,
         check=False,
@@ -291,11 +297,14 @@ def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module):
     assert done.stdout
 
 
-@pytest.mark.parametrize("module", ["top_k_evaluation", "plotting.precomputed_plotting"])
-def test_the_runnables_are_thin_names_for_the_commands(here, capsys, module):
+@RUNNABLES
+def test_the_runnables_are_thin_names_for_the_commands(here, capsys, module, options):
     [key] = predict(capsys, "names:majority")
     done = subprocess.run(
-        [sys.executable, "-m", f"goldrank.evaluation.{module}", key], capture_output=True, text=True, check=False
+        [sys.executable, "-m", f"goldrank.evaluation.{module}", key, *options],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -8,7 +8,8 @@ from goldrank.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-LONG = "Meitner " * (1 << 15)
+LONG = "Meitner " * (1 << 12)
+HUGE = LONG * 64
 MOST = 8_000
 RECORD = {
     "id": 7,
@@ -55,7 +56,7 @@ def test_no_command_on_examples_prints_a_whole_record(tmp_path, capsys, number):
     refuse_long_output(capsys, "masked", "predict", str(path), "-m", "names:majority")
 
 
-@pytest.mark.parametrize("record", [[LONG] * 8, {**RECORD, "masks": {"Lise": LONG * 8}}, {**RECORD, "id": LONG * 8}])
+@pytest.mark.parametrize("record", [[HUGE], {**RECORD, "masks": {"Lise": HUGE}}, {**RECORD, "id": HUGE}])
 def test_checking_a_record_of_two_megabytes_prints_a_few_lines(tmp_path, capsys, record):
     path = tmp_path / "data.jsonl"
     path.write_text(json.dumps(record) + "\n" + json.dumps(RECORD) + "\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -208,14 +207,6 @@ def test_demo_shows_five_models_on_three_tasks_with_the_worst_queries_the_store_
     assert all(f">{task}<" in report for task in ("wines", "games", "questions"))
     assert "0 of them evaluated now" in run(capsys, "demo", "-o", str(tmp_path / "again.html"))[1]
     assert (tmp_path / "again.html").is_file()
-
-
-def test_the_help_has_examples_that_parse():
-    from goldrank.cli import run_command
-
-    parser = run_command.parser()
-    for line in parser.epilog.splitlines()[1:]:
-        parser.parse_args(shlex.split(line)[2:])
 
 
 def test_a_module_of_ones_own_searches_and_encodes(tmp_path):

@@ -157,7 +157,7 @@ def test_a_run_file_is_not_kept_twice(tmp_path):
 
 
 WORKER = """
-import sys, time
+import sys
 from goldrank.encoders.pair_scorers import load_pair_scorer
 from goldrank.encoders.reranking import rerank
 from goldrank.hits import Run
@@ -165,7 +165,7 @@ from goldrank.io.checkpoints import Checkpoint
 
 def score(pairs):
     print("scoring", flush=True)
-    time.sleep(0.02)
+    sys.stdin.readline()
     return [hash_of(q + i) for q, i in pairs]
 
 def hash_of(text):
@@ -182,15 +182,19 @@ print("written", flush=True)
 def test_a_rerank_killed_again_and_again_ends_with_the_same_run(tmp_path):
     def start(partial, out):
         arguments = [sys.executable, "-c", WORKER, str(tmp_path / partial), str(tmp_path / out)]
-        return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     whole = start("one", "one.json")
     assert whole.communicate()[0].endswith("written\n")
     kept = []
     for batches in (1, 4, 6):
         process = start("other", "other.json")
-        for _ in range(batches):
-            process.stdout.readline()
+        # A batch is scored when a line is sent, so that the process waits in the last one until it is killed.
+        for _ in range(batches - 1):
+            assert process.stdout.readline() == "scoring\n"
+            process.stdin.write("\n")
+            process.stdin.flush()
+        assert process.stdout.readline() == "scoring\n"
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kept.append(len(Checkpoint("a", tmp_path / "other").done()))

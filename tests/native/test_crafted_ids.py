@@ -65,6 +65,7 @@ def work(data: bytes) -> float:
     return min(once() for _ in range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["items", "queries"])
 def test_ids_made_to_collide_take_the_time_of_random_ones(crafted, role):
     # Under a known hash, 12,000 ids need 72 million comparisons in the place of some thousands.

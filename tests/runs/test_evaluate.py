@@ -43,7 +43,14 @@ class Scored:
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("model", ["bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)"])
-@pytest.mark.parametrize(("task", "folder"), [("cranfield", "cran"), ("cisi", "cisi"), ("time", "time")])
+@pytest.mark.parametrize(
+    ("task", "folder"),
+    [
+        ("cranfield", "cran"),
+        pytest.param("cisi", "cisi", marks=pytest.mark.slow),
+        pytest.param("time", "time", marks=pytest.mark.slow),
+    ],
+)
 def test_scores_of_the_classic_collections_are_those_of_pytrec_eval_on_the_exported_run(
     model, task, folder, shared_data, tmp_path
 ):

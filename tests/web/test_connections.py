@@ -107,12 +107,15 @@ def test_a_connection_without_a_complete_request_is_closed_in_time(store, sent):
             assert slow.recv(1) == b""
 
 
-def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
-    with limited(store, seconds=0.5) as address, socket.create_connection(address, timeout=60) as slow:
+def is_answered_and_then_closed(store, seconds):
+    """Whether a connection got its answer within the limit; then it has to be closed though bytes keep coming."""
+    with limited(store, seconds=seconds) as address, socket.create_connection(address, timeout=60) as slow:
         slow.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         answered = b""
         while b"kinds" not in answered:
-            answered += slow.recv(65_536)
+            if not (received := slow.recv(65_536)):
+                return False
+            answered += received
         closed = False
         while not closed:
             try:
@@ -123,6 +126,12 @@ def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
                 continue
             except OSError:
                 closed = True
+        return True
+
+
+def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
+    # A machine that is too busy to answer within the limit gets a longer one.
+    assert any(is_answered_and_then_closed(store, seconds) for seconds in (0.5, 5, 50))
 
 
 def test_the_connection_that_has_waited_longest_is_closed_where_there_are_too_many(store):

@@ -421,11 +421,20 @@ def test_a_title_without_letters_is_refused(title):
         Person(title)
 
 
-@pytest.mark.parametrize("title", ["Of", "The", "1st", "II", "The Who", "De", "Sir", "I", "d'", "al-", "1st Baronet"])
-def test_a_title_of_odd_words_is_still_compiled_and_judged(title):
+@pytest.mark.parametrize(
+    ("title", "tier"),
+    [
+        *((title, WRONG) for title in ("Of", "The", "1st", "II", "The Who", "De", "I")),
+        *((title, EXACT) for title in ("Sir", "d'", "al-", "1st Baronet")),
+    ],
+)
+def test_a_title_of_odd_words_is_named_by_itself_if_it_can_be_a_name_and_by_no_other(title, tier):
     person = Person(title)
-    for guess in (title, "J. K.", "Kennedy", "a b c", "de la Cruz", "Jean-Vital"):
-        person.match(guess)
+    itself = person.match(title)
+    assert (itself and itself.tier) == tier
+    assert person.display == title
+    for guess in ("J. K.", "Kennedy", "a b c", "de la Cruz", "Jean-Vital"):
+        assert person.match(guess) is None, guess
 
 
 @pytest.mark.parametrize(

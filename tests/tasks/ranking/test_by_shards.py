@@ -69,7 +69,7 @@ def material_of(task, **settings):
 
 @pytest.mark.parametrize("most", [20_000_000, 1], ids=["ranked", "counted"])
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
-@pytest.mark.parametrize("task", ["wines", "questions"])
+@pytest.mark.parametrize("task", ["wines", pytest.param("questions", marks=pytest.mark.slow)])
 def test_rankings_and_hits_are_those_of_one_machine_for_any_shards(task, similarity, most, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_ranking, "MOST_RESULTS", most)
     material = material_of(task, similarity=similarity)
