@@ -96,6 +96,7 @@ def labelled(folder):
     return f"probe:{folder / 'films.csv'}"
 
 
+@pytest.mark.slow
 def test_a_similarity_has_no_effect_on_a_probe(store, tmp_path):
     probe = labelled(tmp_path)
     with pytest.raises(InputError, match="probe:films compares no two vectors, so that a similarity has no effect"):

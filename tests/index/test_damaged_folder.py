@@ -12,7 +12,9 @@ from mutations import changed_json, mutations
 pytest.importorskip("faiss")
 
 
-@pytest.fixture(scope="module", params=["exact", "Flat", "HNSW4"])
+@pytest.fixture(
+    scope="module", params=["exact", *(pytest.param(factory, marks=pytest.mark.slow) for factory in ("Flat", "HNSW4"))]
+)
 def built(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("damaged")
     (folder / "texts.txt").write_text("\n".join(f"number {n} of the texts about topic {n % 7}" for n in range(40)))

@@ -42,7 +42,9 @@ SPLIT = ("train",) * 120 + ("dev",) * 40 + ("test",) * 80
 TWO_PARTS = ("train",) * 160 + ("test",) * 80
 
 
-@pytest.mark.parametrize(("splits", "tested"), [(None, 240), (TWO_PARTS, 80), (SPLIT, 80)])
+@pytest.mark.parametrize(
+    ("splits", "tested"), [pytest.param(None, 240, marks=pytest.mark.slow), (TWO_PARTS, 80), (SPLIT, 80)]
+)
 def test_classes_that_vectors_tell_are_found_and_those_they_do_not_are_at_chance(splits, tested):
     data, vectors = labelled(8.0, splits)
     made = measure(model(vectors), data, Settings())
@@ -80,7 +82,7 @@ def test_several_draws_of_the_folds_are_averaged_and_the_first_is_shown():
     assert any("mean of 3 draws" in remark for remark in made.remarks)
 
 
-@pytest.mark.parametrize("splits", [None, TWO_PARTS, SPLIT])
+@pytest.mark.parametrize("splits", [pytest.param(None, marks=pytest.mark.slow), TWO_PARTS, SPLIT])
 def test_same_seed_same_figures_on_any_number_of_threads(splits, monkeypatch):
     data, vectors = labelled(1.0, splits)
     made = []

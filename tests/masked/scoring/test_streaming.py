@@ -106,6 +106,7 @@ def test_no_order_of_the_rows_changes_a_bit(pool):
         assert_same(expected, score_predictions(shuffled(table, seed), Rules(pool=pool)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["alias", "gold"])
 def test_files_and_processes_change_nothing(through_files, monkeypatch, pool):
     table, rules = predictions(), Rules(matcher="names", pool=pool)
