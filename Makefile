@@ -14,7 +14,7 @@ demo: $(VENV)/.demo
 
 # What a contributor runs before every commit: minutes. Two modules cannot be imported without triton and Ray.
 test: $(VENV)/.test
-	$(PYTEST) --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
+	$(PYTEST) --numprocesses=0 --doctest-modules src/goldrank --ignore=src/goldrank/index/cuda/kernels.py \
 	  --ignore=src/goldrank/engines/ray_driver.py
 	$(PYTEST)
 
@@ -49,7 +49,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.test
-	GOLDRANK_FUZZ_CASES=5000 $(BIN)/python -m pytest tests/fuzz
+	GOLDRANK_FUZZ_CASES=5000 $(PYTEST) -m '' tests/fuzz
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/generate.py

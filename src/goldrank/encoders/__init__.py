@@ -99,7 +99,7 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
     (2, 4)
     >>> load("bm52")
     Traceback (most recent call last):
-    goldrank.errors.InputError: there is no kind of model 'bm52'; did you mean 'bm25'? (goldrank list models)
+    goldrank.errors.UnknownNameError: there is no kind of model 'bm52'; did you mean 'bm25'? (goldrank list models)
     """
     if isinstance(spec, (Encoder, Searcher)):
         if options:

@@ -197,9 +197,9 @@ def find_task(asked: object) -> Task | MeasuredTask:
 
     >>> find_task("wines").kind
     'related'
-    >>> find_task("whines")
+    >>> find_task("whines")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    goldrank.errors.InputError: there is no task 'whines'; did you mean 'wines'? (goldrank list tasks, or give a path)
+    goldrank.errors.UnknownNameError: there is no task 'whines'; did you mean 'wines'? (goldrank list tasks, ...)
     """
     if isinstance(asked, (Task, MeasuredTask)):
         return asked

@@ -32,7 +32,7 @@ class Settings:
 
     >>> Settings(similarity="cosin")
     Traceback (most recent call last):
-    goldrank.errors.InputError: there is no similarity 'cosin'; did you mean 'cosine'? (one of cosine, dot, l2)
+    goldrank.errors.UnknownNameError: there is no similarity 'cosin'; did you mean 'cosine'? (one of cosine, dot, l2)
     """
 
     similarity: str = "cosine"

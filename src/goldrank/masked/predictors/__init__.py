@@ -63,9 +63,9 @@ def load_predictor(spec: str | Spec | Predictor | Callable[..., Any]) -> Predict
 
     >>> load_predictor("names:random(seed=7)").identity
     'names:random(seed=7) 1'
-    >>> load_predictor("name:random")
+    >>> load_predictor("name:random")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    goldrank.errors.InputError: there is no kind of predictor 'name'; did you mean 'names'? (goldrank list predictors)
+    goldrank.errors.UnknownNameError: there is no kind of predictor 'name'; did you mean 'names'? (...)
     """
     if isinstance(spec, Predictor):
         return spec
