@@ -55,7 +55,7 @@ def test_the_preset_gives_what_the_reference_would_without_its_rounding_fault(le
     monkeypatch.setenv("GOLDRANK_DATA", str(data))
     options, figures = EXACT[level, how]
     words = f"words:{data / 'toy_emb.txt'}"
-    command = ["run", "-m", words, "-t", f"evalrank-{level}", "--preset", "evalrank", *options]
+    command = ["run", "-m", words, "-t", f"evalrank-{level}", "--preset", "evalrank", "--resamples", "200", *options]
     assert main([*command, "--format", "json", "-o", str(tmp_path / "out.json")]) == 0
     [board] = json.loads((tmp_path / "out.json").read_text())["tasks"]
     scores = board["runs"][0]["scores"]
@@ -69,7 +69,7 @@ def test_the_preset_gives_what_the_reference_would_without_its_rounding_fault(le
 def test_a_cosine_that_gives_unknown_words_a_length_is_warned_of(data, monkeypatch, capsys):
     monkeypatch.setenv("GOLDRANK_DATA", str(data))
     words = f"words:{data / 'toy_emb.txt'}(preset=evalrank)"
-    asked = ["--transform", "center", "--oov", "mean", "--profile", "evalrank"]
+    asked = ["--transform", "center", "--oov", "mean", "--profile", "evalrank", "--resamples", "200"]
     assert main(["run", "-m", words, "-t", "evalrank-word", *asked]) == 0
     assert (
         f"Warning: {words}: 1920 of 5514 gold items share the best score with other items, and ties=optimistic counts "
