@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One process for each core, each with one thread for linear algebra.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
-SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp)
+SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp src/goldrank/native/*.hpp)
 
 .PHONY: demo test test-all coverage lint format bench docs fuzz wheel sdist install-test clean
 

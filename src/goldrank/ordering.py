@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goldrank.errors import InputError
-from goldrank.native.fallback import ORDER_DEPTH, order_of
+from goldrank.native.fallback.hit_counting import ORDER_DEPTH, order_of
 
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns
@@ -28,7 +28,7 @@ ascend by chance."""
 class ListedOrder:
     """What the rank column or the list says about the scores, summed over the queries of a run.
 
-    Only the first 20 results of each query are read. ``goldrank.native.fallback.order_of`` says what counts.
+    Only the first 20 results of each query are read; `goldrank.native.fallback.hit_counting.order_of` gives the rules.
     """
 
     varied: int = 0

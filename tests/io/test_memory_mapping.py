@@ -17,7 +17,8 @@ GOLD = {"q1": {"d1": 1}, "q2": {"dé": 1}}
 RUN = "q1 Q0 d2 1 3 t\nq1 Q0 d1 2 2 t\nq2 Q0 dé 1 1 t\n".encode()
 
 needs_guard = pytest.mark.skipif(
-    mapped.guard is None or sys.platform == "win32", reason="files are mapped by the compiled part, and cut elsewhere"
+    mapped.truncation_guard is None or sys.platform == "win32",
+    reason="needs the extension modules and a system on which mapped files can be truncated",
 )
 
 
@@ -139,8 +140,8 @@ def test_a_truncated_map_that_nothing_watches_ends_the_process_with_a_sentence(t
     path = tmp_path / "vectors.npy"
     np.save(path, np.zeros((1000, 100), np.float32))
     code = (
-        "import os, sys, numpy as np; from goldrank.native import guard\n"
-        + ("guard.say('goldrank: a file was truncated\\n')\n" if said else "")
+        "import os, sys, numpy as np; from goldrank.native import truncation_guard as guard\n"
+        + ("guard.set_message('goldrank: a file was truncated\\n')\n" if said else "")
         + "rows = np.load(sys.argv[1], mmap_mode='r'); os.truncate(sys.argv[1], 4096); print(rows.sum())"
     )
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
@@ -159,5 +160,5 @@ def test_the_ranges_are_given_back(path):
 
 
 def test_without_the_guard_no_file_is_mapped(path, monkeypatch):
-    monkeypatch.setattr(mapped, "guard", None)
+    monkeypatch.setattr(mapped, "truncation_guard", None)
     assert isinstance(read(path, RUN)._trec[0], bytes)

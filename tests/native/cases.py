@@ -1,23 +1,32 @@
-"""What the tests of the readers share: both twins, random files and runs, and the counts by definition."""
+"""Shared by the tests of compiled functions: both implementations, random files and runs, and counts by definition."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from goldrank.native import fallback
+from goldrank.native import COMPILED
 from goldrank.native.faults import RowFault
 
-try:
-    from goldrank.native import _native as compiled
-except ImportError:
-    compiled = None
+needs_compiled = pytest.mark.skipif(not COMPILED, reason="the extension modules are not built")
 
-needs_compiled = pytest.mark.skipif(compiled is None, reason="the extension is not built")
+
+def implementations(subject: str) -> tuple[ModuleType, ModuleType | None, Any]:
+    """Return the fallback and the compiled module of a subject, and a mark that runs a test with each as `module`."""
+    fallback = import_module(f"goldrank.native.fallback.{subject}")
+    compiled = import_module(f"goldrank.native._{subject}") if COMPILED else None
+    modules = [
+        pytest.param(fallback, id="fallback"),
+        pytest.param(compiled, id="compiled", marks=needs_compiled),
+    ]
+    return fallback, compiled, pytest.mark.parametrize("module", modules)
+
 
 Gold = dict[str, list[str]]
 
@@ -113,7 +122,7 @@ golds = st.dictionaries(queries, st.lists(ids, unique=True, max_size=8), max_siz
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call returns, or which fault it raises: something two twins can be compared by."""
+    """Return what a call returns, or which error it raises: a value by which two implementations can be compared."""
     try:
         return function(*arguments)
     except RowFault as fault:
@@ -143,20 +152,20 @@ def all_hits(
 def hits_by_definition(run: Mapping[str, Mapping[str, float]], gold: Gold, float32: bool, drop_self: bool) -> Any:
     """The counts, pair by pair, as the documentation words them."""
     columns, depth, dropped = [], [], 0
-    kept: dict[str, list[tuple[str, float]]] = {}
+    remaining: dict[str, list[tuple[str, float]]] = {}
     for query, ranking in run.items():
         with np.errstate(over="ignore"):
             round_score = (lambda score: float(np.float32(score))) if float32 else float
             pairs = [(item, round_score(score)) for item, score in ranking.items()]
-        kept[query] = [pair for pair in pairs if not (drop_self and pair[0] == query)]
-        dropped += len(pairs) - len(kept[query])
+        remaining[query] = [pair for pair in pairs if not (drop_self and pair[0] == query)]
+        dropped += len(pairs) - len(remaining[query])
     for query, judged in gold.items():
-        results = kept.get(query, [])
+        results = remaining.get(query, [])
         depth.append(len(results))
         for item in judged:
             column = [-1, 0, 0, 0]
-            for place, (found, score) in enumerate(results):
-                if found != item:
+            for place, (result, score) in enumerate(results):
+                if result != item:
                     continue
                 tied = [(at, other) for at, (other, s) in enumerate(results) if s == score and other != item]
                 column = [
@@ -178,9 +187,3 @@ def parsed(data: bytes) -> dict[str, dict[str, float]]:
         if tokens:
             run.setdefault(tokens[0].decode(), {})[tokens[2].decode()] = float(tokens[4])
     return run
-
-
-TWINS = [
-    pytest.param(fallback, id="fallback"),
-    pytest.param(compiled, id="compiled", marks=needs_compiled),
-]

@@ -11,7 +11,7 @@ from goldrank.cli import printing
 from goldrank.cli.standard_streams import prepare_streams, write_failure
 from goldrank.errors import GoldrankError, shorten, unknown_name
 from goldrank.io.files import reason_of
-from goldrank.native import guard
+from goldrank.native import truncation_guard
 
 COMMANDS = {
     "run": "evaluate any models on any tasks, store the results, show who is better",
@@ -60,8 +60,8 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code (0 done, 1 failed, 2 bad input or usage)."""
     prepare_streams()
-    if argv is None and guard is not None:
-        guard.say(_TRUNCATED)
+    if argv is None and truncation_guard is not None:
+        truncation_guard.set_message(_TRUNCATED)
     arguments = sys.argv[1:] if argv is None else argv
     try:
         code = _run(arguments)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from goldrank.errors import InputError
-from goldrank.native import guard
+from goldrank.native import truncation_guard
 
 
 class MappedFile(mmap.mmap):
@@ -23,15 +23,15 @@ class MappedFile(mmap.mmap):
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> MappedFile | None:
         """Map the file at *path*; None where nothing could keep the process alive if the file were truncated."""
-        if guard is None:
+        if truncation_guard is None:
             return None
         with Path(path).open("rb") as stream:
             mapped = cls(stream.fileno(), 0, access=mmap.ACCESS_READ)
             mapped._path, mapped._stamp = path, _stamp(os.fstat(stream.fileno()))
-        mapped._watched = guard.watch(mapped)
+        mapped._watched = truncation_guard.watch(mapped)
         if mapped._watched < 0:
             return None
-        weakref.finalize(mapped, guard.forget, mapped._watched)
+        weakref.finalize(mapped, truncation_guard.unwatch, mapped._watched)
         return mapped
 
     def refuse_if_changed(self) -> None:
@@ -40,8 +40,9 @@ class MappedFile(mmap.mmap):
             now = _stamp(Path(self._path).stat())
         except OSError:
             now = self._stamp
+        truncated = truncation_guard is not None and truncation_guard.was_truncated(self._watched)
         replaced = now[0] != self._stamp[0]
-        if (guard is not None and guard.was_hit(self._watched)) or (not replaced and now != self._stamp):
+        if truncated or (not replaced and now != self._stamp):
             raise InputError(
                 "the file was changed after it was opened", where=os.fspath(self._path), remedy="read it again"
             )

@@ -1,49 +1,51 @@
-"""The inner loops: where judged items landed in a run, and in a block of scores; compiled where it can be."""
+"""Reading of TREC files, counting of hits and comparison of scores: compiled code with a Python fallback.
+
+Each subject is an extension module built from one ``.cpp`` file, and a module of the same name in `fallback`, which
+documents its functions and is used where the extension modules are not built.
+"""
 
 import os
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from goldrank.native.faults import RowFault
 
-COMPILED = not os.environ.get("GOLDRANK_NO_NATIVE")
-if COMPILED:
-    try:
-        from goldrank.native._counting import count_beyond, pair_scores, places_between, row_scores
-        from goldrank.native._native import mapping_hits, trec_columns, trec_hits
-    except ImportError:
-        COMPILED = False
-if not COMPILED:
-    from goldrank.native.counting_fallback import count_beyond, pair_scores, places_between, row_scores
-    from goldrank.native.fallback import mapping_hits, trec_columns, trec_hits
-guard: ModuleType | None = None
-"""The guard of mapped files that are truncated while they are read, where it was built."""
-if COMPILED:
-    try:
-        from goldrank.native import _guard
+COMPILED = False
+"""Whether the extension modules are used; setting the environment variable GOLDRANK_NO_NATIVE prevents it."""
+truncation_guard: ModuleType | None = None
+"""Keeps the process alive if a memory-mapped file is truncated; None without extension modules."""
+HAS_TILES = False
+"""Whether AMX tiles can be used: built, supported by processor and system, and not disabled by GOLDRANK_NO_TILES."""
 
-        guard = _guard
-    except ImportError:
-        guard = None
-TILES = COMPILED and not os.environ.get("GOLDRANK_NO_TILES")
-"""Whether products can be taken with the tiles of AMX: built, there on this processor, and allowed by the system."""
-if TILES:
+if not TYPE_CHECKING and not os.environ.get("GOLDRANK_NO_NATIVE"):
     try:
-        from goldrank.native import _tiles
+        from goldrank.native import _amx_tiles
+        from goldrank.native import _truncation_guard as truncation_guard
+        from goldrank.native._hit_counting import mapping_hits, trec_hits
+        from goldrank.native._pair_scoring import pair_scores, row_scores
+        from goldrank.native._score_counting import count_beyond, places_between
+        from goldrank.native._trec_parser import trec_columns
 
-        TILES = _tiles.available()
+        COMPILED = True
+        HAS_TILES = not os.environ.get("GOLDRANK_NO_TILES") and _amx_tiles.available()
     except ImportError:
-        TILES = False
+        truncation_guard = None
+if TYPE_CHECKING or not COMPILED:
+    from goldrank.native.fallback.hit_counting import mapping_hits, trec_hits
+    from goldrank.native.fallback.pair_scoring import pair_scores, row_scores
+    from goldrank.native.fallback.score_counting import count_beyond, places_between
+    from goldrank.native.fallback.trec_parser import trec_columns
 
 __all__ = [
     "COMPILED",
-    "TILES",
+    "HAS_TILES",
     "RowFault",
     "count_beyond",
-    "guard",
     "mapping_hits",
     "pair_scores",
     "places_between",
     "row_scores",
     "trec_columns",
     "trec_hits",
+    "truncation_guard",
 ]

@@ -1,29 +1,32 @@
-"""The one error the readers raise: which line, what kind of fault, and what was found there."""
+"""The error that the readers raise for a line or an entry that cannot be read."""
 
 from __future__ import annotations
 
+TEXT_LIMIT = 80
+"""Tokens and representations are quoted up to this length."""
 
-class RowFault(ValueError):  # noqa: N818 - it is a finding about a row, which callers turn into an error
-    """A line or an entry that cannot be read; the caller knows the file's name and writes the sentence.
 
-    `line` counts physical lines from 1 and is 0 for mappings. `kind` decides what `details` holds:
+class RowFault(ValueError):  # noqa: N818 - callers turn it into an InputError
+    """A line of a file or an entry of a mapping that cannot be read.
 
-    ============== ==================================== ==============================================
-    kind           details                              what was found
-    ============== ==================================== ==============================================
-    `columns`      number found, number expected        another number of columns
-    `comment`      number found, number expected        the same in a line that begins with #
-    `number`       token                                something that is not a decimal number
-    `nonfinite`    token, or query and item (mappings)  NaN, infinity or a number too large for a float
-    `duplicate`    item, query                          an item the query has listed before
-    `encoding`                                          an id that is not valid UTF-8
-    `query_type`   repr of the key                      a query id that is not a string
-    `item_type`    query, repr of the key               an item id that is not a string
-    `mapping_type` query, name of the type              a query's results that are not a mapping
-    `score_type`   query, item, name of the type        a score that is not a number
-    ============== ==================================== ==============================================
+    The caller knows the name of the file and writes the message.
 
-    Tokens and reprs are cut to 80 characters.
+    `line` counts lines from 1 and is 0 for mappings. `details` depends on `kind`:
+
+    ============== ===================================== ===================================================
+    kind           details                               what is wrong
+    ============== ===================================== ===================================================
+    `columns`      actual number, expected number        wrong number of columns
+    `comment`      actual number, expected number        the same in a line that begins with #
+    `number`       token                                 not a decimal number
+    `nonfinite`    token; for mappings query and item    NaN, infinity or a number too large for a float
+    `duplicate`    item, query                           the query lists the item twice
+    `encoding`                                           an id is not valid UTF-8
+    `query_type`   repr of the key                       a query id is not a string
+    `item_type`    query, repr of the key                an item id is not a string
+    `mapping_type` query, name of the type               the results of a query are not a mapping
+    `score_type`   query, item, name of the type         a score is not a number
+    ============== ===================================== ===================================================
     """
 
     def __init__(self, line: int, kind: str, *details: str | int) -> None:

@@ -36,7 +36,7 @@ from goldrank.index.exact.products import Error, Tiles, rounding_error
 from goldrank.index.exact.signs import Matrix, Signs, difference_signs
 from goldrank.index.exact.vectors import CHUNK, Vectors, single_threaded_blas, spread
 from goldrank.native import count_beyond, pair_scores, places_between
-from goldrank.native.counting_fallback import Mask, count_columns
+from goldrank.native.fallback.score_counting import Mask, count_columns
 from goldrank.progress import Progress
 
 # How many scores are kept at once; and how many numbers of items, where the scores are not.

@@ -13,10 +13,10 @@ import numpy as np
 
 from goldrank.hits import Floats, Ints
 from goldrank.index.exact.signs import Matrix
-from goldrank.native import TILES
+from goldrank.native import HAS_TILES
 
-if TILES:
-    from goldrank.native import _tiles
+if HAS_TILES:
+    from goldrank.native import _amx_tiles
 
 # With fewer, splitting and packing the items costs more than the tiles save.
 _LEAST_QUERIES = 64
@@ -87,19 +87,19 @@ class Tiles:
     """Products with bfloat16 tiles, compared with limits as they come."""
 
     def __init__(self, dimension: int) -> None:
-        self.error = tile_error(dimension, _tiles.SUM_LENGTH)
+        self.error = tile_error(dimension, _amx_tiles.SUM_LENGTH)
 
     @staticmethod
     def for_vectors(queries: Matrix, dimension: int, *, certify: bool) -> Tiles | None:
         """Tiles where there are any, for float32, and where a certified count makes up for their error."""
-        use = TILES and certify and queries.dtype == np.float32 and len(queries) >= _LEAST_QUERIES
+        use = HAS_TILES and certify and queries.dtype == np.float32 and len(queries) >= _LEAST_QUERIES
         return Tiles(dimension) if use else None
 
     def pack(self, rows: Matrix, *, queries: bool) -> Matrix:
         """Rows of items or of queries as the tiles take them."""
-        panels, steps = -(-len(rows) // _tiles.PANEL_ROWS), -(-rows.shape[1] // _tiles.STEP)
-        packed = _aligned(panels, steps * _tiles.PACKED_STEP)
-        _tiles.pack(rows, packed, queries)
+        panels, steps = -(-len(rows) // _amx_tiles.PANEL_ROWS), -(-rows.shape[1] // _amx_tiles.STEP)
+        packed = _aligned(panels, steps * _amx_tiles.PACKED_STEP)
+        _amx_tiles.pack(rows, packed, queries)
         return packed
 
     def compare(
@@ -113,9 +113,9 @@ class Tiles:
         high: Matrix,
         most: int,
     ) -> Near:
-        """Compare packed items, *rows* of them, with the limits of packed queries; see `_tiles.pyi`."""
+        """Compare packed items, *rows* of them, with the limits of packed queries; see `_amx_tiles.pyi`."""
         above, between, places = (np.empty(size, np.int64) for size in (len(low), len(low), most))
-        found = _tiles.count(items, queries, rows, left_out, widths, low, high, above, between, places)
+        found = _amx_tiles.count(items, queries, rows, left_out, widths, low, high, above, between, places)
         return Near(above, between, places[:found] if found <= most else None)
 
 

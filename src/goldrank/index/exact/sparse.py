@@ -18,7 +18,7 @@ from goldrank.index.exact.counting import Counts, Rows
 from goldrank.index.exact.index import ExactIndex
 from goldrank.index.exact.signs import difference_signs
 from goldrank.index.exact.vectors import Vectors, refuse_other_dimension
-from goldrank.native.counting_fallback import count_columns
+from goldrank.native.fallback.score_counting import count_columns
 from goldrank.progress import Progress
 from goldrank.vectors.similarity import as_matrix, normalised
 

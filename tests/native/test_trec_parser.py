@@ -1,4 +1,4 @@
-"""`trec_columns` groups by query and reads numbers as Python does, in both twins."""
+"""`trec_columns` groups by query and parses numbers as Python does, in both implementations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldrank.native import fallback
-from native.cases import FINITE, NOT_FINITE, NOT_NUMBERS, TWINS, compiled, files, needs_compiled, outcome
+from native.cases import FINITE, NOT_FINITE, NOT_NUMBERS, files, implementations, needs_compiled, outcome
 from profiles import examples
+
+fallback, compiled, both_implementations = implementations("trec_parser")
 
 decimals = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -25,35 +26,35 @@ decimals = st.one_of(
 )
 
 
-def value_read(twin: ModuleType, token: str) -> object:
-    result = outcome(twin.trec_columns, f"q 0 a {token}\n".encode(), 4, 3)
+def value_read(module: ModuleType, token: str) -> object:
+    result = outcome(module.trec_columns, f"q 0 a {token}\n".encode(), 4, 3)
     return result if result[0] == "fault" else np.frombuffer(result[3])[0].tobytes()
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@both_implementations
 @given(token=decimals)
 @example(token="1" + "0" * 800 + "e-800")
 @example(token="2.2250738585072011e-308")
 @example(token="0." + "0" * 400 + "1e400")
 @example(token="1e000000000000000000000000000005")
 @examples(5)
-def test_decimals_are_read_as_float_reads_them(twin: ModuleType, token: str):
+def test_decimals_are_read_as_float_reads_them(module: ModuleType, token: str):
     value = float(token)
     finite = np.isfinite(value)
     expected = np.float64(value).tobytes() if finite else ("fault", 1, "nonfinite", (token[:80],))
-    assert value_read(twin, token) == expected
+    assert value_read(module, token) == expected
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@both_implementations
 @pytest.mark.parametrize("token", NOT_FINITE)
-def test_what_is_not_finite_is_a_fault(twin: ModuleType, token: str):
-    assert value_read(twin, token) == ("fault", 1, "nonfinite", (token[:80],))
+def test_what_is_not_finite_is_a_fault(module: ModuleType, token: str):
+    assert value_read(module, token) == ("fault", 1, "nonfinite", (token[:80],))
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@both_implementations
 @pytest.mark.parametrize("token", NOT_NUMBERS)
-def test_what_is_not_a_number_is_a_fault(twin: ModuleType, token: str):
-    assert value_read(twin, token) == ("fault", 1, "number", (token[:80],))
+def test_what_is_not_a_number_is_a_fault(module: ModuleType, token: str):
+    assert value_read(module, token) == ("fault", 1, "number", (token[:80],))
 
 
 @needs_compiled
@@ -72,10 +73,10 @@ def test_compiled_and_python_agree(shape, content):
     assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_interleaved_queries_are_grouped_in_order_of_appearance(twin: ModuleType):
+@both_implementations
+def test_interleaved_queries_are_grouped_in_order_of_appearance(module: ModuleType):
     data = b"b 0 x 1\r\na\t0\ty\t2\n\nb 0 y 3\nc 0 x 4\na 0 x 5"
-    queries, starts, items, values, ranks, long_lines = twin.trec_columns(data, 4, 3)
+    queries, starts, items, values, ranks, long_lines = module.trec_columns(data, 4, 3)
     assert queries == ["b", "a", "c"]
     assert np.frombuffer(starts, np.int64).tolist() == [0, 2, 4, 5]
     assert items == ["x", "y", "y", "x", "x"]
@@ -83,27 +84,27 @@ def test_interleaved_queries_are_grouped_in_order_of_appearance(twin: ModuleType
     assert (ranks, long_lines) == (bytearray(), 0)
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_ranks_are_grouped_with_their_rows_and_text_after_the_tag_is_counted(twin: ModuleType):
+@both_implementations
+def test_ranks_are_grouped_with_their_rows_and_text_after_the_tag_is_counted(module: ModuleType):
     data = b"a Q0 x 2 1 t\nb Q0 x - 2 t more text\na Q0 y 1 3 t\n".replace(b"- 2", b"7 2")
-    _, _, items, values, ranks, long_lines = twin.trec_columns(data, 6, 4)
+    _, _, items, values, ranks, long_lines = module.trec_columns(data, 6, 4)
     assert (items, np.frombuffer(values).tolist()) == (["x", "y", "x"], [1, 3, 2])
     assert (np.frombuffer(ranks).tolist(), long_lines) == ([2, 1, 7], 1)
-    without = twin.trec_columns(b"a Q0 x - 1 t\n", 6, 4)[4]
+    without = module.trec_columns(b"a Q0 x - 1 t\n", 6, 4)[4]
     assert np.isnan(np.frombuffer(without)).tolist() == [True]
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_line_that_begins_with_a_hash_is_data(twin: ModuleType):
-    assert twin.trec_columns(b"#1 0 x 1\n# 0 y 2\n", 4, 3)[0] == ["#1", "#"]
+@both_implementations
+def test_a_line_that_begins_with_a_hash_is_data(module: ModuleType):
+    assert module.trec_columns(b"#1 0 x 1\n# 0 y 2\n", 4, 3)[0] == ["#1", "#"]
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_an_empty_file_has_no_queries(twin: ModuleType):
-    assert twin.trec_columns(b"", 4, 3) == ([], bytearray(8), [], bytearray(), bytearray(), 0)
+@both_implementations
+def test_an_empty_file_has_no_queries(module: ModuleType):
+    assert module.trec_columns(b"", 4, 3) == ([], bytearray(8), [], bytearray(), bytearray(), 0)
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@both_implementations
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
@@ -117,8 +118,8 @@ def test_an_empty_file_has_no_queries(twin: ModuleType):
         (b"q 0 a 1\n# a comment\n", (2, "comment", (3, 4))),
     ],
 )
-def test_the_earliest_fault_is_raised(twin: ModuleType, data, fault):
-    assert outcome(twin.trec_columns, data, 4, 3) == ("fault", *fault)
+def test_the_earliest_fault_is_raised(module: ModuleType, data, fault):
+    assert outcome(module.trec_columns, data, 4, 3) == ("fault", *fault)
 
 
 @needs_compiled
@@ -129,8 +130,16 @@ def test_ids_are_utf8_where_python_says_so(token):
     assert outcome(compiled.trec_columns, data, 4, 3) == outcome(fallback.trec_columns, data, 4, 3)
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@both_implementations
 @pytest.mark.parametrize("shape", [(4, 4), (3, 2), (6, -1)])
-def test_a_number_before_the_item_is_refused(twin: ModuleType, shape):
-    with pytest.raises(ValueError, match="after the item"):
-        twin.trec_columns(b"", *shape)
+def test_a_number_before_the_item_is_refused(module: ModuleType, shape):
+    with pytest.raises(ValueError, match="value_column"):
+        module.trec_columns(b"", *shape)
+
+
+@needs_compiled
+@given(st.binary(max_size=300))
+@examples(2)
+def test_arbitrary_bytes_end_alike(data):
+    for shape in ((4, 3), (6, 4)):
+        assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)

@@ -15,14 +15,14 @@ from goldrank.index.exact import counting as exact_counting
 from goldrank.index.exact import products as exact_products
 from goldrank.index.exact.index import exact_hits
 from goldrank.index.exact.products import rounding_error, tile_error
-from goldrank.native import TILES
+from goldrank.native import HAS_TILES
 from profiles import examples
 
-if TILES:
+if HAS_TILES:
     from goldrank.index.exact.products import Tiles
-    from goldrank.native import _tiles
+    from goldrank.native import _amx_tiles
 
-needs_tiles = pytest.mark.skipif(not TILES, reason="no AMX tiles: not built, not on this processor, or not allowed")
+needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="no AMX tiles: not built, not on this processor, or not allowed")
 COUNTS = ("above", "tied", "tied_docid", "tied_input", "depth")
 SHAPES = [(1, 1, 1), (15, 17, 31), (16, 16, 32), (33, 65, 300), (64, 32, 64), (31, 97, 513), (3, 5, 1100), (70, 40, 33)]
 TINY = 2.0**-126
@@ -55,7 +55,7 @@ def vectors(kind, rows, width, rng):
 
 def product_of(items, queries):
     tiles, out = Tiles(items.shape[1]), np.full((len(items), len(queries)), np.nan, np.float32)
-    _tiles.products(tiles.pack(items, queries=False), tiles.pack(queries, queries=True), out)
+    _amx_tiles.products(tiles.pack(items, queries=False), tiles.pack(queries, queries=True), out)
     return out
 
 
@@ -76,7 +76,8 @@ def test_products_err_by_no_more_than_the_bound(shape, kind, other):
         queries[:, width // 2 : width // 2 * 2] = queries[:, : width // 2]
     # float64 errs too, a billionth as much; it holds every float32 and every product of two of them.
     exact = items.astype(np.float64) @ queries.astype(np.float64).T
-    bound = tile_error(width, _tiles.SUM_LENGTH).bound(lengths_of(queries), lengths_of(items)[:, None], squared=False)
+    error = tile_error(width, _amx_tiles.SUM_LENGTH)
+    bound = error.bound(lengths_of(queries), lengths_of(items)[:, None], squared=False)
     assert (np.abs(product_of(items, queries) - exact) <= bound).all()
 
 
@@ -134,7 +135,7 @@ def test_the_bound_covers_what_is_left_out_and_what_any_order_of_adding_loses(di
 def test_the_worst_numbers_come_near_the_bound_but_not_beyond():
     worst = np.full((1, 16), WORST_OF_ALL, np.float32)
     missed = np.square(worst.astype(np.float64)).sum() - float(product_of(worst, worst)[0, 0])
-    bound = float(tile_error(16, _tiles.SUM_LENGTH).bound(lengths_of(worst), lengths_of(worst), squared=False)[0])
+    bound = float(tile_error(16, _amx_tiles.SUM_LENGTH).bound(lengths_of(worst), lengths_of(worst), squared=False)[0])
     assert 0.8 * bound < missed <= bound
 
 
@@ -147,7 +148,7 @@ def test_the_limits_of_a_count_with_tiles_are_at_least_as_far_apart_as_the_tiles
 
     def watched(self, packed_items, packed_queries, rows, left_out, widths, low, high, most):
         out = np.empty((rows, len(left_out)), np.float32)
-        _tiles.products(packed_items, packed_queries, out)
+        _amx_tiles.products(packed_items, packed_queries, out)
         seen.append((out, low, high))
         return compare(self, packed_items, packed_queries, rows, left_out, widths, low, high, most)
 
@@ -211,7 +212,7 @@ def hits_both_ways(*arguments, **options):
     for tiles in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact_products, "_LEAST_QUERIES", 0)
-            patch.setattr(exact_products, "TILES", tiles)
+            patch.setattr(exact_products, "HAS_TILES", tiles)
             hits = exact_hits(*arguments, **options)
         found.append([getattr(hits, name).tolist() for name in COUNTS])
     return found
@@ -310,11 +311,11 @@ def test_the_environment_can_do_without_tiles(variable, setting):
     path = os.pathsep.join(filter(None, sys.path))
     cleared = {"GOLDRANK_NO_TILES": "", "GOLDRANK_NO_NATIVE": ""}
     environment = {**os.environ, **cleared, variable: setting, "PYTHONPATH": path}
-    command = [sys.executable, "-c", "from goldrank import native; print(native.TILES)"]
+    command = [sys.executable, "-c", "from goldrank import native; print(native.HAS_TILES)"]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     if setting:
         assert run.stdout.strip() == "False"
-    elif TILES:
+    elif HAS_TILES:
         assert run.stdout.strip() == "True"
 
 
@@ -337,7 +338,7 @@ def packed(rows, width):
 )
 def test_rows_that_do_not_fit_are_refused(rows, target):
     with pytest.raises(ValueError, match="array"):
-        _tiles.pack(rows, target, False)
+        _amx_tiles.pack(rows, target, False)
 
 
 @needs_tiles
@@ -352,7 +353,7 @@ def test_rows_that_do_not_fit_are_refused(rows, target):
 )
 def test_operands_that_do_not_fit_are_refused(items, queries, shape):
     with pytest.raises(ValueError, match="do not fit"):
-        _tiles.products(items, queries, np.zeros(shape, np.float32))
+        _amx_tiles.products(items, queries, np.zeros(shape, np.float32))
 
 
 @needs_tiles
@@ -363,4 +364,4 @@ def test_limits_and_counts_that_do_not_fit_are_refused(widths, limits, counts):
     low, above, left_out = np.zeros(limits, np.float32), np.zeros(counts, np.int64), np.zeros(3, np.int64)
     sizes, places = np.array(widths, np.int64), np.zeros(9, np.int64)
     with pytest.raises(ValueError, match=r"round|limit"):
-        _tiles.count(packed(3, 5), packed(3, 5), 3, left_out, sizes, low, low, above, above.copy(), places)
+        _amx_tiles.count(packed(3, 5), packed(3, 5), 3, left_out, sizes, low, low, above, above.copy(), places)

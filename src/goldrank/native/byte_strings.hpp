@@ -1,0 +1,48 @@
+// Primitives on byte strings: unaligned loads, comparison, white space and the check for valid UTF-8.
+
+#pragma once
+
+#include <cstring>
+
+#include "python_api.hpp"
+
+namespace goldrank {
+
+template <class Word>
+Word load(const char* bytes) {
+  Word word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+inline bool equal(string_view a, string_view b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+inline string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
+
+inline bool is_space(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') < 5; }
+
+inline bool is_utf8(string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (end - at >= 8 && (load<uint64_t>(at) & 0x8080808080808080u) == 0) at += 8;
+  const auto byte = [&](int offset) { return static_cast<unsigned char>(at[offset]); };
+  while (at != end) {
+    const unsigned lead = byte(0);
+    const int length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (length > 1) {
+      // The range of the second byte excludes overlong forms, surrogates and code points above U+10FFFF.
+      const unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+      const unsigned high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+      if (lead < 0xC2 || lead > 0xF4 || end - at < length || byte(1) < low || byte(1) > high) return false;
+      for (int offset = 2; offset < length; ++offset) {
+        if ((byte(offset) & 0xC0) != 0x80) return false;
+      }
+    }
+    at += length;
+  }
+  return true;
+}
+
+}  // namespace goldrank

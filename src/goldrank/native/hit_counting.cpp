@@ -1,0 +1,482 @@
+// The module _hit_counting: counts where each judged item landed in a run, given as TREC text or as a mapping, in one
+// pass over the run. fallback/hit_counting.py does the same in Python and documents the arguments and results.
+
+#include <deque>
+#include <vector>
+
+#include "id_tables.hpp"
+#include "python_api.hpp"
+#include "result_list.hpp"
+#include "row_faults.hpp"
+#include "trec_lines.hpp"
+
+namespace goldrank {
+namespace {
+
+[[noreturn]] void raise_repeated_query() { raise_value_error("a query of the gold is listed twice"); }
+
+// The judged items, and the arrays that receive their counts.
+class GoldArrays {
+ public:
+  GoldArrays(PyObject* queries, PyObject* starts, PyObject* items, PyObject* counts, PyObject* depth)
+      : queries_(owned(PySequence_Tuple(queries))),
+        items_(owned(PySequence_Tuple(items))),
+        starts_buffer_(starts),
+        counts_buffer_(counts, Buffer::kWritableArray),
+        depth_buffer_(depth, Buffer::kWritableArray),
+        starts_(starts_buffer_.contiguous<const int64_t>(1)),
+        counts_(counts_buffer_.contiguous<int64_t>(2)),
+        depth_(depth_buffer_.contiguous<int64_t>(1)) {
+    check_strings(queries_.get());
+    check_strings(items_.get());
+    if (starts_buffer_.length(0) != query_count() + 1 || counts_buffer_.length(0) != 4 ||
+        counts_buffer_.length(1) != item_count() || depth_buffer_.length(0) != query_count()) {
+      raise_value_error("the lengths of the arrays differ from those of the gold");
+    }
+    if (starts_[0] != 0 || starts_[query_count()] != item_count() ||
+        !std::is_sorted(starts_, starts_ + query_count() + 1)) {
+      raise_value_error("gold_starts must ascend from 0 to the number of items");
+    }
+    std::fill_n(counts_, item_count(), -1);
+    std::fill_n(counts_ + item_count(), 3 * item_count(), 0);
+    std::fill_n(depth_, query_count(), 0);
+  }
+
+  Py_ssize_t query_count() const { return PyTuple_GET_SIZE(queries_.get()); }
+  Py_ssize_t item_count() const { return PyTuple_GET_SIZE(items_.get()); }
+  PyObject* query(Py_ssize_t index) const { return PyTuple_GET_ITEM(queries_.get(), index); }
+  PyObject* item(Py_ssize_t row) const { return PyTuple_GET_ITEM(items_.get(), row); }
+  int64_t start(Py_ssize_t query) const { return starts_[query]; }
+
+  void set_depth(Py_ssize_t query, size_t results) { depth_[query] = static_cast<int64_t>(results); }
+  void set_counts(Py_ssize_t row, const HitCounts& counts) {
+    const Py_ssize_t rows = item_count();
+    counts_[row] = counts.above;
+    counts_[rows + row] = counts.tied;
+    counts_[2 * rows + row] = counts.tied_docid;
+    counts_[3 * rows + row] = counts.tied_input;
+  }
+
+ private:
+  static void check_strings(PyObject* tuple) {
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(tuple); ++at) {
+      if (!PyUnicode_Check(PyTuple_GET_ITEM(tuple, at))) raise(PyExc_TypeError, "the ids of the gold must be strings");
+    }
+  }
+
+  const Reference queries_, items_;
+  const Buffer starts_buffer_, counts_buffer_, depth_buffer_;
+  const int64_t* const starts_;
+  int64_t* const counts_;
+  int64_t* const depth_;
+};
+
+// The arguments after the run, which both functions share.
+struct Arguments {
+  PyObject *run, *queries, *starts, *items, *counts, *depth;
+  int float32, drop_self;
+
+  Arguments(PyObject* arguments, const char* format) {
+    parse_arguments(arguments, format, &run, &queries, &starts, &items, &float32, &drop_self, &counts, &depth);
+  }
+  GoldArrays gold() const { return {queries, starts, items, counts, depth}; }
+};
+
+struct Options {
+  bool float32, drop_self;
+
+  explicit Options(const Arguments& arguments)
+      : float32(arguments.float32 != 0), drop_self(arguments.drop_self != 0) {}
+
+  double rounded(double score) const { return float32 ? static_cast<float>(score) : score; }
+};
+
+// The result of both functions, summed over all queries of the run.
+struct Totals {
+  Py_ssize_t ignored = 0, dropped = 0, results = 0;
+  Py_ssize_t varied = 0, contradicting = 0, rising = 0, by_rank = 0, rank_like = 0, long_lines = 0;
+
+  void add(const ListedOrder& order) {
+    varied += order.varied;
+    contradicting += order.contradicts;
+    rising += order.rising;
+    by_rank += order.by_rank;
+    rank_like += order.rank_like;
+  }
+
+  PyObject* as_tuple() const {
+    return Py_BuildValue("nnnnnnnnn", ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like,
+                         long_lines);
+  }
+};
+
+// Counts the hits of TREC text. The lines of a query usually stand together: they are held until the query changes,
+// then counted and discarded. If a query comes again, only the positions of its segments are noted, and all of them are
+// read once more at the end.
+class TrecHitCounter {
+ public:
+  TrecHitCounter(string_view data, GoldArrays& gold, Options options) : data_(data), gold_(gold), options_(options) {
+    for (Py_ssize_t query = 0; query < gold.query_count(); ++query) {
+      if (queries_.number(utf8(gold.query(query))) != query) raise_repeated_query();
+    }
+    gold_items_.reserve(static_cast<size_t>(gold.item_count()));
+    for (Py_ssize_t row = 0; row < gold.item_count(); ++row) gold_items_.push_back(utf8(gold.item(row)));
+    latest_.assign(queries_.size(), kUnseen);
+  }
+
+  Totals count(ReleasedGil& gil) {
+    LineReader<RunShape> reader(data_, {}, gil);
+    string_view query;
+    for (Row row; reader.next(row); ++totals_.results) {
+      if (!equal(row.query, query)) {
+        close_segment();
+        if (fault_) break;
+        open_segment(row.query);
+        query = row.query;
+      }
+      add(row, gil);
+    }
+    close_segment();
+    if (reader.fault()) keep_earlier(fault_, *reader.fault());
+    count_interleaved(gil);
+    totals_.ignored = static_cast<Py_ssize_t>(queries_.size()) - gold_.query_count();
+    totals_.long_lines = reader.long_lines();
+    for (const ListedOrder& order : orders_) totals_.add(order);
+    return totals_;
+  }
+
+  const std::optional<LineFault>& fault() const { return fault_; }
+
+ private:
+  static constexpr uint32_t kUnseen = static_cast<uint32_t>(-1), kFirst = kUnseen - 1;
+
+  // Consecutive lines of a query after its first segment, and the segment before, which may be kFirst.
+  struct Segment {
+    const char* begin;
+    uint32_t previous;
+  };
+
+  static string_view utf8(PyObject* text) {
+    Py_ssize_t size;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    if (bytes == nullptr) throw PythonError{};
+    return {bytes, static_cast<size_t>(size)};
+  }
+
+  void add(const Row& row, ReleasedGil& gil) {
+    items_.push_back(row.item);
+    scores_.push_back(options_.rounded(row.value));
+    if (ranks_.size() < kOrderDepth) ranks_.push_back(parse_rank(row.rank, data_.data(), gil));
+  }
+
+  void discard_rows() {
+    items_.clear();
+    scores_.clear();
+    ranks_.clear();
+  }
+
+  void open_segment(string_view query) {
+    query_ = queries_.number(query);
+    if (query_ == latest_.size()) latest_.push_back(kUnseen);
+    uint32_t& latest = latest_[query_];
+    is_interleaved_ = latest != kUnseen;
+    if (is_interleaved_) {
+      segments_.push_back({query.data(), latest});
+      latest = static_cast<uint32_t>(segments_.size() - 1);
+    } else {
+      // From here on the id of the query also marks where its first segment begins.
+      queries_[query_] = query;
+      latest = kFirst;
+    }
+  }
+
+  void close_segment() {
+    if (!items_.empty() && !is_interleaved_) count_rows(query_, 0);
+    discard_rows();
+  }
+
+  void count_interleaved(ReleasedGil& gil) {
+    const char* const end = data_.data() + data_.size();
+    std::vector<const char*> begins;
+    for (size_t query = 0; query < latest_.size() && !segments_.empty(); ++query) {
+      if (latest_[query] >= kFirst) continue;
+      begins.clear();
+      for (uint32_t at = latest_[query]; at != kFirst; at = segments_[at].previous) {
+        begins.push_back(segments_[at].begin);
+      }
+      begins.push_back(queries_[query].data());
+      size_t first_segment = 0;
+      for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
+        read_segment(*begin, end, queries_[query], gil);
+        if (begin == begins.rbegin()) first_segment = items_.size();
+      }
+      count_rows(query, first_segment);
+      discard_rows();
+    }
+  }
+
+  void read_segment(const char* at, const char* end, string_view query, ReleasedGil& gil) {
+    // Lines after the earliest fault have not been checked.
+    while (at != end && !(fault_ && at >= fault_->at)) {
+      const Fields fields = split_line(at, end, RunShape::value_column);
+      if (fields.count == 0) continue;
+      if (!equal(fields.query, query)) break;
+      Row row{fields.query, fields.item, fields.rank, 0};
+      parse_number(fields.value, row.value, gil);
+      add(row, gil);
+    }
+  }
+
+  // Checks the held rows and counts them. The first `counted` rows were counted before, when their query seemed to be
+  // complete; all values are computed anew, but a dropped self-match must not be counted twice.
+  void count_rows(size_t query, size_t counted) {
+    const size_t repeated = table_.fill(items_.data(), items_.size());
+    if (repeated != kNotFound) {
+      keep_earlier(fault_, {items_[repeated].data(), FaultKind::duplicate, items_[repeated], queries_[query]});
+      return;
+    }
+    if (orders_.size() <= query) orders_.resize(queries_.size());
+    orders_[query] = order_of(scores_, ranks_);
+    if (options_.drop_self) drop(table_.find(queries_[query]), counted);
+    const auto index = static_cast<Py_ssize_t>(query);
+    if (index >= gold_.query_count()) return;
+    gold_.set_depth(index, items_.size());
+    const int64_t first = gold_.start(index), last = gold_.start(index + 1);
+    ResultList<string_view> results(items_, scores_, last - first);
+    for (int64_t row = first; row < last; ++row) {
+      const string_view item = gold_items_[static_cast<size_t>(row)];
+      const size_t at = table_.find(item);
+      if (at != kNotFound) gold_.set_counts(row, results.count(item, scores_[at]));
+    }
+  }
+
+  void drop(size_t row, size_t counted) {
+    if (row == kNotFound) return;
+    totals_.dropped += row >= counted;
+    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(row));
+    scores_.erase(scores_.begin() + static_cast<std::ptrdiff_t>(row));
+    table_.fill(items_.data(), items_.size());
+  }
+
+  const string_view data_;
+  GoldArrays& gold_;
+  const Options options_;
+  std::vector<string_view> gold_items_;
+  // The queries of the gold come first.
+  IdNumbers queries_;
+  // For each query its latest segment, kFirst or kUnseen.
+  std::deque<uint32_t> latest_;
+  std::deque<Segment> segments_;
+  ItemTable table_;
+  std::vector<string_view> items_;
+  std::vector<double> scores_, ranks_;
+  std::vector<ListedOrder> orders_;
+  size_t query_ = 0;
+  bool is_interleaved_ = false;
+  Totals totals_;
+  std::optional<LineFault> fault_;
+};
+
+PyObject* trec_hits(PyObject* tuple) {
+  const Arguments arguments(tuple, "OOOOppOO:trec_hits");
+  const Buffer buffer(arguments.run, Buffer::kBytes);
+  GoldArrays gold = arguments.gold();
+  TrecHitCounter counter(buffer.bytes(), gold, Options(arguments));
+  Totals totals;
+  {
+    ReleasedGil gil;
+    totals = counter.count(gil);
+  }
+  if (counter.fault()) raise_line_fault(buffer.bytes(), *counter.fault(), RunShape::width);
+  return totals.as_tuple();
+}
+
+Reference type_name(PyObject* object) {
+  return owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
+}
+
+// A string of type str for one of a derived type, whose methods the caller may have defined.
+Reference exact_string(PyObject* text) { return owned(PyUnicode_FromObject(text)); }
+
+// Looks up an exact string, which runs no code of the caller.
+PyObject* value_of(PyObject* dict, const Reference& key) {
+  PyObject* const value = PyDict_GetItemWithError(dict, key.get());
+  if (value == nullptr && PyErr_Occurred()) throw PythonError{};
+  return value;
+}
+
+class MappingHitCounter {
+ public:
+  MappingHitCounter(GoldArrays& gold, Options options)
+      : gold_(gold),
+        options_(options),
+        gold_index_(owned(PyDict_New())),
+        mapping_type_(import_attribute("collections.abc", "Mapping")) {
+    for (Py_ssize_t query = 0; query < gold.query_count(); ++query) {
+      const Reference id = exact_string(gold.query(query)), index = owned(PyLong_FromSsize_t(query));
+      if (PyDict_SetItem(gold_index_.get(), id.get(), index.get()) != 0) throw PythonError{};
+    }
+    if (PyDict_Size(gold_index_.get()) != gold.query_count()) raise_repeated_query();
+  }
+
+  Totals count(PyObject* run) {
+    const Reference rankings = copied(run);
+    if (!rankings) {
+      PyErr_Format(PyExc_TypeError, "a run must be a mapping, not %U", type_name(run).get());
+      throw PythonError{};
+    }
+    PyObject *query, *ranking;
+    for (Py_ssize_t at = 0; PyDict_Next(rankings.get(), &at, &query, &ranking);) count_query(query, ranking);
+    return totals_;
+  }
+
+ private:
+  // A dict with the entries of a mapping, which code of the caller cannot change while it is read; null if the object
+  // is not a mapping.
+  Reference copied(PyObject* mapping) const {
+    if (PyDict_CheckExact(mapping)) return owned(PyDict_Copy(mapping));
+    const int is_mapping = PyObject_IsInstance(mapping, mapping_type_.get());
+    if (is_mapping < 0) throw PythonError{};
+    if (is_mapping == 0) return nullptr;
+    const Reference entries = owned(PyObject_CallMethod(mapping, "items", nullptr));
+    Reference copy = owned(PyDict_New());
+    if (PyDict_MergeFromSeq2(copy.get(), entries.get(), 1) != 0) throw PythonError{};
+    return copy;
+  }
+
+  void count_query(PyObject* query, PyObject* ranking) {
+    if (!PyUnicode_Check(query)) {
+      const Reference text = shortened(owned(PyObject_Repr(query)));
+      raise_row_fault(owned(Py_BuildValue("isO", 0, "query_type", text.get())));
+    }
+    Reference converted;
+    if (!PyDict_CheckExact(ranking) || !read_plain(ranking)) {
+      converted = to_plain(query, ranking);
+      ranking = converted.get();
+      read_plain(ranking);
+    }
+    totals_.results += static_cast<Py_ssize_t>(ids_.size());
+    totals_.add(order_of(scores_, {}));
+    const Reference query_id = exact_string(query);
+    const bool has_self = options_.drop_self && value_of(ranking, query_id) != nullptr;
+    if (has_self) drop(query);
+    PyObject* const index = value_of(gold_index_.get(), query_id);
+    if (index == nullptr) {
+      ++totals_.ignored;
+    } else {
+      count_judged(PyLong_AsSsize_t(index), ranking, has_self ? query : nullptr);
+    }
+  }
+
+  // Reads a dict of strings and finite floats or ints, which runs no code of the caller. Returns false if it holds
+  // anything else.
+  bool read_plain(PyObject* ranking) {
+    ids_.clear();
+    scores_.clear();
+    PyObject *item, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(ranking, &at, &item, &value);) {
+      if (!PyUnicode_CheckExact(item) || !(PyFloat_Check(value) || PyLong_CheckExact(value))) return false;
+      const double score = plain_score(value);
+      if (!std::isfinite(score)) return false;
+      ids_.push_back(item);
+      scores_.push_back(options_.rounded(score));
+    }
+    return true;
+  }
+
+  // The value of a float or an int; infinity for an int that is too large for a float.
+  static double plain_score(PyObject* value) {
+    if (PyFloat_Check(value)) return PyFloat_AS_DOUBLE(value);
+    const double score = PyLong_AsDouble(value);
+    if (score != -1.0 || !PyErr_Occurred()) return score;
+    PyErr_Clear();
+    return HUGE_VAL;
+  }
+
+  // Converts a ranking to a dict of strings and finite floats, or raises the first fault in it.
+  Reference to_plain(PyObject* query, PyObject* ranking) const {
+    const Reference entries = copied(ranking);
+    if (!entries) {
+      const Reference name = type_name(ranking);
+      raise_row_fault(owned(Py_BuildValue("isOO", 0, "mapping_type", query, name.get())));
+    }
+    Reference plain = owned(PyDict_New());
+    PyObject *item, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(entries.get(), &at, &item, &value);) {
+      if (!PyUnicode_Check(item)) {
+        const Reference text = shortened(owned(PyObject_Repr(item)));
+        raise_row_fault(owned(Py_BuildValue("isOO", 0, "item_type", query, text.get())));
+      }
+      const Reference key = exact_string(item);
+      const Reference score = owned(PyFloat_FromDouble(to_score(query, item, value)));
+      if (PyDict_SetItem(plain.get(), key.get(), score.get()) != 0) throw PythonError{};
+    }
+    return plain;
+  }
+
+  double to_score(PyObject* query, PyObject* item, PyObject* value) const {
+    const bool is_text = PyUnicode_Check(value) || PyBytes_Check(value);
+    double score = is_text ? 0.0 : PyFloat_AsDouble(value);
+    const bool failed = !is_text && score == -1.0 && PyErr_Occurred();
+    if (is_text || (failed && PyErr_ExceptionMatches(PyExc_TypeError))) {
+      PyErr_Clear();
+      const Reference name = type_name(value);
+      raise_row_fault(owned(Py_BuildValue("isOOO", 0, "score_type", query, item, name.get())));
+    }
+    if (failed) {
+      if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw PythonError{};
+      PyErr_Clear();
+      score = HUGE_VAL;
+    }
+    if (!std::isfinite(score)) raise_row_fault(owned(Py_BuildValue("isOO", 0, "nonfinite", query, item)));
+    return score;
+  }
+
+  void drop(PyObject* self) {
+    ++totals_.dropped;
+    const auto match =
+        std::find_if(ids_.begin(), ids_.end(), [&](PyObject* id) { return compare_ids(id, self) == 0; });
+    scores_.erase(scores_.begin() + (match - ids_.begin()));
+    ids_.erase(match);
+  }
+
+  void count_judged(Py_ssize_t query, PyObject* ranking, PyObject* dropped) {
+    gold_.set_depth(query, ids_.size());
+    const int64_t first = gold_.start(query), last = gold_.start(query + 1);
+    ResultList<PyObject*> results(ids_, scores_, last - first);
+    for (int64_t row = first; row < last; ++row) {
+      const Reference item = exact_string(gold_.item(row));
+      PyObject* const value = value_of(ranking, item);
+      if (value == nullptr || (dropped != nullptr && compare_ids(item.get(), dropped) == 0)) continue;
+      gold_.set_counts(row, results.count(item.get(), options_.rounded(plain_score(value))));
+    }
+  }
+
+  GoldArrays& gold_;
+  const Options options_;
+  const Reference gold_index_, mapping_type_;
+  std::vector<PyObject*> ids_;
+  std::vector<double> scores_;
+  Totals totals_;
+};
+
+PyObject* mapping_hits(PyObject* tuple) {
+  const Arguments arguments(tuple, "OOOOppOO:mapping_hits");
+  GoldArrays gold = arguments.gold();
+  return MappingHitCounter(gold, Options(arguments)).count(arguments.run).as_tuple();
+}
+
+PyMethodDef methods[] = {
+    method<trec_hits>("trec_hits", "Count hits in a TREC run; see fallback.hit_counting.trec_hits."),
+    method<mapping_hits>("mapping_hits", "Count hits in a mapping; see fallback.hit_counting.mapping_hits."),
+    {},
+};
+
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(seed_hashes)}, {0, nullptr}};
+
+PyModuleDef definition = module_definition("_hit_counting", "Compiled counting of hits.", methods, slots);
+
+}  // namespace
+}  // namespace goldrank
+
+PyMODINIT_FUNC PyInit__hit_counting() { return PyModuleDef_Init(&goldrank::definition); }
