@@ -80,12 +80,12 @@ def save_measured(store, values, task="sick"):
 
 def save_masked(store, specs, count=12):
     """A stored run of guesses for each predictor, on some of the built-in pages."""
-    from goldrank.masked.examples.built_in import NAME, examples_at
+    from goldrank.masked.examples.masking import BUILT_IN, examples_at
     from goldrank.masked.predictors import load_predictor
     from goldrank.runs.masked import Order, predict_run
 
-    chunks = list(examples_at(NAME))[:count]
-    return [predict_run(Order(NAME, chunks, spec, load_predictor(spec)), store)[0] for spec in specs]
+    chunks = list(examples_at(BUILT_IN))[:count]
+    return [predict_run(Order(BUILT_IN, chunks, spec, load_predictor(spec)), store)[0] for spec in specs]
 
 
 def hostile_store(folder):

@@ -55,7 +55,7 @@ def test_a_leak_is_a_warning_and_fails_where_that_is_asked_for(here, capsys):
     (here / "leak.jsonl").write_text(json.dumps(row))
     code, out, _ = run(capsys, "masked", "check", "leak.jsonl")
     assert code == 0
-    assert "still hold the surname" in out
+    assert "still contain the surname" in out
     assert run(capsys, "masked", "check", "leak.jsonl", "--strict")[0] == 1
     found = json.loads(run(capsys, "masked", "check", "leak.jsonl", "--format", "json")[1])
     assert (found["pages"], found["chunks"], found["masks"]) == (1, 1, 1)

@@ -15,10 +15,10 @@ import pytest
 
 from engines.ray_nodes import ray_cluster
 from goldrank.engines import open_engine
-from goldrank.masked.examples.built_in import examples_at
+from goldrank.masked.examples.masking import examples_at
+from goldrank.masked.predictions.joining import join
 from goldrank.masked.predictions.predict import predict_all
 from goldrank.masked.predictors import load_predictor
-from goldrank.masked.scoring.joining import join
 from goldrank.masked.scoring.levels import LEVELS, score_predictions
 from goldrank.runs.evaluate import evaluate_on
 from goldrank.tasks.catalogue import find_task

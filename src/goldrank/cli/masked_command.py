@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from goldrank.report.text.results import to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from goldrank.masked.examples.checks import Report
+    from goldrank.masked.examples.checks import ExampleReport
     from goldrank.masked.examples.chunks import Chunk
     from goldrank.masked.examples.mentions import Finder
     from goldrank.masked.scoring.groups import GroupTable
@@ -214,36 +215,35 @@ def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 
 
 def _make(args: argparse.Namespace) -> int:
-    from goldrank.masked.examples.built_in import pages_at
     from goldrank.masked.examples.files import write_chunks
-    from goldrank.masked.examples.masking import Made, make_all
+    from goldrank.masked.examples.masking import MaskingCounts, mask_pages, pages_at
     from goldrank.masked.scoring.profiles import reading
 
     options.refuse_unwritable(args)
     masking = reading(args.profile).masking
     if args.aliases is not None and masking == "parts":
         raise InputError("--profile source masks parts of the title only", remedy="leave --aliases out, or use strict")
-    made = Made()
-    chunks = make_all(
+    masking_counts = MaskingCounts()
+    chunks = mask_pages(
         pages_at(args.pages),
-        made,
+        masking_counts,
         size=args.size,
         merge=args.merge,
         finder=_finder(masking, args.ner),
         aliases=aliases_of(args),
     )
     write_chunks(chunks, args.output)
-    of = f"{counts(made.masks, 'mask')} of {counts(made.pages, 'page')}"
-    printing.show(f"{args.output}: {counts(made.chunks, 'example')} with {of}.")
-    if made.dropped:
-        whole = f", among them all of {counts(made.unnamed, 'page')}" if made.unnamed else ""
-        printing.show(f"Left out: {counts(made.dropped, 'part')} without the person's name{whole}.")
+    of = f"{counts(masking_counts.masks, 'mask')} of {counts(masking_counts.pages, 'page')}"
+    printing.show(f"{args.output}: {counts(masking_counts.chunks, 'example')} with {of}.")
+    if masking_counts.dropped:
+        whole = f", including all of {counts(masking_counts.unnamed, 'page')}" if masking_counts.unnamed else ""
+        printing.show(f"Left out: {counts(masking_counts.dropped, 'part')} without the person's name{whole}.")
     return 0
 
 
 def _check(args: argparse.Namespace) -> int:
-    from goldrank.masked.examples.built_in import examples_at, is_built_in
     from goldrank.masked.examples.checks import check_chunks, check_file
+    from goldrank.masked.examples.masking import examples_at, is_built_in
 
     options.refuse_unwritable(args)
     if args.remask is not None:
@@ -254,13 +254,13 @@ def _check(args: argparse.Namespace) -> int:
     report = (
         check_chunks(examples_at(args.data), aliases=aliases) if built_in else check_file(args.data, aliases=aliases)
     )
-    options.emit(to_json(report.as_dict()) if args.format == "json" else _check_table(report, args.format), args)
+    options.emit(to_json(asdict(report)) if args.format == "json" else _check_table(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 
 def _remask(args: argparse.Namespace) -> int:
     """Restore the examples, mask them again and say how many come out the same."""
-    from goldrank.masked.examples.built_in import examples_at
+    from goldrank.masked.examples.masking import examples_at
     from goldrank.masked.examples.part_mentions import count_same
     from goldrank.masked.scoring.profiles import reading
 
@@ -284,7 +284,7 @@ def _remask(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_table(report: Report, look: str) -> str:
+def _check_table(report: ExampleReport, look: str) -> str:
     sizes = f"{counts(report.pages, 'page')}, {counts(report.chunks, 'example')}, {counts(report.masks, 'mask')}."
     if not report.findings:
         return f"{sizes}\n\nNothing was found to be wrong."
@@ -321,7 +321,7 @@ def _predict(args: argparse.Namespace) -> int:
 def _limited(args: argparse.Namespace) -> Iterator[Chunk]:
     from itertools import islice
 
-    from goldrank.masked.examples.built_in import examples_at
+    from goldrank.masked.examples.masking import examples_at
 
     if args.limit is not None and args.limit < 1:
         raise InputError(f"the limit is {args.limit}", remedy="give a number from 1 up")
@@ -412,10 +412,10 @@ def _labels(runs: list[StoredRun]) -> dict[str, str]:
 
 def predictions_of(path: str, data: str | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
     """The predictions of a file, and what there is to say of them once they were read."""
-    from goldrank.masked.examples.built_in import examples_at
+    from goldrank.masked.examples.masking import examples_at
     from goldrank.masked.predictions.files import prediction_batches, read_predictions
+    from goldrank.masked.predictions.joining import join, masks_by_page
     from goldrank.masked.predictions.rows import Remarks
-    from goldrank.masked.scoring.joining import join, masks_by_page
 
     remarks = Remarks()
     if data is None:

@@ -15,9 +15,9 @@ from goldrank.errors import InputError, shorten
 from goldrank.hits import Hits
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.masked.examples.chunks import Chunk
+from goldrank.masked.predictions.joining import join
 from goldrank.masked.predictions.predict import Context, predict_all
 from goldrank.masked.predictors import Predictor, remarks_of
-from goldrank.masked.scoring.joining import join
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores, Rules, score_predictions
 from goldrank.runs.run import environment, summary_of
 from goldrank.scoring import Bootstrap, Scores, score_hits

@@ -126,7 +126,7 @@ def test_reading_is_streamed(tmp_path):
 
 def test_malformed_json_is_refused_with_its_line(tmp_path):
     assert refusal(tmp_path, RECORD, "", '{"id": ').startswith("data.jsonl:3: this is not valid JSON")
-    assert refusal(tmp_path, "[1]").startswith("data.jsonl:1: [1] is no chunk")
+    assert refusal(tmp_path, "[1]").startswith("data.jsonl:1: [1] is not a chunk")
 
 
 @pytest.mark.parametrize("field", ["id", "sequence_number", "title", "texts", "masks"])
@@ -147,7 +147,7 @@ def test_a_missing_field_is_named(tmp_path, field):
         ("title", "1815 (?)", "the title '1815 (?)' has no letters"),
         ("texts", None, "'texts' is None, not a string"),
         ("masks", "Lise", "'masks' is 'Lise', not a list"),
-        ("masks", ["Lise", None], "mask 1 hid None, not a string"),
+        ("masks", ["Lise", None], "mask 1 is None, not a string"),
         ("size", "big", "'size' is 'big', not a whole number"),
     ],
 )
@@ -180,7 +180,7 @@ def test_refused_lines_can_be_told_of_and_left_out(tmp_path):
 
 
 def test_a_file_without_chunks_is_refused(tmp_path):
-    assert "the file holds no chunks" in refusal(tmp_path, "", " ")
+    assert "the file has no chunks" in refusal(tmp_path, "", " ")
     with pytest.raises(InputError, match="cannot be read"):
         list(read_chunks(tmp_path / "none.jsonl"))
 
@@ -257,10 +257,10 @@ def test_a_folder_of_texts_is_pages_called_by_their_file_names(tmp_path):
         ({"id": 1, "text": "a"}, "the page has no title (fields: 'id', 'text')"),
         ({"title": "A", "text": "a"}, "the page has no id"),
         ({"id": 1, "title": "A"}, "the page has no text"),
-        ({"id": 1, "title": "A", "text": 5}, "the text 5 is no string"),
+        ({"id": 1, "title": "A", "text": 5}, "the text 5 is not a string"),
         ({"id": 1, "title": "---", "text": "a"}, "the title '---' has no letters"),
         ({"id": 1, "title": "A", "text": "a", "names": 5}, "the names are 5, not a list"),
-        ({"id": 1, "title": "A", "text": "a", "names": [5]}, "the name 5 is no string"),
+        ({"id": 1, "title": "A", "text": "a", "names": [5]}, "the name 5 is not a string"),
     ],
 )
 def test_a_bad_page_is_refused_with_its_place(tmp_path, record, words):
@@ -271,11 +271,11 @@ def test_a_bad_page_is_refused_with_its_place(tmp_path, record, words):
 
 
 def test_pages_given_twice_short_rows_and_empty_folders_are_refused(tmp_path):
-    with pytest.raises(InputError, match="page '1' is given twice"):
+    with pytest.raises(InputError, match="page id '1' appears twice"):
         list(read_pages(write_lines(tmp_path / "pages.jsonl", PAGES[0], PAGES[0])))
     (tmp_path / "pages.csv").write_text("id,title,text\n1,A\n")
     with pytest.raises(InputError, match=r"pages.csv:2: the row has 2 columns, the first one has 3"):
         list(read_pages(tmp_path / "pages.csv"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"holds no \.txt files"):
+    with pytest.raises(InputError, match=r"has no \.txt files"):
         list(read_pages(tmp_path / "empty"))

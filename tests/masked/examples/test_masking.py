@@ -16,7 +16,7 @@ from goldrank.masked.examples.checks import check_chunks
 from goldrank.masked.examples.chunks import MASK, Chunk
 from goldrank.masked.examples.cutting import Masked, cut
 from goldrank.masked.examples.files import read_chunks, write_chunks
-from goldrank.masked.examples.masking import Made, make_all, make_chunks, merge_masks
+from goldrank.masked.examples.masking import MaskingCounts, mask_page, mask_pages
 from goldrank.masked.examples.mentions import find_mentions
 from goldrank.masked.examples.ner import ner_finder
 from goldrank.masked.examples.pages import Page, read_pages
@@ -82,52 +82,50 @@ def test_other_names_of_the_page_are_masked_where_they_stand_whole():
 
 def test_a_page_becomes_chunks_with_the_columns_of_the_page():
     page = Page("7", "Lise Meitner", "Lise sat. Nobody came at all. Meitner's pen.", ("Lise",), {"views": 3, "size": 1})
-    made = Made()
-    chunks = make_chunks(page, size=20, made=made)
+    counts = MaskingCounts()
+    chunks = mask_page(page, size=20, counts=counts)
     assert chunks == [
         Chunk("7", 0, "Lise Meitner", "<mask> sat. ", ("Lise",), "original", 20, {"names": ["Lise"], "views": 3}),
         Chunk("7", 2, "Lise Meitner", "<mask>'s pen.", ("Meitner",), "original", 20, {"names": ["Lise"], "views": 3}),
     ]
-    assert made == Made(pages=1, chunks=2, masks=2, dropped=1, unnamed=0)
+    assert counts == MaskingCounts(pages=1, chunks=2, masks=2, dropped=1, unnamed=0)
 
 
 def test_pages_that_never_name_the_person_are_counted():
-    made = Made()
-    (chunk,) = make_all([Page("1", "Lise", "Nobody."), Page("2", "Otto", "Otto.")], made)
+    counts = MaskingCounts()
+    (chunk,) = mask_pages([Page("1", "Lise", "Nobody."), Page("2", "Otto", "Otto.")], counts)
     assert chunk.page == "2"
-    assert made == Made(pages=2, chunks=1, masks=1, dropped=1, unnamed=1)
+    assert counts == MaskingCounts(pages=2, chunks=1, masks=1, dropped=1, unnamed=1)
 
 
 def test_aliases_of_a_table_are_masked_for_their_title():
     pages = [Page("1", "Sofia Kovalevskaya", "Sonya sat."), Page("2", "Otto Hahn", "Sonya and Otto.")]
-    chunks = list(make_all(pages, Made(), aliases={"Sofia Kovalevskaya": ["Sonya"]}))
+    chunks = list(mask_pages(pages, aliases={"Sofia Kovalevskaya": ["Sonya"]}))
     assert [chunk.text for chunk in chunks] == ["<mask> sat.", "Sonya and <mask>."]
 
 
 def test_the_type_of_a_page_is_kept():
-    (chunk,) = make_chunks(Page("1", "Otto", "Otto sat.", extra={"type": "paraphrased"}))
+    (chunk,) = mask_page(Page("1", "Otto", "Otto sat.", extra={"type": "paraphrased"}))
     assert (chunk.kind, chunk.extra) == ("paraphrased", {})
 
 
 def test_a_text_with_masks_in_it_is_refused():
-    with pytest.raises(InputError, match="page '9': the text already holds <mask>; give pages that are not masked"):
-        make_chunks(Page("9", "Otto", "Otto met <mask>."))
+    with pytest.raises(InputError, match="page '9': the text already contains <mask>; give pages without masks"):
+        mask_page(Page("9", "Otto", "Otto met <mask>."))
 
 
 def test_a_size_that_holds_no_mask_is_refused():
     with pytest.raises(InputError, match="chunks of 5 characters cannot hold a mask"):
-        make_chunks(Page("9", "Otto", "Otto."), size=5)
+        mask_page(Page("9", "Otto", "Otto."), size=5)
 
 
 def test_merging_joins_masks_with_blanks_between_and_keeps_lines_apart():
-    chunk = Chunk(
-        "7", 0, "Lise Meitner", "<mask> <mask>\n<mask><mask>, <mask>.", ("Lise", "Meitner", "Li", "se", "Meitner")
-    )
-    merged = merge_masks(chunk)
+    masked = Masked(("", " ", "\n", "", ", ", "."), ("Lise", "Meitner", "Li", "se", "Meitner"))
+    merged = masked.merged()
     assert merged.text == "<mask>\n<mask>, <mask>."
-    assert merged.masks == ("Lise Meitner", "Lise", "Meitner")
-    assert Masked(merged.pieces, merged.masks).restored == Masked(chunk.pieces, chunk.masks).restored
-    assert merge_masks(merged) == merged
+    assert merged.hidden == ("Lise Meitner", "Lise", "Meitner")
+    assert merged.restored == masked.restored
+    assert merged.merged() == merged
 
 
 def test_merging_is_asked_for_when_chunks_are_made():
@@ -136,8 +134,8 @@ def test_merging_is_asked_for_when_chunks_are_made():
     def finder(text, title, names):
         return [(3, 7), (9, 16)]
 
-    assert make_chunks(page, finder=finder)[0].masks == ("Lise", "Meitner")
-    (chunk,) = make_chunks(page, finder=finder, merge=True)
+    assert mask_page(page, finder=finder)[0].masks == ("Lise", "Meitner")
+    (chunk,) = mask_page(page, finder=finder, merge=True)
     assert (chunk.text, chunk.masks) == ("By <mask>.", ("Lise\u00a0 Meitner",))
 
 
@@ -183,7 +181,7 @@ def test_restoring_the_masks_gives_the_page_back(text, size, merge):
     parts = cut(whole.merged() if merge else whole, size)
     assert "".join(part.restored for part in parts) == text
     assert all(len(part.text) <= size and part.text.count(MASK) == len(part.hidden) for part in parts)
-    chunks = make_chunks(Page("7", "Lise Meitner", text), size=size, merge=merge)
+    chunks = mask_page(Page("7", "Lise Meitner", text), size=size, merge=merge)
     assert {chunk.sequence: chunk.text for chunk in chunks} == {
         n: part.text for n, part in enumerate(parts) if part.hidden
     }
@@ -250,7 +248,7 @@ def test_every_name_listed_for_our_own_pages_is_found_where_it_names_the_person(
 
 
 def test_made_chunks_can_be_written_and_read_again(tmp_path):
-    chunks = list(make_all(demo_pages(), Made(), size=300))
+    chunks = list(mask_pages(demo_pages(), size=300))
     assert write_chunks(chunks, tmp_path / "made.jsonl.gz") == len(chunks)
     assert list(read_chunks(tmp_path / "made.jsonl.gz")) == chunks
     assert max(len(chunk.text) for chunk in chunks) <= 300
@@ -286,9 +284,9 @@ def test_a_model_that_recognises_persons_can_find_the_mentions(monkeypatch):
     spans = [("Lise Meitner's", "PERSON"), ("Otto Hahn", "PERSON"), ("Meitner Haus", "ORG")]
     monkeypatch.setitem(sys.modules, "spacy", FakeSpacy(spans))
     page = Page("7", "Lise Meitner", "Lise Meitner's friend Otto Hahn left the Meitner Haus.")
-    (chunk,) = make_chunks(page, finder=ner_finder())
+    (chunk,) = mask_page(page, finder=ner_finder())
     assert (chunk.text, chunk.masks) == ("<mask>'s friend Otto Hahn left the Meitner Haus.", ("Lise Meitner",))
-    (chunk,) = make_chunks(
+    (chunk,) = mask_page(
         Page("7", "Otto Frisch", "Lise Meitner's friend Otto Hahn left the Meitner Haus."),
         finder=ner_finder(masking="parts"),
     )
@@ -305,5 +303,5 @@ def test_without_the_package_the_extra_is_named(monkeypatch):
 
 def test_extra_columns_reach_the_file(tmp_path):
     page = Page("7", "Otto", "Otto.", extra={"views": 3})
-    write_chunks(make_chunks(page), tmp_path / "made.jsonl")
+    write_chunks(mask_page(page), tmp_path / "made.jsonl")
     assert json.loads((tmp_path / "made.jsonl").read_text())["views"] == 3

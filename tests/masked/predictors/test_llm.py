@@ -77,7 +77,7 @@ def test_a_prompt_from_a_file_is_filled_once_whatever_the_text_holds(server, tmp
     predictor(server, f"prompt={prompt}").predict([blank("a {k} and {text} before ", "")], 4)
     assert server.questions == ["4 names for: a {k} and {text} before <mask> {odd} braces"]
     prompt.write_text("name the person")
-    with pytest.raises(InputError, match=r"prompt\.txt: the prompt has no place for the text; write \{text\}"):
+    with pytest.raises(InputError, match=r"prompt\.txt: the prompt has no placeholder for the text; write \{text\}"):
         predictor(server, f"prompt={prompt}")
 
 
@@ -107,7 +107,7 @@ def test_a_refusal_is_an_error_at_once_and_never_shows_the_key(server):
 @pytest.mark.parametrize("answer", [{}, {"choices": []}, {"choices": [{"text": "x"}]}, [1]])
 def test_what_is_no_chat_answer_is_an_error(server, answer):
     server.faults = [json_reply(answer)]
-    with pytest.raises(GoldrankError, match="another form than a chat server"):
+    with pytest.raises(GoldrankError, match="does not have the form of a chat completion"):
         predictor(server).predict([blank()], 1)
 
 
@@ -119,7 +119,7 @@ def test_an_unusable_answer_gives_no_guesses_and_is_counted(server, said):
     assert remarks_of(made) == ()
     guesses |= predict_all([Chunk("8", 0, "Lise Meitner", "<mask> and the zebra", ("Lise",))], made)
     assert [each.names for each in guesses.values()] == [("Lise Meitner",), ()]
-    assert remarks_of(made) == ("1 answers of tiny held no names",)
+    assert remarks_of(made) == ("1 answers of tiny had no names",)
 
 
 def test_identity_knows_model_words_and_temperature_but_not_the_manner_of_asking(server, tmp_path, monkeypatch):
@@ -140,8 +140,8 @@ def test_identity_knows_model_words_and_temperature_but_not_the_manner_of_asking
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("llm:", "names no model and address"),
-        ("llm:tiny@ftp://host", "names no model and address"),
+        ("llm:", "does not name a model and an address"),
+        ("llm:tiny@ftp://host", "does not name a model and an address"),
         ("llm:tiny@http://h(key=sk-pasted)", "variable that is not set"),
         ("llm:tiny@http://h(temprature=1)", "did you mean 'temperature'"),
         ("llm:tiny@http://h(temperature=hot)", "not a number"),

@@ -1,46 +1,45 @@
-"""What is wrong or doubtful about masked chunks, found before any model is asked to fill them."""
+"""Check masked examples for errors, leaks and inconsistencies before a model is evaluated on them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from goldrank.data.checks import EXAMPLES, Finding, Severity
-from goldrank.errors import InputError, shorten
+from goldrank.errors import shorten
 from goldrank.io.files import PathLike
-from goldrank.masked.examples.chunks import MASK, Chunk, place_name
+from goldrank.masked.examples.chunks import MASK, Chunk, describe_place
 from goldrank.masked.examples.files import read_chunks
 from goldrank.masked.examples.mentions import bare, find_mentions
 from goldrank.masked.names.folding import fold
 from goldrank.masked.names.matching import Person
 from goldrank.masked.names.tokens import words
 
-# The name of a finding, its gravity and what it says after the number.
+# The severity of each finding, and its sentence after the count.
 _FINDINGS: dict[str, tuple[Severity, str]] = {
-    "unreadable lines": ("error", "lines hold no chunk"),
-    "mask counts": ("error", "chunks have other masks in the text than in 'masks'"),
+    "unreadable lines": ("error", "lines are not a chunk"),
+    "mask counts": ("error", "chunks have more or fewer masks in the text than in 'masks'"),
     "duplicated keys": ("error", "chunks have the page and sequence number of an earlier one; split the file by type"),
     "titles without letters": ("error", "chunks have a title that names nobody"),
     "several titles": ("error", "chunks have another title than the first one of their page"),
-    "leaked surnames": ("warning", "chunks still hold the surname, as a word with a capital outside of the masks"),
-    "unmasked mentions": ("warning", "chunks still name the person outside of the masks"),
-    "gold outside the title": ("warning", "masks hid what the title's name does not match"),
-    "namesakes": ("warning", "pages are about a person with the name of an earlier page's"),
-    "adjacent masks": ("warning", "masks follow another one with at most one blank or line break between"),
-    "chunks without masks": ("warning", "chunks ask for nothing"),
-    "empty texts": ("warning", "chunks hold nothing but masks and white space"),
-    "surnames inside words": ("note", "chunks hold the letters of the surname in any case, inside of words too"),
+    "leaked surnames": ("warning", "chunks still contain the surname, as a capitalised word outside the masks"),
+    "unmasked mentions": ("warning", "chunks still name the person outside the masks"),
+    "gold outside the title": ("warning", "masks hide text that does not match the title"),
+    "namesakes": ("warning", "pages are about a person with the same name as that of an earlier page"),
+    "adjacent masks": ("warning", "masks follow another mask after at most one blank or line break"),
+    "chunks without masks": ("warning", "chunks have no mask"),
+    "empty texts": ("warning", "chunks consist of masks and white space only"),
+    "surnames inside words": ("note", "chunks contain the letters of the surname in any case, even inside words"),
 }
 _ADJACENT = re.compile(r"\s?")
 _QUALIFIER = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 @dataclass(frozen=True)
-class Report:
-    """A file of chunks in numbers, and what was found in it, the gravest first."""
+class ExampleReport:
+    """The size of a set of chunks and the findings in it, errors first."""
 
     pages: int
     chunks: int
@@ -48,30 +47,20 @@ class Report:
     findings: tuple[Finding, ...]
 
     def of(self, severity: Severity) -> list[Finding]:
-        """The findings of one severity."""
+        """Return the findings of one severity."""
         return [finding for finding in self.findings if finding.severity == severity]
 
-    def count(self, name: str) -> int:
-        """How often something was found; the names of findings are known."""
-        if name not in _FINDINGS:
-            raise KeyError(name)
-        return next((finding.count for finding in self.findings if finding.name == name), 0)
 
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        return asdict(self)
-
-
-def check_file(path: PathLike, *, aliases: Mapping[str, Iterable[str]] | None = None) -> Report:
-    """Check a file of chunks; lines that hold none are counted too."""
+def check_file(path: PathLike, *, aliases: Mapping[str, Iterable[str]] | None = None) -> ExampleReport:
+    """Check a file of chunks; unreadable lines are counted too."""
     survey = _Survey(aliases or {})
-    for chunk in read_chunks(path, strict=False, on_fault=survey.add_fault):
+    for chunk in read_chunks(path, strict=False, on_fault=lambda fault: survey.note("unreadable lines", str(fault))):
         survey.add(chunk)
     return survey.report()
 
 
-def check_chunks(chunks: Iterable[Chunk], *, aliases: Mapping[str, Iterable[str]] | None = None) -> Report:
-    """Go through chunks once and report what they hold; *aliases* are other names by title.
+def check_chunks(chunks: Iterable[Chunk], *, aliases: Mapping[str, Iterable[str]] | None = None) -> ExampleReport:
+    """Check chunks in one pass; *aliases* are other names by title.
 
     >>> report = check_chunks([Chunk("7", 0, "Lise Meitner", "<mask> <mask> met Meitner.", ("Lise", "Otto"))])
     >>> [finding.name for finding in report.findings]
@@ -85,7 +74,7 @@ def check_chunks(chunks: Iterable[Chunk], *, aliases: Mapping[str, Iterable[str]
 
 @dataclass
 class _Survey:
-    """What one pass over chunks keeps of them: keys, titles, counts and the first examples."""
+    """State of one pass over chunks: keys, titles, counts and the first examples of each finding."""
 
     aliases: Mapping[str, Iterable[str]]
     chunks: int = 0
@@ -96,18 +85,14 @@ class _Survey:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, name: str, example: str) -> None:
-        """Count one finding."""
+        """Count a finding."""
         self.counts[name] = self.counts.get(name, 0) + 1
         shown = self.examples.setdefault(name, [])
         if len(shown) < EXAMPLES:
             shown.append(example)
 
-    def add_fault(self, fault: InputError) -> None:
-        """Count a line that holds no chunk."""
-        self.note("unreadable lines", str(fault))
-
     def add(self, chunk: Chunk) -> None:
-        """Take in one chunk."""
+        """Check one chunk."""
         self.chunks += 1
         self.masks += len(chunk.masks)
         self._check_form(chunk)
@@ -118,10 +103,10 @@ class _Survey:
             self.note("titles without letters", f"{_place(chunk)}: {shorten(chunk.title)}")
 
     def _check_form(self, chunk: Chunk) -> None:
-        found = chunk.text.count(MASK)
-        if found != len(chunk.masks):
-            self.note("mask counts", f"{_place(chunk)}: {found} in the text, {len(chunk.masks)} in 'masks'")
-        if not found and not chunk.masks:
+        in_text = chunk.text.count(MASK)
+        if in_text != len(chunk.masks):
+            self.note("mask counts", f"{_place(chunk)}: {in_text} in the text, {len(chunk.masks)} in 'masks'")
+        if not in_text and not chunk.masks:
             self.note("chunks without masks", _place(chunk))
         if not "".join(chunk.pieces).strip():
             self.note("empty texts", _place(chunk))
@@ -160,17 +145,17 @@ class _Survey:
             if any(map(str.isalpha, title)):
                 earlier = first.setdefault(bare(_person(title, ()).display), page)
                 if earlier != page:
-                    self.note("namesakes", f"{place_name(page)}: {shorten(title)}, {shorten(self.titles[earlier])}")
+                    self.note("namesakes", f"{describe_place(page)}: {shorten(title)}, {shorten(self.titles[earlier])}")
 
-    def report(self) -> Report:
-        """What was found."""
+    def report(self) -> ExampleReport:
+        """Return all findings."""
         self._find_namesakes()
         findings = [
             Finding(severity, name, self.counts[name], f"{self.counts[name]} {sentence}", tuple(self.examples[name]))
             for name, (severity, sentence) in _FINDINGS.items()
             if name in self.counts
         ]
-        return Report(len(self.titles), self.chunks, self.masks, tuple(findings))
+        return ExampleReport(len(self.titles), self.chunks, self.masks, tuple(findings))
 
 
 @lru_cache(maxsize=1024)
@@ -179,19 +164,19 @@ def _person(title: str, names: tuple[str, ...]) -> Person:
 
 
 def _own_names(chunk: Chunk) -> list[str]:
-    """The other names that were masked as well, which `making` keeps with a chunk."""
+    """Return the other names that `masking` stored with the chunk and masked as well."""
     names = chunk.extra.get("names")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _place(chunk: Chunk, mask: int | None = None) -> str:
-    return place_name(chunk.page, chunk.sequence, mask)
+    return describe_place(chunk.page, chunk.sequence, mask)
 
 
 def leaked_surname(text: str, person: Person) -> str | None:
-    """The surname where a masked text still has it: in whole words with a capital, accents aside, of whomever.
+    """Return the surname if a masked text still has it as a capitalised word, ignoring accents.
 
-    Another bearer of the surname gives it away as well, so this counts more than mentions of the person.
+    Another person with the surname leaks it too, so this covers more than mentions of the person.
 
     >>> leaked_surname("<mask> and Wilhelm von Humboldt", Person("Alexander von Humboldt"))
     'Humboldt'
@@ -204,7 +189,7 @@ def leaked_surname(text: str, person: Person) -> str | None:
 
 
 def last_word(title: str) -> str:
-    """The last word of a title before a comma, without what stands in parentheses: a surname, as it was counted first.
+    """Return the last word of a title before a comma and parentheses: a simple definition of the surname.
 
     >>> last_word("Thomas Howard, 1st Earl of Suffolk"), last_word("Thomas Young (scientist)")
     ('Howard', 'Young')

@@ -1,4 +1,4 @@
-"""Pages, examples and masks: a chunk of a page in which the person's name is masked, and what each mask hid."""
+"""Data types of masked examples: chunks of pages, mask keys, blanks to fill, and guesses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 MASK = "<mask>"
-"""What stands in a text where a name was."""
+"""The token that replaces a name in a text."""
 _LONGEST_ID = 60
 
 
-def place_name(page: str, sequence: int | None = None, mask: int | None = None) -> str:
-    """How messages call a page, an example or a mask, however long the id of the page is.
+def describe_place(page: str, sequence: int | None = None, mask: int | None = None) -> str:
+    """Return how messages refer to a page, an example or a mask; a long page id is shortened.
 
-    >>> place_name("12", 3, 1), place_name("x" * 100)[-8:]
+    >>> describe_place("12", 3, 1), describe_place("x" * 100)[-8:]
     ('page 12, example 3, mask 1', 'xxxxxxx…')
     """
     place = f"page {page if len(page) <= _LONGEST_ID else page[:_LONGEST_ID] + '…'}"
@@ -24,48 +24,45 @@ def place_name(page: str, sequence: int | None = None, mask: int | None = None) 
 
 
 class MaskKey(NamedTuple):
-    """What joins data and predictions: never the order of rows."""
+    """The key that joins data and predictions, independent of the order of rows."""
 
     page: str
     sequence: int
     mask: int
-    """Which mask of the example, from 0."""
+    """Number of the mask in the example, from 0."""
+
+    @property
+    def place(self) -> str:
+        """How messages refer to the mask: ``page 12, example 3, mask 0``."""
+        return describe_place(*self)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """One example: a part of a page about a person."""
+    """One example: a part of a page about a person, with the person's names masked."""
 
     page: str
-    """The id of the page; numbers are written in decimal."""
+    """Id of the page; a number is written in decimal."""
     sequence: int
-    """Which part of the page."""
+    """Number of the part within the page."""
     title: str
-    """The title of the page, which names the person."""
+    """Title of the page, which names the person."""
     text: str
-    """With MASK in place of each mention."""
+    """The text with MASK in place of each mention."""
     masks: tuple[str, ...]
-    """What each mask hid, in the order of the text."""
+    """The hidden text of each mask, in text order."""
     kind: str = "original"
-    """``original`` or ``paraphrased``, or whatever the data says."""
+    """``original``, ``paraphrased``, or any other type given by the data."""
     size: int = 0
-    """The size that the page was cut to; 0 where it is not known."""
+    """Maximum size of the parts of the page; 0 if unknown."""
     extra: Mapping[str, object] = field(default_factory=dict)
     """Further columns, such as page views, by which results can be split."""
     answers: tuple[tuple[str, ...], ...] = ()
-    """The right answers of each mask, any of which will do; none where the title is the one right answer."""
-
-    def right_answers(self, mask: int) -> tuple[str, ...]:
-        """The right answers of one mask.
-
-        >>> Chunk("7", 0, "Lise Meitner", "By <mask>.", ("her",)).right_answers(0)
-        ('Lise Meitner',)
-        """
-        return (self.answers[mask] if self.answers else ()) or (self.title,)
+    """The right answers of each mask, any of which counts; empty if the title is the only right answer."""
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """The text between the masks: one piece more than there are masks."""
+        """The text around the masks: one piece more than there are masks."""
         return tuple(self.text.split(MASK))
 
     @property
@@ -76,17 +73,17 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Blank:
-    """One mask to be filled, as a predictor sees it: neither the title nor what the mask hid."""
+    """One mask to be filled, as a predictor sees it, without the title and the hidden text."""
 
     key: MaskKey
     before: str
-    """The text before the mask; other masks in it stand as MASK, or as what they hid where those are revealed."""
+    """The text before the mask; other masks appear as MASK, or as their hidden text if they are revealed."""
     after: str
 
 
 @dataclass(frozen=True)
 class Guesses:
-    """What a predictor says of one mask: names with scores, the best first."""
+    """The guesses of a predictor for one mask: names with scores, best first."""
 
     names: tuple[str, ...]
     scores: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""A masked page as pieces of text around what the masks hid, and how it is cut into parts at the ends of sentences."""
+"""Represent masked texts, and cut them into parts at sentence ends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from goldrank.masked.examples.chunks import MASK
 from goldrank.masked.names.vocabulary import word_set
 
 Span = tuple[int, int]
-"""Where a mention begins in a text, and where it ends."""
+"""Start and end of a mention in a text."""
 
-# A line break ends a sentence, as headings and list entries have no full stop.
+# A line break ends a sentence, because headings and list items have no full stop.
 _SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]+["'”’»)\]]*[^\S\r\n]+(?=["'“‘«(\[]*[^\W_a-z]|<)|\n\s*""")
-_SHORTENED = word_set(
+_ABBREVIATIONS = word_set(
     "approx bros ca capt cf co col dr ed eds eg etc fig gen gov hon ie jr lt mr mrs ms mt no nos op p pp prof rev sen "
     "sgt sr st ste vol vs"
 )
@@ -28,14 +28,14 @@ _BLANKS = re.compile(r"[^\S\r\n]*")
 
 @dataclass(frozen=True)
 class Masked:
-    """A text of which some spans are hidden: one piece more than there are masks."""
+    """A text with hidden spans; there is one piece more than there are masks."""
 
     pieces: tuple[str, ...]
     hidden: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str, spans: Iterable[Span]) -> Masked:
-        """Hide the spans of a text, which stand in its order and do not overlap."""
+        """Hide *spans* of a text, which are in order and do not overlap."""
         pieces, hidden, done = [], [], 0
         for start, end in spans:
             pieces.append(text[done:start])
@@ -45,12 +45,12 @@ class Masked:
 
     @property
     def text(self) -> str:
-        """The text with MASK for what is hidden."""
+        """The text with MASK in place of each hidden span."""
         return MASK.join(self.pieces)
 
     @property
     def restored(self) -> str:
-        """The text as it was.
+        """The original text.
 
         >>> Masked.of("Lise met Otto.", [(0, 4)]).restored
         'Lise met Otto.'
@@ -58,9 +58,9 @@ class Masked:
         return self.pieces[0] + "".join(map(str.__add__, self.hidden, self.pieces[1:]))
 
     def merged(self) -> Masked:
-        """Masks with nothing but blanks between them as one, which hides the blanks too.
+        """Merge masks that are separated only by blanks, which are hidden too.
 
-        Masks in two lines stay two: they are two mentions, as in a heading and the sentence below it.
+        Masks on different lines stay separate: they are two mentions, such as a heading and the sentence below it.
 
         >>> Masked(("By ", " ", "."), ("Lise", "Meitner")).merged()
         Masked(pieces=('By ', '.'), hidden=('Lise Meitner',))
@@ -76,32 +76,29 @@ class Masked:
 
 
 def cut(masked: Masked, size: int) -> list[Masked]:
-    """Parts of at most *size* characters each, masks counted as they are written.
+    """Cut a text into parts of at most *size* characters; a mask counts as it is written.
 
-    A part ends where a sentence does; where one sentence is too long, between words; where a word is, inside it.
-    No part begins or ends inside a mask, and all parts together are the whole.
+    A part ends at the end of a sentence; if a sentence is too long, between words; if a word is too long, inside it.
+    No part begins or ends inside a mask, and the parts together are the whole text.
 
     >>> [part.text for part in cut(Masked.of("Lise sat. Otto wrote.", [(0, 4)]), 16)]
     ['<mask> sat. ', 'Otto wrote.']
     """
     if size < len(MASK):
-        raise InputError(f"chunks of {size} characters cannot hold a mask", remedy="ask for a few hundred")
+        raise InputError(f"chunks of {size} characters cannot hold a mask", remedy="use a size of a few hundred")
     text = masked.text
-    stops = [_sentence_ends(text), [found.end() for found in _SPACE.finditer(text)]]
+    sentence_ends = [stop.end() for stop in _SENTENCE_END.finditer(text) if not _in_abbreviation(text, stop.start())]
+    stops = [sentence_ends, [blank.end() for blank in _SPACE.finditer(text)]]
     ends = [0]
     while len(text) - ends[-1] > size:
         ends.append(_furthest(text, ends[-1], size, stops))
     return _parts(masked, text, [*ends, len(text)])
 
 
-def _sentence_ends(text: str) -> list[int]:
-    return [found.end() for found in _SENTENCE_END.finditer(text) if not _in_short_form(text, found.start())]
-
-
-def _in_short_form(text: str, stop: int) -> bool:
-    """Whether a full stop belongs to the word before it: an initial, or a word that is written short."""
+def _in_abbreviation(text: str, stop: int) -> bool:
+    """Return True if a full stop belongs to the word before it: an initial or an abbreviation."""
     word = _BEFORE_STOP.split(text[max(0, stop - 12) : stop])[-1]
-    return text.startswith(".", stop) and ((len(word) == 1 and word.isalpha()) or word.casefold() in _SHORTENED)
+    return text.startswith(".", stop) and ((len(word) == 1 and word.isalpha()) or word.casefold() in _ABBREVIATIONS)
 
 
 def _furthest(text: str, start: int, size: int, stops: Sequence[Sequence[int]]) -> int:
@@ -110,7 +107,7 @@ def _furthest(text: str, start: int, size: int, stops: Sequence[Sequence[int]]) 
         at = places[bisect_right(places, limit) - 1] if places else 0
         if start < at <= limit:
             return at
-    # Inside a word, but never inside a mask: where one stands across the limit, before it.
+    # Cut inside a word, but never inside a mask: if a mask spans the limit, cut before it.
     mask = text.rfind(MASK, start, limit + len(MASK) - 1)
     return mask if start < mask < limit < mask + len(MASK) else limit
 

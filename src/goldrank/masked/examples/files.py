@@ -1,4 +1,4 @@
-"""Chunks from and to JSON Lines: read a line at a time whatever the compression, refused with the line at fault."""
+"""Read and write chunks as JSON Lines, plain or compressed, line by line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from goldrank.masked.examples.chunks import MASK, Chunk
 from goldrank.masked.predictions.rows import LARGEST
 
 FIELDS = ("id", "sequence_number", "title", "type", "size", "texts", "masks", "answers")
-"""What the lines of a file are known to hold; anything else is kept as a further column."""
+"""The known fields of a line; any other field is kept as a further column."""
 _NEEDED = ("id", "sequence_number", "title", "texts", "masks")
-# The published files repeat the text under this name, for the models that were run on them.
+# The published files repeat the text in this field.
 _COPY = "input_string"
 _Value = TypeVar("_Value")
 
@@ -27,15 +27,15 @@ _Value = TypeVar("_Value")
 def read_chunks(
     path: PathLike, *, strict: bool = True, on_fault: Callable[[InputError], None] | None = None
 ) -> Iterator[Chunk]:
-    """The chunks of a JSON Lines file, plain or compressed; "-" is standard input, which is read whole.
+    """Yield the chunks of a JSON Lines file, plain or compressed; "-" is standard input, which is read as a whole.
 
     Args:
-        path: One object a line: id, sequence_number, title, texts, masks, and perhaps type, size, answers and other
-            columns. Where several answers are right, the title is a list of them, or a mask of ``masks`` is, or
-            ``answers`` has a list (or null) for each mask; the last two count instead of the title.
-        strict: Refuse chunks whose masks are not as many as those in the text, or whose title names nobody.
-            Otherwise such chunks are given as they are, for a check to count them.
-        on_fault: Told of each line that is refused, which is then left out; without it the first one is raised.
+        path: One object per line: id, sequence_number, title, texts, masks, and optionally type, size, answers and
+            further columns. If several answers are right, the title is a list, or an entry of ``masks`` is a list, or
+            ``answers`` has a list (or null) for each mask; the last two replace the title.
+        strict: Reject chunks whose number of masks differs from that in the text, or whose title has no letters.
+            Otherwise such chunks are yielded as they are, for a check to count them.
+        on_fault: Called with the error of each rejected line, which is then skipped; without it the error is raised.
     """
     empty = True
     for place, line in _lines(path):
@@ -53,7 +53,7 @@ def read_chunks(
         else:
             yield chunk
     if empty:
-        raise InputError("the file holds no chunks", where=display_name(path), remedy="check that it is complete")
+        raise InputError("the file has no chunks", where=display_name(path), remedy="check that it is complete")
 
 
 def _lines(path: PathLike) -> Iterator[tuple[str, str]]:
@@ -69,12 +69,12 @@ def _chunk(line: str, place: str) -> Chunk:
     name, _, number = place.rpartition(":")
     record = decode_text(line, name, first_line=int(number))
     if not isinstance(record, dict):
-        raise InputError(f"{shorten(record)} is no chunk", where=place, remedy='write {"id": …, "texts": …, …}')
+        raise InputError(f"{shorten(record)} is not a chunk", where=place, remedy='write {"id": …, "texts": …, …}')
     if missing := next((field for field in _NEEDED if field not in record), None):
         raise InputError(
             f"the field '{missing}' is missing (there are {listing(list(record)) or 'none'})",
             where=place,
-            remedy=f"a chunk has {', '.join(_NEEDED)}",
+            remedy=f"give {', '.join(_NEEDED)}",
         )
     (page,) = id_strings([record["id"]], role="page", integers=True, place=lambda _: place)
     text = _typed(record, "texts", str, "a string", place)
@@ -94,7 +94,9 @@ def _chunk(line: str, place: str) -> Chunk:
         masks=masks,
         kind=_typed(record, "type", str, "a string", place, "original"),
         size=_whole(record, "size", place, 0),
-        extra=_extra(record, text),
+        extra={
+            name: value for name, value in record.items() if name not in FIELDS and (name != _COPY or value != text)
+        },
         answers=tuple(listed) if any(listed) else (),
     )
 
@@ -119,35 +121,35 @@ def _whole(record: Mapping[str, object], field: str, place: str, default: int | 
 
 
 def _masks(value: object, place: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """What each mask hid, and the right answers of those that list them."""
-    remedy = "list what each mask of the text hid, in its order"
+    """Return the hidden text of each mask, and the right answers of those that list them."""
+    remedy = "list the hidden text of each mask in text order"
     if not isinstance(value, list):
         raise InputError(f"'masks' is {shorten(value)}, not a list", where=place, remedy=remedy)
     hidden: list[str] = []
     listed: list[tuple[str, ...]] = []
-    for number, one in enumerate(value):
-        answers = _answers(one, f"mask {number}", place) if isinstance(one, list) else ()
-        one = answers[0] if answers else one  # noqa: PLW2901
-        if not isinstance(one, str):
-            raise InputError(f"mask {number} hid {shorten(one)}, not a string", where=place, remedy=remedy)
-        hidden.append(one)
+    for number, entry in enumerate(value):
+        answers = _answers(entry, f"mask {number}", place) if isinstance(entry, list) else ()
+        text = answers[0] if answers else entry
+        if not isinstance(text, str):
+            raise InputError(f"mask {number} is {shorten(text)}, not a string", where=place, remedy=remedy)
+        hidden.append(text)
         listed.append(answers)
     return tuple(hidden), listed
 
 
 def _answers(values: Sequence[object], what: str, place: str) -> tuple[str, ...]:
-    """A list of right answers, each once."""
-    remedy = "list the right answers as strings that are not empty, at least one"
+    """Return the distinct right answers of a list."""
+    remedy = "list at least one right answer, as non-empty strings"
     if not values:
         raise InputError(f"the list of right answers of {what} is empty", where=place, remedy=remedy)
     for value in values:
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{shorten(value)} is no right answer of {what}", where=place, remedy=remedy)
+            raise InputError(f"{shorten(value)} is not an answer of {what}", where=place, remedy=remedy)
     return tuple(dict.fromkeys(map(str, values)))
 
 
 def _listed_answers(value: object, listed: list[tuple[str, ...]], place: str) -> list[tuple[str, ...]]:
-    """The right answers of each mask from the field 'answers', or those that were found in 'masks'."""
+    """Return the right answers of each mask from the field 'answers', or else those from 'masks'."""
     if value is None:
         return listed
     if not isinstance(value, list) or len(value) != len(listed):
@@ -166,29 +168,23 @@ def _listed_answers(value: object, listed: list[tuple[str, ...]], place: str) ->
     ]
 
 
-def _extra(record: Mapping[str, object], text: str) -> dict[str, object]:
-    return {
-        name: value for name, value in record.items() if name not in FIELDS and not (name == _COPY and value == text)
-    }
-
-
 def _refuse_faulty(chunk: Chunk, place: str) -> None:
     if not any(map(str.isalpha, chunk.title)):
         what = f"the title {shorten(chunk.title)} has no letters" if chunk.title.strip() else "the title is empty"
         raise InputError(what, where=place, remedy="give the name of the page's person")
-    found, hidden = chunk.text.count(MASK), len(chunk.masks)
-    if found == hidden:
+    in_text, hidden = chunk.text.count(MASK), len(chunk.masks)
+    if in_text == hidden:
         return
-    numbers = f"{counts(found, MASK)} in the text for {hidden} in 'masks'"
-    if found < hidden:
+    numbers = f"{counts(in_text, MASK)} in the text for {hidden} in 'masks'"
+    if in_text < hidden:
         what = f"a mask token is missing from the text ({numbers})"
     else:
         what = f"the text has more masks than 'masks' ({numbers})"
-    raise InputError(what, where=place, remedy="repair the chunk; `goldrank masked check` lists all such chunks")
+    raise InputError(what, where=place, remedy="correct the chunk; `goldrank masked check` lists all such chunks")
 
 
 def write_chunks(chunks: Iterable[Chunk], path: PathLike) -> int:
-    """Write chunks as JSON Lines, completely or not at all, and return how many; the suffix sets the compression."""
+    """Write chunks as JSON Lines atomically and return their number; the suffix selects the compression."""
     written = 0
 
     def write(out: BinaryIO) -> None:
@@ -207,6 +203,6 @@ def _line(chunk: Chunk) -> str:
     record = {**chunk.extra, **dict(zip(FIELDS, values, strict=True))}
     if not answers:
         del record["answers"]
-    # Columns of tables may hold dates and decimals, which JSON has no words for.
+    # Columns of tables may hold dates and decimals, which JSON cannot represent.
     in_order = {name: record[name] for name in (*FIELDS, *chunk.extra) if name in record}
     return json.dumps(in_order, ensure_ascii=False, default=str) + "\n"

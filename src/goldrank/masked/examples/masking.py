@@ -1,63 +1,72 @@
-"""Chunks made from pages: every mention of the page's person masked, and the page cut into parts."""
+"""Make examples from pages: mask the mentions of the page's person, and cut the page into parts.
+
+The name ``persons`` stands for short built-in pages, and for the examples made from them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
 
 from goldrank.errors import InputError, shorten
+from goldrank.io.files import PathLike
 from goldrank.masked.examples.chunks import MASK, Chunk
 from goldrank.masked.examples.cutting import Masked, cut
-from goldrank.masked.examples.files import FIELDS
+from goldrank.masked.examples.files import FIELDS, read_chunks
 from goldrank.masked.examples.mentions import Finder, find_mentions
-from goldrank.masked.examples.pages import Page
+from goldrank.masked.examples.pages import Page, read_pages
 from goldrank.masked.examples.part_mentions import find_parts
 
 FINDERS: dict[str, Finder] = {"person": find_mentions, "parts": find_parts}
-"""What finds mentions without a tagger, by the masking of a profile."""
+"""Finders of mentions that need no tagger, by the masking of a profile."""
+BUILT_IN = "persons"
+"""The name of the built-in pages, unless there is a file of that name."""
+_BUILT_IN_SIZE = 256
 
 
 @dataclass
-class Made:
-    """What came of pages, counted while chunks are made."""
+class MaskingCounts:
+    """Counts of what became of pages."""
 
     pages: int = 0
     chunks: int = 0
     masks: int = 0
     dropped: int = 0
-    """Parts without a mask, which are no examples."""
+    """Parts without a mask, which are not examples."""
     unnamed: int = 0
-    """Pages in which the person was not found at all."""
+    """Pages that never mention the person."""
 
 
-def make_chunks(
+def mask_page(
     page: Page,
     *,
     size: int = 512,
     merge: bool = False,
     finder: Finder = find_mentions,
     aliases: Iterable[str] = (),
-    made: Made | None = None,
+    counts: MaskingCounts | None = None,
 ) -> list[Chunk]:
-    """The examples of a page: its parts in which the person is named, with MASK for each mention.
+    """Return the examples of a page: its parts that mention the person, with MASK for each mention.
 
-    Parts are numbered through the page, those without a mask too, which are left out.
+    Parts are numbered through the page, including those without a mask, which are dropped.
 
     Args:
-        page: Its ``names`` are searched as well as its title.
-        size: The most characters of a part, as it is written with its masks.
-        merge: Write masks with nothing but blanks between them as one.
-        finder: What finds the mentions.
+        page: The page; its ``names`` are searched for as well as its title.
+        size: Maximum number of characters of a part, as written with its masks.
+        merge: Merge masks that are separated only by blanks.
+        finder: Finds the mentions.
         aliases: Further names of the person.
-        made: Counts to add to.
+        counts: Counts to add to.
 
     >>> page = Page("7", "Lise Meitner", "Lise Meitner met Otto Hahn. Meitner's work lasted.")
-    >>> [(chunk.text, chunk.masks) for chunk in make_chunks(page, size=30)]
+    >>> [(chunk.text, chunk.masks) for chunk in mask_page(page, size=30)]
     [('<mask> met Otto Hahn. ', ('Lise Meitner',)), ("<mask>'s work lasted.", ('Meitner',))]
     """
     if MASK in page.text:
         raise InputError(
-            f"the text already holds {MASK}", where=f"page {shorten(page.id)}", remedy="give pages that are not masked"
+            f"the text already contains {MASK}", where=f"page {shorten(page.id)}", remedy="give pages without masks"
         )
     masked = Masked.of(page.text, finder(page.text, page.title, (*page.names, *aliases)))
     parts = cut(masked.merged() if merge else masked, size)
@@ -77,39 +86,44 @@ def make_chunks(
         for sequence, part in enumerate(parts)
         if part.hidden
     ]
-    if made is not None:
-        _count(made, parts, chunks)
+    if counts is not None:
+        counts.pages += 1
+        counts.chunks += len(chunks)
+        counts.masks += sum(len(chunk.masks) for chunk in chunks)
+        counts.dropped += len(parts) - len(chunks)
+        counts.unnamed += not chunks
     return chunks
 
 
-def _count(made: Made, parts: list[Masked], chunks: list[Chunk]) -> None:
-    made.pages += 1
-    made.chunks += len(chunks)
-    made.masks += sum(len(chunk.masks) for chunk in chunks)
-    made.dropped += len(parts) - len(chunks)
-    made.unnamed += not chunks
-
-
-def make_all(
+def mask_pages(
     pages: Iterable[Page],
-    made: Made,
+    counts: MaskingCounts | None = None,
     *,
     size: int = 512,
     merge: bool = False,
     finder: Finder = find_mentions,
     aliases: Mapping[str, Iterable[str]] | None = None,
 ) -> Iterator[Chunk]:
-    """The examples of all pages, one page at a time; *aliases* are further names by title."""
+    """Yield the examples of all pages, one page at a time; *aliases* are further names by title."""
     for page in pages:
         others = (aliases or {}).get(page.title, ())
-        yield from make_chunks(page, size=size, merge=merge, finder=finder, aliases=others, made=made)
+        yield from mask_page(page, size=size, merge=merge, finder=finder, aliases=others, counts=counts)
 
 
-def merge_masks(chunk: Chunk) -> Chunk:
-    """The chunk with masks that have nothing but blanks between them as one.
+def is_built_in(path: PathLike) -> bool:
+    """Return True if *path* names the built-in pages."""
+    return str(path) == BUILT_IN and not Path(path).exists()
 
-    >>> merge_masks(Chunk("7", 0, "Lise Meitner", "<mask> <mask> sat.", ("Lise", "Meitner"))).masks
-    ('Lise Meitner',)
-    """
-    merged = Masked(chunk.pieces, chunk.masks).merged()
-    return replace(chunk, text=merged.text, masks=merged.hidden)
+
+def pages_at(path: PathLike) -> Iterator[Page]:
+    """Yield the pages of a file or folder, or the built-in pages."""
+    if not is_built_in(path):
+        yield from read_pages(path)
+        return
+    with as_file(files("goldrank") / "demo" / "persons.jsonl") as file:
+        yield from read_pages(file)
+
+
+def examples_at(path: PathLike) -> Iterator[Chunk]:
+    """Return the examples of a file, or those of the built-in pages in parts of 256 characters."""
+    return mask_pages(pages_at(path), size=_BUILT_IN_SIZE) if is_built_in(path) else read_chunks(path)

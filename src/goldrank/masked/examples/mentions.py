@@ -1,10 +1,10 @@
-"""Where a text names a person: spans of words that the name matcher takes, unless they belong to somebody else's name.
+"""Find the mentions of a person in a text: words that the name matcher accepts and that belong to nobody else's name.
 
-The matcher says whether words name the person; it cannot see what stands around them. A surname after another's given
-name (``Wilhelm von Humboldt`` on the page of Alexander), a given name before another's surname (``Alexander Graham
-Bell``) and a name with another number (``Pedro I``) are no mentions. Names are written with a capital: ``rose`` is a
-flower on the page of Rose. Without a dictionary some cases stay undecided: a word with a capital before the surname
-that is neither an honorific nor the start of a sentence is taken for another's given name (``Phenomenon Young``).
+The matcher judges words without their context. A surname after another given name (``Wilhelm von Humboldt`` on the page
+of Alexander), a given name before another surname (``Alexander Graham Bell``) and a name with a different numeral
+(``Pedro I``) are not mentions. Names are capitalised: ``rose`` is a flower on the page of Rose. Without a dictionary
+some cases are undecidable: a capitalised word before the surname that is neither an honorific nor the start of a
+sentence is treated as another given name (``Phenomenon Young``).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from goldrank.masked.names.vocabulary import (
 )
 
 Finder = Callable[[str, str, Sequence[str]], list[Span]]
-"""Where a text names the person of a title who has other names as well: in its order, without overlaps."""
+"""Finds mentions in (text, title, other names), in text order and without overlaps."""
 
-# What may stand before a name with a capital, at the start of a sentence or of a title, without being part of it.
+# Words that may be capitalised before a name, at the start of a sentence or title, without being part of it.
 _NO_NAMES = word_set(
     "according among back despite every few finally following like many meanwhile near of off one perhaps several "
     "soon the through throughout together two unlike upon within yet dom don dona sor"
@@ -46,11 +46,11 @@ _TIME_WORDS = word_set(
     "until"
 )
 _LONGEST = 10
-"""Words that a name has at most."""
+"""Maximum number of words in a name."""
 
 
 def find_mentions(text: str, title: str, names: Sequence[str] = ()) -> list[Span]:
-    """Where *text* names the person of *title*, in full or in part; other *names* count where they stand whole.
+    """Return where *text* names the person of *title*, in full or in part; other *names* have to appear in full.
 
     >>> text = "Von Humboldt wrote to his brother Wilhelm von Humboldt. Alexander's letters survive."
     >>> [text[start:end] for start, end in find_mentions(text, "Alexander von Humboldt")]
@@ -60,11 +60,11 @@ def find_mentions(text: str, title: str, names: Sequence[str] = ()) -> list[Span
 
 
 class _Sought:
-    """A person to be found in texts."""
+    """A person to search for."""
 
     def __init__(self, title: str, names: Sequence[str]) -> None:
         self.person = Person(title, names)
-        # What the title alone says of a span, as a listed name is always the whole name to the matcher.
+        # The title alone, because the matcher treats every listed name as the whole name.
         self.titled = Person(title)
         self.names = (self.titled.display, *names)
         written = [word for name in self.names for word in words(name)]
@@ -76,7 +76,7 @@ class _Sought:
         self._known: dict[str, bool] = {}
 
     def has(self, word: Word) -> bool:
-        """Whether a word may be one of the person's names; one in lower case only where the name is written so."""
+        """Return True if a word may be a name of the person; in lower case only if the name is written so."""
         known = self._known.get(word.text)
         if known is None:
             known = self._known[word.text] = word.text in self.forms or (word.capital and self._has_parts(word))
@@ -86,7 +86,7 @@ class _Sought:
         return _folded(word.text) in self.parts or all(_folded(part) in self.parts for part in word.parts)
 
     def joins(self, name: str) -> bool:
-        """Whether a name with a particle before it stands so in one of the person's names."""
+        """Return True if a name with a leading particle is part of one of the person's names."""
         return any(_plain(name) in _plain(own) for own in self.names)
 
 
@@ -103,7 +103,7 @@ def _sought(title: str, names: tuple[str, ...]) -> _Sought:
 
 
 def bare(name: str) -> str:
-    """A name in one spelling: without case, accents, hyphens and full stops."""
+    """Return a name without case, accents, hyphens and full stops."""
     return " ".join(fold(name).replace("-", " ").replace(".", " ").split())
 
 
@@ -112,7 +112,7 @@ def _plain(name: str) -> str:
 
 
 class _Search:
-    """The words of one text, gone through for one person; words are called by their numbers."""
+    """The search for one person in the words of one text; methods refer to words by index."""
 
     def __init__(self, text: str, sought: _Sought) -> None:
         self.text = text
@@ -120,7 +120,7 @@ class _Search:
         self.words = [part for word in words(text) for part in self._unjoined(word)]
 
     def _unjoined(self, word: Word) -> Iterator[Word]:
-        """The parts of ``Kennedy-era``: a name and words that are none; all else as one word."""
+        """Yield the parts of a word such as ``Kennedy-era``, a name and other words; any other word as a whole."""
         parts = word.parts
         strange = [part for part in parts if part not in self.sought.forms]
         if len(parts) == 1 or not strange or len(strange) == len(parts) or not all(map(str.islower, strange)):
@@ -134,22 +134,22 @@ class _Search:
 
     @cached_property
     def common(self) -> set[str]:
-        """The words that the text has in lower case too."""
+        """The words that the text also has in lower case."""
         return {word.text for word in self.words if word.text.islower()}
 
     def find(self) -> list[Span]:
-        """All mentions, the longest first where several begin at one place."""
-        found: list[Span] = []
+        """Return all mentions; of several that begin at one word, the longest."""
+        mentions: list[Span] = []
         at = 0
         while at < len(self.words):
             last = self._longest(at)
             if last is not None and not self._of_another(at, last) and not self._is_month(at, last):
-                found.append((self.words[at].start, self._end(last)))
+                mentions.append((self.words[at].start, self._end(last)))
             at = at + 1 if last is None else last + 1
-        return found
+        return mentions
 
     def _longest(self, first: int) -> int | None:
-        """The last word of the longest name that begins with the word *first*."""
+        """Return the last word of the longest name that begins with the word *first*."""
         if not self._may_begin(self.words[first]):
             return None
         last = first
@@ -162,7 +162,7 @@ class _Search:
 
     def _may_begin(self, word: Word) -> bool:
         if word.text.islower() and not _is_particle(word):
-            # A name that is written small (bell hooks) begins with no word that all texts have.
+            # A name in lower case (bell hooks) does not begin with a function word.
             return self.sought.has(word) and _folded(word.text) not in _BEFORE_NAMES
         return word.initial or self.sought.has(word)
 
@@ -195,11 +195,11 @@ class _Search:
         return word.end + (dotted and self.text[word.end : word.end + 1] == ".")
 
     def _of_another(self, first: int, last: int) -> bool:
-        """Whether the words around a name make it somebody else's."""
+        """Return True if the words around a name make it another person's."""
         name = self.text[self.words[first].start : self.words[last].end]
         after = last + 1
         if after < len(self.words) and self.words[after].follows and self._is_numeral(after):
-            # With its number it would have been found, were it the person's.
+            # With the person's own numeral, the numeral would be part of the mention.
             return True
         match = self.sought.titled.match(name)
         tier = match.tier if match else Tier.EXACT
@@ -223,11 +223,11 @@ class _Search:
         return not begins_sentence and not self._after_place_word(at - 1)
 
     def _ends_with_numeral(self, number: int) -> bool:
-        """Whether a letter ends ``Charles I`` and its full stop the sentence, rather than being an initial."""
+        """Return True if a letter is the numeral of ``Charles I`` at the end of a sentence, not an initial."""
         return self.words[number].initial and self.words[number].follows and self._is_numeral(number)
 
     def _after_place_word(self, number: int) -> bool:
-        """Whether words with capitals name a place: ``In the Radium Institute``."""
+        """Return True if capitalised words name a place: ``In the Radium Institute``."""
         at = number
         while (
             number - at < _LONGEST
@@ -244,7 +244,7 @@ class _Search:
         return at < len(self.words) and self.words[at].follows and self._is_strange(at)
 
     def _is_strange(self, number: int) -> bool:
-        """Whether a word looks like a name that the person does not have."""
+        """Return True if a word looks like a name that the person does not have."""
         word = self.words[number]
         return word.capital and not self.sought.has(word) and _folded(word.text) not in _BEFORE_NAMES
 

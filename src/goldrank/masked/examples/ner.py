@@ -1,4 +1,4 @@
-"""Mentions found by a model that recognises persons in running text, as another way than the capitals of words."""
+"""Find mentions with a named-entity recognition model of spaCy or transformers."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ _HUB = "hf:"
 _PERSONS = ("PERSON", "PER")
 _POSSESSIVE = re.compile(r"['’ʼ][sS]?$")
 _OVERLAP = 64
-"""How many tokens two windows of a long text share."""
+"""Number of tokens that two windows of a long text share."""
 
 
 def ner_finder(model: str = MODEL, masking: Masking = "person") -> Finder:
-    """Return a finder that asks a model for persons and takes those whom the name matcher knows.
-
-    With the masking ``parts`` it takes all that hold a part of the title, as the project that made the data did.
+    """Return a finder that keeps those persons recognised by a model that the name matcher accepts.
 
     Args:
-        model: a pipeline of spaCy by its name, or a model of transformers that classifies tokens, ``hf:NAME_OR_PATH``.
-        masking: which of the persons are taken.
+        model: The name of a spaCy pipeline, or ``hf:NAME_OR_PATH`` for a token-classification model of transformers.
+        masking: ``person`` for the name matcher; ``parts`` accepts every name that contains a part of the title, as the
+            project that published the data does.
     """
     persons = _transformers_persons(model.removeprefix(_HUB)) if model.startswith(_HUB) else _spacy_persons(model)
 
     def find(text: str, title: str, names: Sequence[str] = ()) -> list[Span]:
         person = Person(title, names)
-        found = []
+        spans = []
         for start, end in persons(text):
             name = _POSSESSIVE.sub("", text[start:end].rstrip())
             if name and (holds_part(name, title) if masking == "parts" else person.match(name) is not None):
-                found.append((start, start + len(name)))
-        return found
+                spans.append((start, start + len(name)))
+        return spans
 
     return find
 
@@ -56,13 +55,15 @@ def _spacy_persons(model: str) -> Callable[[str], Iterable[Span]]:
     except OSError:
         raise InputError(
             f"there is no spaCy model '{model}' here",
-            remedy=f"run: python -m spacy download {model}; a model of transformers is written {_HUB}NAME",
+            remedy=f"run: python -m spacy download {model}; for a model of transformers, write {_HUB}NAME",
         ) from None
-    return lambda text: [(one.start_char, one.end_char) for one in pipeline(text).ents if one.label_ in _PERSONS]
+    return lambda text: [
+        (entity.start_char, entity.end_char) for entity in pipeline(text).ents if entity.label_ in _PERSONS
+    ]
 
 
 def _transformers_persons(name: str) -> Callable[[str], Iterable[Span]]:
-    """Return what gives the persons of a text, joined of their tokens as far as the model labels them alike."""
+    """Return a function that finds the persons of a text, joining tokens with equal labels."""
     try:
         transformers: Any = import_module("transformers")
         import_module("torch")
@@ -81,4 +82,6 @@ def _transformers_persons(name: str) -> Callable[[str], Iterable[Span]]:
         aggregation_strategy="simple",
         stride=min(_OVERLAP, tokenizer.model_max_length // 4),
     )
-    return lambda text: [(one["start"], one["end"]) for one in pipeline(text) if one["entity_group"] in _PERSONS]
+    return lambda text: [
+        (entity["start"], entity["end"]) for entity in pipeline(text) if entity["entity_group"] in _PERSONS
+    ]

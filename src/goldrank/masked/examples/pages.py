@@ -1,4 +1,4 @@
-"""Whole pages about persons, from which chunks are made: records with a title and a text, or a folder of text files."""
+"""Read whole pages about persons, to be masked: records with a title and a text, or a folder of text files."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _NAMES_REMEDY = 'write ["Lise Meitner", "Lise"], or Lise Meitner|Lise in a table
 
 @dataclass(frozen=True)
 class Page:
-    """A page about the person whom its title names."""
+    """A page about the person that its title names."""
 
     id: str
     title: str
     text: str
     names: tuple[str, ...] = ()
-    """Other names by which the text may call the person."""
+    """Other names that the text may use for the person."""
     extra: Mapping[str, object] = field(default_factory=dict)
-    """Further columns that have a value; the chunks of the page keep them."""
+    """Further columns that have a value; they are copied to the chunks of the page."""
 
 
 def read_pages(path: PathLike) -> Iterator[Page]:
-    """The pages of a file or folder, each once.
+    """Yield the pages of a file or folder.
 
-    A file is JSON Lines (gone through a line at a time), JSON, Parquet, CSV or TSV with an id, a title, a text and
-    perhaps names; "-" is JSON Lines from standard input. In a folder each .txt file is a page, whose id is the name
-    of the file and whose title the same with blanks for underscores.
+    A file is JSON Lines (read line by line), JSON, Parquet, CSV or TSV with id, title, text and optionally names;
+    "-" is JSON Lines from standard input. In a folder each .txt file is a page; its id is the name of the file, its
+    title the same with blanks for underscores.
     """
     if str(path) != "-" and Path(path).is_dir():
         yield from _folder_pages(Path(path))
@@ -45,12 +45,12 @@ def read_pages(path: PathLike) -> Iterator[Page]:
         page = _page(record, place)
         if page.id in seen:
             raise InputError(
-                f"the page {shorten(page.id)} is given twice", where=place, remedy="give every page its own id"
+                f"the page id {shorten(page.id)} appears twice", where=place, remedy="give every page its own id"
             )
         seen.add(page.id)
         yield page
     if not seen:
-        raise InputError("the file holds no pages", where=display_name(path), remedy="check that it is complete")
+        raise InputError("the file has no pages", where=display_name(path), remedy="check that it is complete")
 
 
 def _records(path: PathLike) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -68,7 +68,7 @@ def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
         if line.strip():
             record = decode_text(line, name, first_line=number)
             if not isinstance(record, dict):
-                raise InputError(f"{shorten(record)} is no page", where=f"{name}:{number}", remedy="write an object")
+                raise InputError(f"{shorten(record)} is not a page", where=f"{name}:{number}", remedy="write an object")
             yield f"{name}:{number}", record
 
 
@@ -78,9 +78,7 @@ def _page(record: Mapping[str, object], place: str) -> Page:
     if keys.id is None or keys.title is None or keys.text is None:
         missing = next(name for name in ("id", "title", "text") if getattr(keys, name) is None)
         raise InputError(
-            f"the page has no {missing} (fields: {listing(fields)})",
-            where=place,
-            remedy="a page has id, title and text",
+            f"the page has no {missing} (fields: {listing(fields)})", where=place, remedy="give id, title and text"
         )
     names_key = next((key for key in fields if normal(key) == "names"), None)
     (page,) = id_strings([record[keys.id]], role="page", integers=True, place=lambda _: place)
@@ -96,7 +94,7 @@ def _page(record: Mapping[str, object], place: str) -> Page:
 
 def _string(value: object, field: str, place: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"the {field} {shorten(value)} is no string", where=place, remedy="put it in quotes")
+        raise InputError(f"the {field} {shorten(value)} is not a string", where=place, remedy="put it in quotes")
     return value
 
 
@@ -115,19 +113,19 @@ def _names(value: object, place: str) -> tuple[str, ...]:
         parts = value
     elif value is not None:
         raise InputError(f"the names are {shorten(value)}, not a list", where=place, remedy=_NAMES_REMEDY)
-    found = []
+    names = []
     for part in parts:
         if not isinstance(part, str):
-            raise InputError(f"the name {shorten(part)} is no string", where=place, remedy=_NAMES_REMEDY)
-        found.append(part.strip())
-    return tuple(name for name in found if name)
+            raise InputError(f"the name {shorten(part)} is not a string", where=place, remedy=_NAMES_REMEDY)
+        names.append(part.strip())
+    return tuple(filter(None, names))
 
 
 def _folder_pages(folder: Path) -> Iterator[Page]:
     endings = (".txt", *(f".txt{suffix}" for suffix in COMPRESSIONS))
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.name.endswith(endings))
     if not files:
-        raise InputError("the folder holds no .txt files", where=str(folder), remedy="name a file of pages")
+        raise InputError("the folder has no .txt files", where=str(folder), remedy="give a file of pages")
     for file in files:
         page = file.name[: file.name.rindex(".txt")]
         text = read_bytes(file).decode().replace("\r\n", "\n")

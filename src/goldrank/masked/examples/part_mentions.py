@@ -1,8 +1,8 @@
-"""Masking of the profile ``source``: every part of the title's name as it stands, whoever bears it.
+"""Find mentions for the profile ``source``: every part of the title's name as written, whoever it refers to.
 
-The project that made the data asked a tagger of entities (``dslim/bert-base-NER``) for persons, kept those that hold a
-part of the title anywhere (`holds_part`), and masked each as a whole. Its tagger missed many mentions and cut names
-into pieces, which no rule reproduces; `find_parts` is what is left of its masking without a tagger.
+The project that published the data used a named-entity tagger (``dslim/bert-base-NER``), kept persons that contain a
+part of the title anywhere (`holds_part`), and masked each as a whole. Its tagger missed many mentions and split names,
+which no rule reproduces; `find_parts` is its masking without a tagger.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _QUALIFIER = re.compile(r"\s*\([^()]*\)|,.*")
 
 
 def find_parts(text: str, title: str, names: Sequence[str] = ()) -> list[Span]:
-    """Return where *text* has words of the name in *title*, as they are written there; *names* are not sought.
+    """Return where *text* has words of the name in *title*, as they are written there; *names* are ignored.
 
-    Neighbours with one blank between them are one mention, which begins with a capital and does not end with a
-    particle. Qualifiers, ranks after a comma and numerals are no parts of a name.
+    Words with one blank between them are one mention, which begins with a capital and does not end with a particle.
+    Qualifiers, ranks after a comma and numerals are not parts of a name.
 
     >>> text = "Wilhelm von Humboldt wrote to Alexander von Humboldt, humboldt's brother."
     >>> [text[start:end] for start, end in find_parts(text, "Alexander von Humboldt (explorer)")]
     ['Humboldt', 'Alexander von Humboldt']
     """
     pattern = _pattern(title)
-    return [] if pattern is None else [found.span() for found in pattern.finditer(text)]
+    return [] if pattern is None else [match.span() for match in pattern.finditer(text)]
 
 
 @lru_cache(maxsize=1024)
@@ -38,7 +38,7 @@ def _pattern(title: str) -> re.Pattern[str] | None:
     words = _QUALIFIER.sub("", title).split()
     parts = [word for word in words if word.lower() not in ROMAN and any(map(str.isalpha, word))]
     capitals = [part for part in parts if not part[0].islower()] or parts
-    # An initial alone is no mention: it would be found in everybody's name.
+    # An initial alone is not a mention: it would match other persons' names.
     heads = [part for part in capitals if len(part.rstrip(".")) > 1] or capitals
     if not heads:
         return None
@@ -52,7 +52,7 @@ def _any_of(parts: Iterable[str]) -> str:
 
 
 def holds_part(name: str, title: str) -> bool:
-    """Return True if a part of *title* stands anywhere in *name*, as it is written; a full stop is any character.
+    """Return True if *name* contains a part of *title* as written; a full stop matches any character.
 
     >>> holds_part("Johnnie Walker", "John F. Kennedy"), holds_part("kennedy", "John F. Kennedy")
     (True, False)
@@ -61,7 +61,7 @@ def holds_part(name: str, title: str) -> bool:
 
 
 def count_same(chunks: Iterable[Chunk], finder: Finder) -> tuple[int, int]:
-    """Return how many examples and masks come out the same where examples are restored and masked again."""
+    """Restore examples, mask them again, and return how many examples and masks stay the same."""
     same_examples = same_masks = 0
     for chunk in chunks:
         given = Masked(chunk.pieces, chunk.masks)
@@ -72,7 +72,7 @@ def count_same(chunks: Iterable[Chunk], finder: Finder) -> tuple[int, int]:
 
 
 def _spans(masked: Masked) -> list[Span]:
-    """Return where the hidden spans stand in the restored text."""
+    """Return the positions of the hidden spans in the restored text."""
     spans: list[Span] = []
     at = 0
     for piece, hidden in zip(masked.pieces, masked.hidden, strict=False):

@@ -27,8 +27,8 @@ _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jso
 def read_aliases(path: PathLike) -> dict[str, tuple[str, ...]]:
     """Return the other names of each title, from a table with the columns *title* and *alias*.
 
-    CSV and TSV have one alias per row. Records of JSON Lines have one alias or a list. JSON is a list of such records
-    or ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
+    CSV and TSV have one alias per row. Records of JSON Lines have one or a list. JSON is a list of such records or
+    ``{"John F. Kennedy": ["JFK"]}``. A title may have several rows.
     """
     name = display_name(path)
     aliases: dict[str, dict[str, None]] = {}

@@ -1,14 +1,12 @@
-"""Files of predictions, in any layout that `prediction_formats` knows: read in streams, written in one."""
+"""Read files of predictions as streams, in any layout that `formats` supports."""
 
 from __future__ import annotations
 
 import csv
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path, PurePath
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,49 +14,49 @@ from goldrank.data.collections.streams import head, lines
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_number
 from goldrank.io.decompression import compression_of
-from goldrank.io.files import COMPRESSIONS, PathLike, is_parquet, read_bytes, write_atomically
+from goldrank.io.files import PathLike, is_parquet, read_bytes
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import Guesses, MaskKey
-from goldrank.masked.predictions.formats import Columns, MasksByPage, Placed, RowReader, find_columns
-from goldrank.masked.predictions.rows import ROUNDING, Remarks, extra_types, name_of, record_batch, schema
+from goldrank.masked.predictions.formats import MasksByPage, PlacedRecord, PredictionColumns, RowReader, find_columns
+from goldrank.masked.predictions.rows import ROUNDING, Remarks, extra_types, prediction_schema, record_batch
 
 _BATCH = 1 << 16
-_REMEDY = "write one JSON object a line"
+_REMEDY = "write one JSON object per line"
 
 
 def read_predictions(
     path: PathLike, *, pad: bool = False, remarks: Remarks | None = None, pages: MasksByPage | None = None
 ) -> dict[MaskKey, Guesses]:
-    """All predictions of a file by the key of their mask.
+    """Return all predictions of a file by the key of their mask.
 
     Args:
         path: JSON Lines, CSV, TSV or Parquet, compressed or not.
-        pad: Fill up missing names and scores instead of refusing them.
-        remarks: Where to count what is worth a word.
-        pages: The masks of the data (`masks_by_page`): where the file has no sequence numbers, its masks are counted
+        pad: Pad missing names and scores instead of raising an error.
+        remarks: Counts of anomalies to add to.
+        pages: The masks of the data (`masks_by_page`): if the file has no sequence numbers, its masks are counted
             through the page. Without it they belong to example 0.
     """
     places: dict[MaskKey, str] = {}
-    found: dict[MaskKey, Guesses] = {}
+    guesses: dict[MaskKey, Guesses] = {}
     for row in RowReader(pad=pad, remarks=remarks, pages=pages).rows(_records(Path(path))):
-        if row.key in found:
+        if row.key in guesses:
             raise InputError(
-                f"{name_of(row.key)} is given twice (first at {places[row.key]})",
+                f"{row.key.place} appears twice (first at {places[row.key]})",
                 where=row.place,
                 remedy="keep one row for each page, example and mask",
             )
-        found[row.key], places[row.key] = row.guesses, row.place
-    return found
+        guesses[row.key], places[row.key] = row.guesses, row.place
+    return guesses
 
 
 def prediction_batches(
     path: PathLike, *, pad: bool = False, remarks: Remarks | None = None, pages: MasksByPage | None = None
 ) -> Iterator[Any]:
-    """The predictions of a file as Arrow record batches with the columns of `joining.COLUMNS` and the file's others.
+    """Yield the predictions of a file as Arrow record batches with `rows.COLUMNS` and the further columns of the file.
 
-    Arguments are those of `read_predictions`. What the file does not say is null. Only tidy tables are held in memory;
-    therefore a mask that stands twice in the file is not noticed here.
+    The arguments are those of `read_predictions`. Missing values are null. Only tidy tables are held in memory, so a
+    mask that appears twice in the file is not detected here.
     """
     reader = RowReader(pad=pad, remarks=remarks, pages=pages)
     file = Path(path)
@@ -68,7 +66,9 @@ def prediction_batches(
         yield from _row_batches(reader, _records(file))
 
 
-def _row_batches(reader: RowReader, records: Iterable[Placed], extra: Mapping[str, str] | None = None) -> Iterator[Any]:
+def _row_batches(
+    reader: RowReader, records: Iterable[PlacedRecord], extra: Mapping[str, str] | None = None
+) -> Iterator[Any]:
     rows = reader.rows(records)
     while batch := list(islice(rows, _BATCH)):
         if extra is None:
@@ -78,7 +78,7 @@ def _row_batches(reader: RowReader, records: Iterable[Placed], extra: Mapping[st
         yield record_batch(batch, extra)
 
 
-def _records(path: Path) -> Iterator[Placed]:
+def _records(path: Path) -> Iterator[PlacedRecord]:
     start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
     if is_parquet(start):
         _, batches = _parquet_batches(path)
@@ -91,19 +91,19 @@ def _records(path: Path) -> Iterator[Placed]:
             if line.strip():
                 record = decode_text(line, str(path), first_line=number)
                 if not isinstance(record, dict):
-                    raise InputError(f"{shorten(record)} is no record", where=f"{path}:{number}", remedy=_REMEDY)
+                    raise InputError(f"{shorten(record)} is not a record", where=f"{path}:{number}", remedy=_REMEDY)
                 yield f"{path}:{number}", record
     else:
         yield from _table_records(path, "\t" if b"\t" in start.partition(b"\n")[0] else ",")
 
 
-def _placed(batch: Any, path: Path, before: int) -> Iterator[Placed]:
+def _placed(batch: Any, path: Path, before: int) -> Iterator[PlacedRecord]:
     for number, record in enumerate(batch.to_pylist(), before + 1):
         yield f"{path}: row {number}", record
 
 
-def _table_records(path: Path, delimiter: str) -> Iterator[Placed]:
-    # A cell may hold a whole text; csv's own limit is for those who cannot know the size beforehand.
+def _table_records(path: Path, delimiter: str) -> Iterator[PlacedRecord]:
+    # A cell may hold a whole text, which exceeds the default limit of the csv module.
     csv.field_size_limit(max(csv.field_size_limit(), 1 << 30))
     text = (f"{line}\n" for _, line in lines(path))
     rows = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == ",", strict=True)
@@ -122,7 +122,7 @@ def _table_records(path: Path, delimiter: str) -> Iterator[Placed]:
                 raise InputError(
                     f"the row has {counts(len(row), 'column')}, the header has {len(header)}",
                     where=place,
-                    remedy='put cells that hold a comma, a tab or a line break in "quotes"',
+                    remedy='put cells with a comma, a tab or a line break in "quotes"',
                 )
             yield place, {name: _typed(cell) if name in extra else cell for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
@@ -140,13 +140,13 @@ def _typed(cell: str) -> object:
 
 
 def _parquet_batches(path: Path) -> tuple[list[str], Iterator[Any]]:
-    """The names of the columns, and the rows in batches."""
+    """Return the column names, and the rows in batches."""
     pyarrow, parquet = load_pyarrow()
     with path.open("rb") as stream:
         packed = compression_of(stream.read(16))
     faults = (pyarrow.ArrowException, OSError, ValueError, KeyError, IndexError)
 
-    def refused(error: Exception) -> InputError:
+    def corrupt(error: Exception) -> InputError:
         reason = str(error).partition("\n")[0].rstrip(".")[:120]
         what = f"the Parquet file is truncated or corrupt ({reason})"
         return InputError(what, where=str(path), remedy="copy or write it again")
@@ -156,17 +156,17 @@ def _parquet_batches(path: Path) -> tuple[list[str], Iterator[Any]]:
             try:
                 yield from file.iter_batches(_BATCH)
             except faults as error:
-                raise refused(error) from None
+                raise corrupt(error) from None
 
     try:
         file = parquet.ParquetFile(pyarrow.BufferReader(read_bytes(path)) if packed else path)
     except faults as error:
-        raise refused(error) from None
+        raise corrupt(error) from None
     return file.schema_arrow.names, batches(file)
 
 
 def _from_parquet(path: Path, reader: RowReader) -> Iterator[Any]:
-    """Batches whose columns are as they should be are passed on as they are; others row by row."""
+    """Yield batches with the expected columns and types as they are; convert others row by row."""
     names, batches = _parquet_batches(path)
     columns = find_columns(names, str(path))
     if "mask" not in columns.roles or "guesses" not in columns.roles or "sequence" not in columns.roles:
@@ -185,21 +185,21 @@ def _from_parquet(path: Path, reader: RowReader) -> Iterator[Any]:
         number += len(batch)
 
 
-def _parquet_extra(of: Any, columns: Columns) -> dict[str, str]:
+def _parquet_extra(schema: Any, columns: PredictionColumns) -> dict[str, str]:
     from pyarrow import types
 
-    found = {}
+    extra = {}
     for name in columns.extra:
-        type_ = of.field(name).type
+        type_ = schema.field(name).type
         if types.is_integer(type_):
-            found[name] = "int64"
+            extra[name] = "int64"
         elif types.is_floating(type_):
-            found[name] = "double"
+            extra[name] = "double"
         elif any(
             fits(type_) for fits in (types.is_string, types.is_large_string, types.is_dictionary, types.is_boolean)
         ):
-            found[name] = "string"
-    return found
+            extra[name] = "string"
+    return extra
 
 
 def _is_text(type_: Any) -> bool:
@@ -210,17 +210,17 @@ def _is_text(type_: Any) -> bool:
     return bool(types.is_string(type_) or types.is_large_string(type_))
 
 
-def _canonical(batch: Any, columns: Columns, extra: Mapping[str, str]) -> Any | None:
-    """The batch with our names and types; None where that needs a look at every row."""
+def _canonical(batch: Any, columns: PredictionColumns, extra: Mapping[str, str]) -> Any | None:
+    """Return the batch with canonical names and types, or None if every row has to be parsed."""
     pyarrow, _ = load_pyarrow()
-    wanted = schema(extra)
+    target = prediction_schema(extra)
     roles = columns.roles
-    # Ids must not be made of floats, nor lengths be left out where they can be counted.
+    # Floats are not valid ids, and lengths have to be computed if there are texts.
     page_fits = any(fits(batch.schema.field(roles["page"]).type) for fits in (_is_text, pyarrow.types.is_integer))
     if not page_fits or "scores" not in roles or ("text" in roles and "length" not in roles):
         return None
     arrays = []
-    for field in wanted:
+    for field in target:
         name = field.name if field.name in extra else roles.get(field.name)
         if name is None:
             arrays.append(pyarrow.nulls(len(batch), field.type))
@@ -229,11 +229,11 @@ def _canonical(batch: Any, columns: Columns, extra: Mapping[str, str]) -> Any | 
             arrays.append(batch.column(name).cast(field.type))
         except pyarrow.ArrowException:
             return None
-    return pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=target)
 
 
 def _sound(batch: Any, remarks: Remarks) -> bool:
-    """Whether nothing in the batch needs to be refused or filled in; if so, what is remarkable is counted."""
+    """Return True if no row of the batch is invalid or needs padding; then count its anomalies."""
     from pyarrow import compute
 
     names, scores = batch.column("guesses"), batch.column("scores")
@@ -260,56 +260,3 @@ def _sound(batch: Any, remarks: Remarks) -> bool:
         remarks.above_one += int((np.bincount(rows, values, len(sizes)) > 1 + ROUNDING).sum())
         remarks.blank += compute.sum(compute.invert(compute.match_substring_regex(flat_names, r"\S"))).as_py() or 0
     return sound
-
-
-def write_predictions(batches: Iterable[Any], path: PathLike) -> int:
-    """Write record batches (or a table) of predictions as Parquet or JSON Lines, in one piece; how many masks."""
-    name = PurePath(path)
-    suffix = PurePath(name.stem).suffix if name.suffix in COMPRESSIONS else name.suffix
-    pyarrow, _ = load_pyarrow()
-    found = batches.to_batches() if isinstance(batches, pyarrow.Table) else batches
-    counted = [0]
-
-    def each() -> Iterator[Any]:
-        for batch in found:
-            counted[0] += len(batch)
-            yield batch
-
-    if os.fspath(path) == "-" or suffix in (".jsonl", ".ndjson"):
-        write_atomically(path, lambda out: _write_lines(each(), out))
-    elif name.suffix == ".parquet":
-        write_atomically(path, lambda out: _write_parquet(each(), out))
-    else:
-        raise InputError(
-            f"the suffix {shorten(''.join(name.suffixes[-2:]))} names no format of predictions",
-            where=str(path),
-            remedy="end it in .parquet (which is compressed inside), .jsonl, .jsonl.gz, .jsonl.xz or .jsonl.zst",
-        )
-    return counted[0]
-
-
-def _write_lines(batches: Iterable[Any], out: BinaryIO) -> None:
-    for batch in batches:
-        for record in batch.to_pylist():
-            said = {key: value for key, value in record.items() if value is not None}
-            out.write(json.dumps(said, ensure_ascii=False).encode() + b"\n")
-
-
-def _write_parquet(batches: Iterable[Any], out: BinaryIO) -> None:
-    pyarrow, parquet = load_pyarrow()
-    writer = None
-    pending: list[Any] = []
-    try:
-        for batch in batches:
-            writer = writer or parquet.ParquetWriter(out, batch.schema, compression="zstd")
-            pending.append(batch)
-            # Batches may be tiny, and a row group for each would be slow to read.
-            if sum(map(len, pending)) >= _BATCH:
-                writer.write_table(pyarrow.Table.from_batches(pending))
-                pending.clear()
-        writer = writer or parquet.ParquetWriter(out, schema({}), compression="zstd")
-        if pending:
-            writer.write_table(pyarrow.Table.from_batches(pending))
-    finally:
-        if writer is not None:
-            writer.close()

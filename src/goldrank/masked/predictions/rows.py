@@ -1,4 +1,4 @@
-"""Rows of predictions as every format gives them: checked one by one, and gathered into batches of columns."""
+"""Rows of predictions, independent of the file format: validation, and conversion to Arrow record batches."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from goldrank.io.checks import is_missing, non_finite, not_a_number
 from goldrank.io.column_names import listing
 from goldrank.io.files import reason_of
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.masked.examples.chunks import Guesses, MaskKey, place_name
+from goldrank.masked.examples.chunks import Guesses, MaskKey
 
 Record = Mapping[str, object]
 COLUMNS = ("page", "sequence", "mask", "title", "hidden", "answers", "guesses", "scores", "masks", "length", "type")
-"""The columns that every table of predictions has; further ones describe the examples, such as page views."""
+"""The columns of every table of predictions; further columns describe the examples, such as page views."""
 _PAD = "or pad what is missing (--pad)"
-# Scores are probabilities that were rounded or summed in single precision.
+# Tolerance for probabilities that were rounded or summed in single precision.
 ROUNDING = 1e-6
 LARGEST = (1 << 63) - 1
 
 
-class Row(NamedTuple):
-    """The predictions of one mask, and what their file says of it."""
+class PredictionRow(NamedTuple):
+    """The predictions of one mask with the other columns of their file."""
 
     place: str
     key: MaskKey
@@ -38,12 +38,12 @@ class Row(NamedTuple):
     kind: str | None = None
     extra: Record = MappingProxyType({})
     answers: tuple[str, ...] | None = None
-    """The right answers; None where the title is the one right answer."""
+    """The right answers; None if the title is the only one."""
 
 
 @dataclass
 class Remarks:
-    """What was found in predictions that is no error and yet worth a word."""
+    """Counts of anomalies in predictions that are not errors."""
 
     masks: int = 0
     unscored: int = 0
@@ -51,20 +51,20 @@ class Remarks:
     empty: int = 0
     """Masks without any guess."""
     blank: int = 0
-    """Guesses that are an empty string or null."""
+    """Guesses that are empty or null."""
     padded: int = 0
-    """Masks whose names or scores were filled up."""
+    """Masks whose names or scores were padded."""
     unsorted: int = 0
-    """Masks whose scores rise somewhere in the list."""
+    """Masks whose scores are not descending."""
     above_one: int = 0
     """Masks whose scores sum to more than 1."""
     unnumbered: int = 0
-    """Rows with the guesses of one mask that do not say which."""
+    """Rows with the guesses of one mask without its number."""
     late_columns: set[str] = field(default_factory=set)
-    """Columns that appeared too late in a stream to be kept."""
+    """Columns that first appear after the first batch of a stream."""
 
     def add(self, guesses: Guesses, *, ranked: bool) -> None:
-        """Look at the guesses of one more mask, whose scores are its ranks where it is *ranked*."""
+        """Count the guesses of one mask; *ranked* says that they had no scores."""
         scores = guesses.scores
         self.masks += 1
         self.empty += not scores
@@ -76,39 +76,30 @@ class Remarks:
             self.above_one += sum(scores) > 1 + ROUNDING
 
     def sentences(self) -> list[str]:
-        """One sentence for each thing found.
+        """Return one sentence for each kind of anomaly.
 
         >>> Remarks(masks=3, unscored=1).sentences()
         ['1 of 3 masks has no scores: its guesses count 1/rank']
         """
-        said = {
+        sentences = {
             ("has no scores: its guesses count 1/rank", "have no scores: their guesses count 1/rank"): self.unscored,
             ("has no guesses", "have no guesses"): self.empty,
             ("was padded with empty names or scores of 0", "were padded with empty names or scores of 0"): self.padded,
             ("has scores that are not descending", "have scores that are not descending"): self.unsorted,
             ("has scores that sum above 1", "have scores that sum above 1"): self.above_one,
-            ("is not numbered and taken as the first", "are not numbered and taken as the first"): self.unnumbered,
+            ("is not numbered and counts as the first", "are not numbered and count as the first"): self.unnumbered,
         }
-        found = [f"{count} of {self.masks} masks {says[count != 1]}" for says, count in said.items() if count]
+        remarks = [f"{count} of {self.masks} masks {form[count != 1]}" for form, count in sentences.items() if count]
         if self.blank:
-            found.append(
+            remarks.append(
                 f"{counts(self.blank, 'guess', 'guesses')} without a name (null or empty), which match nothing"
             )
         if self.late_columns:
-            found.append(f"columns left out, as the first rows lack them: {listing(sorted(self.late_columns))}")
-        return found
+            remarks.append(f"columns left out, as the first rows lack them: {listing(sorted(self.late_columns))}")
+        return remarks
 
 
-def name_of(key: MaskKey) -> str:
-    """How messages call a mask.
-
-    >>> name_of(MaskKey("12", 3, 1))
-    'page 12, example 3, mask 1'
-    """
-    return place_name(*key)
-
-
-def checked(
+def parse_guesses(
     key: MaskKey,
     names: Sequence[object],
     scores: Sequence[object] | None,
@@ -117,12 +108,12 @@ def checked(
     pad: bool = False,
     remarks: Remarks,
 ) -> Guesses:
-    """The guesses of a mask, refused where a name or score is missing or no such thing, with remarks on the rest.
+    """Validate the guesses of a mask, and count anomalies in *remarks*.
 
-    A null in place of a name is a guess that was dropped: like an empty one it keeps its place and matches nothing.
-    With *pad*, lists of unequal length are filled up so, and a missing score counts 0.
+    A null name is a dropped guess: like an empty name it keeps its position and matches nothing. With *pad*, lists of
+    unequal length are padded with such names, and a missing score counts 0.
     """
-    where = f"{place}: {name_of(key)}" if place else name_of(key)
+    where = f"{place}: {key.place}" if place else key.place
     ranked = scores is None
     if scores is None:
         scores = [1 / rank for rank in range(1, len(names) + 1)]
@@ -137,7 +128,7 @@ def checked(
         names, scores = ([*values, *[None] * (longest - len(values))] for values in (names, scores))
     guesses = Guesses(
         tuple([_name(name, where) for name in names]),
-        tuple([0.0 if score is None and pad else number_of(score, where) for score in scores]),
+        tuple([0.0 if score is None and pad else parse_score(score, where) for score in scores]),
     )
     remarks.padded += pad and (None in names or None in scores)
     remarks.add(guesses, ranked=ranked)
@@ -148,12 +139,12 @@ def _name(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
     if not is_missing(value):
-        raise InputError(f"the prediction {shorten(value)} is no string", where=where, remedy="put names in quotes")
+        raise InputError(f"the prediction {shorten(value)} is not a string", where=where, remedy="put names in quotes")
     return ""
 
 
-def number_of(value: object, where: str) -> float:
-    """The score in a cell, which may be written as text; what is not finite is refused."""
+def parse_score(value: object, where: str) -> float:
+    """Return the score in a cell, which may be text; raise an error if it is not a finite number."""
     if value is None:
         raise InputError("a score is missing", where=where, remedy=f"give each name its score, {_PAD}")
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -169,8 +160,8 @@ def number_of(value: object, where: str) -> float:
     return number
 
 
-def schema(extra: Mapping[str, str]) -> Any:
-    """The Arrow schema of a table of predictions with *extra* columns, each int64, double or string."""
+def prediction_schema(extra: Mapping[str, str]) -> Any:
+    """Return the Arrow schema of a table of predictions with *extra* columns, each int64, double or string."""
     pyarrow, _ = load_pyarrow()
     text, whole, number = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
     texts, numbers = pyarrow.list_(text), pyarrow.list_(number)
@@ -179,22 +170,22 @@ def schema(extra: Mapping[str, str]) -> Any:
     return pyarrow.schema([*zip(COLUMNS, types, strict=True), *((name, of_name[kind]) for name, kind in extra.items())])
 
 
-def extra_types(rows: Sequence[Row]) -> dict[str, str]:
-    """The extra columns of *rows* that hold numbers or text, with their Arrow types."""
+def extra_types(rows: Sequence[PredictionRow]) -> dict[str, str]:
+    """Return the Arrow types of those extra columns of *rows* that have numbers or text."""
     kinds: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row.extra.items():
-            kinds.setdefault(name, set()).add(_kind(value))
+            kinds.setdefault(name, set()).add(_type_of(value))
     types: dict[str, str] = {}
-    for name, found in kinds.items():
-        found.discard("")
-        if found and "other" not in found and name not in COLUMNS:
-            types[name] = "string" if "string" in found else "double" if "double" in found else "int64"
+    for name, values in kinds.items():
+        values.discard("")
+        if values and "other" not in values and name not in COLUMNS:
+            types[name] = "string" if "string" in values else "double" if "double" in values else "int64"
     return types
 
 
-def _kind(value: object) -> str:
-    """What column a value needs; nothing for one that is missing."""
+def _type_of(value: object) -> str:
+    """Return the column type for a value; empty for a missing value."""
     if is_missing(value):
         return ""
     if isinstance(value, (str, bool)):
@@ -204,8 +195,8 @@ def _kind(value: object) -> str:
     return "double" if isinstance(value, float) else "other"
 
 
-def record_batch(rows: Sequence[Row], extra: Mapping[str, str]) -> Any:
-    """The rows as an Arrow record batch with the columns *extra*."""
+def record_batch(rows: Sequence[PredictionRow], extra: Mapping[str, str]) -> Any:
+    """Convert rows to an Arrow record batch with the columns *extra*."""
     pyarrow, _ = load_pyarrow()
     columns: list[Sequence[object]] = [
         [row.key.page for row in rows],
@@ -219,29 +210,29 @@ def record_batch(rows: Sequence[Row], extra: Mapping[str, str]) -> Any:
         [row.masks for row in rows],
         [row.length for row in rows],
         [row.kind for row in rows],
-        *([_fitted(row, name, kind) for row in rows] for name, kind in extra.items()),
+        *([_convert(row, name, kind) for row in rows] for name, kind in extra.items()),
     ]
-    wanted = schema(extra)
+    target = prediction_schema(extra)
     try:
-        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, wanted, strict=True)]
+        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, target, strict=True)]
     except UnicodeEncodeError:
-        row = next(row for row in rows if not _is_text(row))
+        row = next(row for row in rows if not _is_encodable(row))
         raise InputError(
-            "a text holds half of a surrogate pair, which is no character",
-            where=f"{row.place}: {name_of(row.key)}",
-            remedy="repair the text; it cannot be written as UTF-8",
+            "a text has an unpaired surrogate",
+            where=f"{row.place}: {row.key.place}",
+            remedy="correct the text; it cannot be encoded as UTF-8",
         ) from None
     except (pyarrow.ArrowException, OverflowError) as error:
         first, last = rows[0], rows[-1]
         raise InputError(
-            f"a value between {name_of(first.key)} and {name_of(last.key)} cannot be kept ({reason_of(error)})",
+            f"a value between {first.key.place} and {last.key.place} cannot be stored ({reason_of(error)})",
             where=first.place,
             remedy="write whole numbers of at most 64 bits",
         ) from None
-    return pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=target)
 
 
-def _is_text(row: Row) -> bool:
+def _is_encodable(row: PredictionRow) -> bool:
     texts = (
         *row.guesses.names,
         *(row.answers or ()),
@@ -258,17 +249,17 @@ def _is_text(row: Row) -> bool:
     return True
 
 
-def _fitted(row: Row, name: str, kind: str) -> object:
+def _convert(row: PredictionRow, name: str, column_type: str) -> object:
     value = row.extra.get(name)
-    its_kind = _kind(value)
-    if not its_kind:
+    value_type = _type_of(value)
+    if not value_type:
         return None
-    if kind == "string":
+    if column_type == "string":
         return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-    if its_kind == kind or (its_kind == "int64" and kind == "double"):
+    if value_type == column_type or (value_type == "int64" and column_type == "double"):
         return value
     raise InputError(
-        f"the column {shorten(name)} holds {shorten(value)}, but whole numbers or numbers in the first rows",
+        f"the column {shorten(name)} has {shorten(value)}, but numbers in the first rows",
         where=row.place,
-        remedy="write one kind of value in a column, or write Parquet",
+        remedy="write values of one type in a column, or write Parquet",
     )

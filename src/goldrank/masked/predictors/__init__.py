@@ -1,4 +1,4 @@
-"""Predictors: who is behind the mask? Each kind in a module of its own, named by a spec string."""
+"""Predictors of masked names: one module per kind, selected by a spec string."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from goldrank.encoders import Access, Kind
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.masked.predictors.base import Closed, Predictor, remarks_of
+from goldrank.masked.predictors.base import ClosedSet, Predictor, remarks_of
 from goldrank.specs import Spec
 
-__all__ = ["PREDICTORS", "Closed", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
+__all__ = ["PREDICTORS", "ClosedSet", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
 
 
 def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
@@ -48,7 +48,7 @@ PREDICTORS: dict[str, Kind] = {
 
 
 def parse_predictor(text: str) -> Spec:
-    """The spec of a predictor, whose kind may hold a hyphen.
+    """Parse the spec of a predictor, whose kind may contain a hyphen.
 
     >>> parse_predictor("fill-mask:roberta-base(batch_size=8)")
     Spec(kind='fill-mask', argument='roberta-base', options={'batch_size': '8'})
@@ -59,13 +59,13 @@ def parse_predictor(text: str) -> Spec:
 
 
 def load_predictor(spec: str | Spec | Predictor | Callable[..., Any]) -> Predictor:
-    """The predictor that *spec* names, or that a function of (before, after, k) is.
+    """Load the predictor that *spec* names, or wrap a function of (before, after, k).
 
     >>> load_predictor("names:random(seed=7)").identity
     'names:random(seed=7) 1'
     >>> load_predictor("name:random")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    goldrank.errors.UnknownNameError: there is no kind of predictor 'name'; did you mean 'names'? (...)
+    goldrank.errors.UnknownNameError: there is no kind of predictor 'name'; did you mean 'names'? ...
     """
     if isinstance(spec, Predictor):
         return spec
@@ -74,10 +74,10 @@ def load_predictor(spec: str | Spec | Predictor | Callable[..., Any]) -> Predict
         kind = PREDICTORS.get(parsed.kind)
         if kind is None:
             raise unknown_name("kind of predictor", parsed.kind, PREDICTORS, "goldrank list predictors")
-        made: Predictor = getattr(import_module(kind.module), kind.maker)(parsed)
-        return made
+        predictor: Predictor = getattr(import_module(kind.module), kind.maker)(parsed)
+        return predictor
     if not callable(spec):
-        raise InputError(f"{shorten(spec)} is no predictor", remedy="give a spec string or a function")
+        raise InputError(f"{shorten(spec)} is not a predictor", remedy="give a spec string or a function")
     from goldrank.encoders.function import named
     from goldrank.masked.predictors.function import PredictFunction
 

@@ -1,4 +1,4 @@
-"""Names out of the answer of a chat model: a JSON list where it kept to the form, listed lines where it did not."""
+"""Parse the names in the answer of a chat model: a JSON list, or else a numbered or bulleted list."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from goldrank.masked.examples.chunks import Guesses
-from goldrank.masked.predictors.base import ranked, scored
+from goldrank.masked.predictors.base import guesses_by_rank, guesses_by_score
 
 _THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL)
 _ITEM = re.compile(r"\s*(?:\d{1,3}\s*[.):]|[-*•–])\s+(.+)")
 _PROBABILITY = re.compile(r"(?P<share>\d*\.\d+|[01])|(?P<percent>\d{1,3}(?:\.\d+)?)\s*%")
-# What begins an explanation; a hyphen inside of a name has no blanks around it.
+# The start of an explanation after a name; a hyphen inside a name has no blanks around it.
 _AFTER_NAME = re.compile(r"\s+[-–—]\s|[:;(\[]|,\s+(?=[a-z\d])")
-# Where a list may begin: every try costs time, and some models repeat themselves without end.
+# Maximum number of attempts to decode a list, because some models repeat themselves endlessly.
 _OPENINGS = 200
 _NAME_KEYS = ("name", "person", "answer", "guess")
 _SCORE_KEYS = ("probability", "score", "confidence", "p", "prob")
@@ -25,32 +25,32 @@ Entry = tuple[str, float | None]
 
 
 def read_answer(answer: str, k: int) -> Guesses:
-    """The k best names of an answer, none where it lists none; 1/rank where not every name has a probability.
+    """Return the k best names of an answer, scored 1/rank unless every name has a probability.
 
     >>> read_answer('Sure: [{"name": "Lise Meitner", "probability": 0.7}, {"name": "Hahn", "probability": 0.2}]', 5)
     Guesses(names=('Lise Meitner', 'Hahn'), scores=(0.7, 0.2))
     >>> read_answer("1. **Lise Meitner** - a physicist\\n2. Otto Hahn", 5)
     Guesses(names=('Lise Meitner', 'Otto Hahn'), scores=(1.0, 0.5))
     """
-    said = _THOUGHTS.sub("", answer)
-    first: dict[str, float | None] = {}
-    for name, score in _from_json(said) or _from_lines(said):
-        first.setdefault(name, score)
-    names = list(first)
-    given = [score for score in first.values() if score is not None]
-    if len(given) < len(names) or not any(given):
-        return ranked(names, k)
-    # Some models write percents whatever they are asked for.
-    whole = 100.0 if max(given) > 1.0 else 1.0
-    return scored(names, [score / whole for score in given], k)
+    text = _THOUGHTS.sub("", answer)
+    entries: dict[str, float | None] = {}
+    for name, score in _from_json(text) or _from_lines(text):
+        entries.setdefault(name, score)
+    names = list(entries)
+    scores = [score for score in entries.values() if score is not None]
+    if len(scores) < len(names) or not any(scores):
+        return guesses_by_rank(names, k)
+    # Some models write percentages although the prompt requests probabilities.
+    whole = 100.0 if max(scores) > 1.0 else 1.0
+    return guesses_by_score(names, [score / whole for score in scores], k)
 
 
 def _from_json(text: str) -> list[Entry]:
-    """The entries of the first list in the text that holds names."""
+    """Return the entries of the first JSON list in the text that has names."""
     decoder = json.JSONDecoder()
-    for at in (found.start() for found in islice(re.finditer(r"[\[{]", text), _OPENINGS)):
+    for opening in islice(re.finditer(r"[\[{]", text), _OPENINGS):
         try:
-            content, _ = decoder.raw_decode(text, at)
+            content, _ = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
             continue
         for listed in _lists(content):
@@ -69,7 +69,7 @@ def _lists(content: object) -> Iterator[list[object]]:
 
 
 def _entry(element: object) -> Entry | None:
-    """A name as a string, an object or a pair."""
+    """Parse a name given as a string, an object or a pair."""
     name: object = element
     score: object = None
     if isinstance(element, dict):
@@ -85,36 +85,32 @@ def _entry(element: object) -> Entry | None:
 
 def _score(written: object) -> float | None:
     if isinstance(written, str):
-        found = _PROBABILITY.fullmatch(written.strip())
-        return _probability(found) if found else None
+        match = _PROBABILITY.fullmatch(written.strip())
+        return _probability(match) if match else None
     if isinstance(written, bool) or not isinstance(written, (int, float)):
         return None
     return float(written) if math.isfinite(written) and written >= 0 else None
 
 
 def _from_lines(text: str) -> list[Entry]:
-    """The entries of a numbered or bulleted list."""
+    """Return the entries of a numbered or bulleted list."""
     entries: list[Entry] = []
     for line in text.splitlines():
         item = _ITEM.match(line)
         if item is None:
             continue
         written = item[1].replace("*", "").replace("_", " ")
-        name, rest = _split(written)
-        found = _PROBABILITY.search(rest)
+        cut = _AFTER_NAME.search(written)
+        name, rest = (written[: cut.start()], written[cut.start() :]) if cut else (written, "")
+        name = name.strip(" \t\"'“”`.,")
         if _has_letter(name):
-            entries.append((name, _probability(found) if found else None))
+            match = _PROBABILITY.search(rest)
+            entries.append((name, _probability(match) if match else None))
     return entries
 
 
-def _split(written: str) -> tuple[str, str]:
-    cut = _AFTER_NAME.search(written)
-    name, rest = (written[: cut.start()], written[cut.start() :]) if cut else (written, "")
-    return name.strip(" \t\"'“”`.,"), rest
-
-
-def _probability(found: re.Match[str]) -> float:
-    return float(found["share"]) if found["share"] else float(found["percent"]) / 100
+def _probability(match: re.Match[str]) -> float:
+    return float(match["share"]) if match["share"] else float(match["percent"]) / 100
 
 
 def _has_letter(text: str) -> bool:

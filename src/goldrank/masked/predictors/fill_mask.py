@@ -1,4 +1,4 @@
-"""Masked language models of transformers: the tokens that a model puts in place of the mask, joined to words."""
+"""Predict with masked language models of transformers: the most probable tokens at the mask, joined to words."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from goldrank.encoders.base import Options, identity_of, positive, yes_no
 from goldrank.encoders.provenance import local_stamp, no_model, version_of
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.masked.examples.chunks import Blank, Guesses
-from goldrank.masked.predictors.base import Closed, refuse_k
+from goldrank.masked.predictors.base import ClosedSet, check_k
 from goldrank.masked.predictors.windows import Window, Windows, longest_input
 from goldrank.specs import Spec
 
 _OWN = ("pieces", "revision", "trust_remote_code")
 _BATCH = 16
-# For models that take texts of any length.
+# For models without a maximum length.
 _LENGTH = 512
 
 
 @dataclass
 class _Candidate:
-    """A name in the making: its tokens so far."""
+    """A name under construction: its tokens so far."""
 
     window: Window
     ids: list[int]
@@ -37,12 +37,12 @@ class _Candidate:
 
 
 class FillMask:
-    """``fill-mask:NAME_OR_PATH``, of a model from a hub or a local folder.
+    """``fill-mask:NAME_OR_PATH``, a model from a hub or a local folder.
 
-    The model sees a window of its maximum length (or ``max_length=``) around the asked mask, other masks as mask
-    tokens. Its k most probable tokens, equal ones by their ids, each begin a name. A name goes on as long as the most
-    probable token behind it is one that continues the word with letters, to ``pieces=4`` tokens at most
-    (``pieces=1`` for plain tokens). Its score is the product of the probabilities; what reads the same is added up.
+    The model sees a window of its maximum length (or ``max_length=``) around the mask to fill; other masks are mask
+    tokens. Each of its k most probable tokens (ties broken by id) begins a name. A name is extended while the most
+    probable next token continues the word with letters, up to ``pieces=4`` tokens (``pieces=1`` for single tokens).
+    Its score is the product of the probabilities; scores of equal names are summed.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -71,64 +71,64 @@ class FillMask:
         self._device = options.device or ("cuda" if self._torch.cuda.is_available() else "cpu")
         self._model = model.to(self._device, getattr(self._torch, options.dtype)).eval()
         longest = longest_input(self._tokenizer, model)
-        asked = options.max_length or longest or _LENGTH
-        self._windows = Windows(self._tokenizer, min(asked, longest or asked), self._pieces)
+        length = options.max_length or longest or _LENGTH
+        self._windows = Windows(self._tokenizer, min(length, longest or length), self._pieces)
         self._special = frozenset(int(token) for token in self._tokenizer.all_special_ids)
         self._stamp = local_stamp(name) or str(getattr(model.config, "_commit_hash", None) or "unknown")
 
     @property
     def parameters(self) -> int:
-        """How many numbers the model has learnt, for figures by size."""
+        """Number of parameters of the model, for figures by size."""
         return sum(int(weights.numel()) for weights in self._model.parameters())
 
     @property
     def identity(self) -> str:
-        """The spec, the versions of the packages, and a stamp of the local files or the hub's commit."""
+        """The spec, the package versions, and a stamp of the local files or the commit of the hub."""
         return identity_of(self.spec, f"{version_of('transformers', 'torch')} {self._stamp}")
 
-    def prepare(self, material: Closed) -> None:
-        """Ignored: the model knows what it was trained on."""
+    def prepare(self, closed_set: ClosedSet) -> None:
+        """Do nothing: the model does not use the closed set."""
 
     def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
-        """The k most probable words at each mask."""
-        refuse_k(k)
+        """Return the k most probable words at each mask."""
+        check_k(k)
         candidates = self._first_pieces(self._windows.of(blanks), k)
-        growing = [candidate for each in candidates for candidate in each]
+        growing = [candidate for of_mask in candidates for candidate in of_mask]
         for _ in range(self._pieces - 1):
-            growing = self._grown(growing)
-        return [_summed(each) for each in candidates]
+            growing = self._extend(growing)
+        return [_sum_equal_names(of_mask) for of_mask in candidates]
 
     def _first_pieces(self, windows: list[Window], k: int) -> list[list[_Candidate]]:
-        """The k most probable tokens that read as something, for each window."""
+        """Return the k most probable readable tokens for each window."""
         mask = [int(self._tokenizer.mask_token_id)]
-        made: list[list[_Candidate]] = [[] for _ in windows]
+        candidates: list[list[_Candidate]] = [[] for _ in windows]
         places = [(window.filled(mask), len(window.left)) for window in windows]
         for rows, probabilities in self._probabilities(places):
             ordered = self._torch.sort(probabilities, dim=-1, descending=True, stable=True)
             for row, ids, scores in zip(rows, ordered.indices, ordered.values, strict=True):
-                made[row] = self._readable(windows[row], ids, scores, k)
-        return made
+                candidates[row] = self._readable(windows[row], ids, scores, k)
+        return candidates
 
     def _readable(self, window: Window, ids: Any, scores: Any, k: int) -> list[_Candidate]:
-        found: list[_Candidate] = []
+        candidates: list[_Candidate] = []
         seen: set[str] = set()
         for at in range(len(ids)):
             token = int(ids[at])
             text = "" if token in self._special else self._read([token])
-            # A piece of a character that takes several reads as U+FFFD.
+            # A part of a multi-byte character decodes to U+FFFD.
             if not text or "\ufffd" in text:
                 continue
             if text not in seen and len(seen) == k:
                 break
             seen.add(text)
-            found.append(_Candidate(window, [token], float(scores[at]), text))
-        return found
+            candidates.append(_Candidate(window, [token], float(scores[at]), text))
+        return candidates
 
-    def _grown(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        """Those that went on by one token; the others are finished words."""
+    def _extend(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """Extend candidates by one token and return those that were extended; the others are complete words."""
         mask = int(self._tokenizer.mask_token_id)
         places = [(each.window.filled([*each.ids, mask]), len(each.window.left) + len(each.ids)) for each in candidates]
-        grown = []
+        extended = []
         for rows, probabilities in self._probabilities(places):
             best = probabilities.max(dim=-1)
             for row, token, score in zip(rows, best.indices.tolist(), best.values.tolist(), strict=True):
@@ -138,18 +138,18 @@ class FillMask:
                     candidate.ids.append(token)
                     candidate.score *= score
                     candidate.text = text
-                    grown.append(candidate)
-        return grown
+                    extended.append(candidate)
+        return extended
 
     def _read(self, ids: list[int]) -> str:
         text = str(self._tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip()
-        # How BERT writes a piece that continues a word, where it stands first.
+        # BERT marks a word piece that continues a word so.
         return text.removeprefix("##").strip()
 
     def _probabilities(self, places: Sequence[tuple[tuple[int, ...], int]]) -> Any:
-        """The probabilities of all tokens at one position of each input, by batches: (rows, matrix).
+        """Yield the probabilities of all tokens at one position of each input, in batches of (rows, matrix).
 
-        Inputs of like length share a batch, so that little is padded; equal ones are computed once.
+        Inputs of similar length share a batch to limit padding; equal inputs are computed once.
         """
         inputs: dict[tuple[int, ...], list[int]] = {}
         for row, (ids, _) in enumerate(places):
@@ -166,23 +166,23 @@ class FillMask:
         width = len(batch[0])
         padding = self._tokenizer.pad_token_id or 0
         ids = torch.tensor([[*each, *[padding] * (width - len(each))] for each in batch], device=self._device)
-        kept = torch.tensor([[1] * len(each) + [0] * (width - len(each)) for each in batch], device=self._device)
+        attended = torch.tensor([[1] * len(each) + [0] * (width - len(each)) for each in batch], device=self._device)
 
-        def only_asked(_: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
-            # A matrix of all positions by all tokens of the vocabulary would take gigabytes, for one row each.
-            return (given[0][lines, positions], *given[1:]) if given[0].ndim == 3 else given
+        def select_positions(_: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+            # A matrix of all positions by the whole vocabulary would take gigabytes; only one row each is needed.
+            return (inputs[0][lines, positions], *inputs[1:]) if inputs[0].ndim == 3 else inputs
 
         head = self._model.get_output_embeddings()
-        hook = head.register_forward_pre_hook(only_asked) if head is not None else None
+        hook = head.register_forward_pre_hook(select_positions) if head is not None else None
         try:
             with torch.inference_mode():
-                logits = self._model(input_ids=ids, attention_mask=kept).logits
+                logits = self._model(input_ids=ids, attention_mask=attended).logits
         finally:
             if hook is not None:
                 hook.remove()
         # Some models multiply by the matrix of the head without calling it.
-        asked = logits[lines, positions] if logits.ndim == 3 else logits
-        return asked.double().softmax(dim=-1).cpu()
+        selected = logits[lines, positions] if logits.ndim == 3 else logits
+        return selected.double().softmax(dim=-1).cpu()
 
 
 def _packages() -> tuple[Any, Any]:
@@ -194,7 +194,7 @@ def _packages() -> tuple[Any, Any]:
 
 @contextmanager
 def _without_bars(transformers: Any) -> Iterator[None]:
-    """Silence while weights are read: that bar is drawn even where standard error is no terminal."""
+    """Disable the progress bar of weight loading, which is shown even if standard error is not a terminal."""
     logging = transformers.utils.logging
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -209,8 +209,8 @@ def _letters(text: str) -> bool:
     return bool(text) and all(unicodedata.category(character)[0] in "LM" for character in text)
 
 
-def _summed(candidates: list[_Candidate]) -> Guesses:
-    """The names in order of their scores, equal ones by the ids of their tokens."""
+def _sum_equal_names(candidates: list[_Candidate]) -> Guesses:
+    """Return the names ordered by score, ties by token ids."""
     parts: dict[str, list[_Candidate]] = {}
     for candidate in candidates:
         parts.setdefault(candidate.text, []).append(candidate)

@@ -1,4 +1,4 @@
-"""Predictions made elsewhere as a predictor: each mask is looked up by its key."""
+"""Use a file of predictions as a predictor: each mask is looked up by its key."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses, MaskKey
 from goldrank.masked.predictions.formats import MasksByPage
-from goldrank.masked.predictors.base import Closed, refuse_k, take_options
+from goldrank.masked.predictors.base import ClosedSet, check_k, take_options
 from goldrank.specs import Spec
 
 
 class PredictionFile:
-    """``file:PREDICTIONS`` in any form that predictions are read in; masks it does not have get no guesses."""
+    """``file:PREDICTIONS`` in any supported format; masks that are not in the file get no guesses."""
 
     instant = True
 
@@ -39,24 +39,24 @@ class PredictionFile:
 
     @property
     def identity(self) -> str:
-        """The name of the file and a stamp of what it holds."""
+        """The name of the file and a stamp of its content."""
         return identity_of(self.spec, stamp(self._path))
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How many masks the file did not have."""
+        """The number of masks that are not in the file."""
         return (f"{self._missing} masks have no predictions in {self._path.name}",) if self._missing else ()
 
-    def prepare(self, material: Closed) -> None:
-        """Learn how many masks each example has, for files that count masks through the page."""
+    def prepare(self, closed_set: ClosedSet) -> None:
+        """Store the number of masks of each example, for files that count masks through the page."""
         self._pages = {
             page: [(sequence, text.count(MASK)) for sequence, text in sorted(texts)]
-            for page, texts in material.texts.items()
+            for page, texts in closed_set.texts.items()
         }
 
     def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
-        """The first k guesses of each mask as they stand in the file."""
-        refuse_k(k)
+        """Return the first k guesses of each mask in the order of the file."""
+        check_k(k)
         self._missing += sum(blank.key not in self._guesses for blank in blanks)
-        found = [self._guesses.get(blank.key, Guesses((), ())) for blank in blanks]
-        return [Guesses(tuple(each.names[:k]), tuple(each.scores[:k])) for each in found]
+        results = [self._guesses.get(blank.key, Guesses((), ())) for blank in blanks]
+        return [Guesses(guesses.names[:k], guesses.scores[:k]) for guesses in results]

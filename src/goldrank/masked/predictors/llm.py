@@ -1,4 +1,4 @@
-"""Chat models behind an OpenAI-compatible server: asked in words for the person behind the mask."""
+"""Predict with chat models on an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import read_bytes
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses
 from goldrank.masked.predictors.answers import read_answer
-from goldrank.masked.predictors.base import Closed, refuse_k, take_options
+from goldrank.masked.predictors.base import ClosedSet, check_k, take_options
 from goldrank.specs import Spec
 
 _DEFAULT_URL = "https://api.openai.com/v1"
@@ -27,7 +27,7 @@ _REMEDY = {
     404: "check the address and the model",
 }
 OTHER_MASK = "[…]"
-"""What stands for the masks that are not asked for."""
+"""Replaces the masks other than the one to fill."""
 
 PROMPT = f"""\
 In the following text about a person, that person's names are hidden. Each {OTHER_MASK} and the one {MASK} stand for a \
@@ -46,9 +46,9 @@ Always guess, even if you are unsure. Answer with the JSON list only.
 class ChatModel:
     """``llm:MODEL@URL``, with the key from $OPENAI_API_KEY, or from the variable that ``key=NAME`` names.
 
-    ``prompt=FILE`` replaces the question: ``{text}`` in it becomes the text, with ``<mask>`` where the asked name was
-    and ``[…]`` for other masks, and ``{k}`` the number of names. ``temperature`` is 0 (``default`` leaves it to the
-    server), ``concurrency`` requests are under way at a time. Names without probabilities get 1/rank.
+    ``prompt=FILE`` replaces the prompt: ``{text}`` in it becomes the text, with ``<mask>`` for the name to guess and
+    ``[…]`` for other masks, and ``{k}`` the number of names. ``temperature`` is 0 (``default`` omits it from requests),
+    ``concurrency`` is the number of parallel requests. Names without probabilities are scored 1/rank.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -59,7 +59,7 @@ class ChatModel:
         self._model, self._url = model, f"{base}/chat/completions"
         if not model or not base.startswith(("http://", "https://")):
             raise InputError(
-                f"llm:{spec.argument} names no model and address", remedy="write llm:MODEL@https://host/v1"
+                f"llm:{spec.argument} does not name a model and an address", remedy="write llm:MODEL@https://host/v1"
             )
         refuse_user(self._url, "key")
         if "key" in own:
@@ -75,36 +75,37 @@ class ChatModel:
         self._settings = _settings(own)
         self._prompt = _read_prompt(own["prompt"]) if "prompt" in own else PROMPT
         self.unusable = 0
-        """Answers so far that held no names."""
+        """Number of answers so far without names."""
 
     @property
     def identity(self) -> str:
-        """The model, where it is asked, and with what words; only the server knows what answers to the name."""
-        # The words of the prompt count, not where they lie.
-        kept = {name: value for name, value in self.spec.options.items() if name != "prompt"}
-        asked = Spec(self.spec.kind, self.spec.argument, kept)
-        return identity_of(asked, f"{self._url} prompt {texts_stamp([self._prompt])}")
+        """The model, the address and the prompt; the weights behind the name are known only to the server."""
+        # The content of the prompt counts, not its path.
+        options = {name: value for name, value in self.spec.options.items() if name != "prompt"}
+        return identity_of(
+            Spec(self.spec.kind, self.spec.argument, options), f"{self._url} prompt {texts_stamp([self._prompt])}"
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How many answers could not be used."""
-        return (f"{self.unusable} answers of {self._model} held no names",) if self.unusable else ()
+        """The number of answers without names."""
+        return (f"{self.unusable} answers of {self._model} had no names",) if self.unusable else ()
 
-    def prepare(self, material: Closed) -> None:
-        """Ignored: the model knows whom it knows."""
+    def prepare(self, closed_set: ClosedSet) -> None:
+        """Do nothing: the model does not use the closed set."""
 
     def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
-        """What the model answers to each mask; no guesses where an answer cannot be read."""
-        refuse_k(k)
+        """Return the names in the answer for each mask; no guesses if an answer cannot be parsed."""
+        check_k(k)
         with ThreadPoolExecutor(self._concurrency) as pool:
-            made = [read_answer(answer, k) for answer in pool.map(lambda blank: self._ask(blank, k), blanks)]
-        self.unusable += sum(not each.names for each in made)
-        return made
+            results = [read_answer(answer, k) for answer in pool.map(lambda blank: self._ask(blank, k), blanks)]
+        self.unusable += sum(not guesses.names for guesses in results)
+        return results
 
     def question(self, blank: Blank, k: int) -> str:
-        """The words that the model is asked with."""
+        """Return the prompt for a mask."""
         text = blank.before.replace(MASK, OTHER_MASK) + MASK + blank.after.replace(MASK, OTHER_MASK)
-        # The text last, because it may hold {k} itself.
+        # Insert the text last, because it may contain {k}.
         return checked_texts([self._prompt.replace("{k}", str(k)).replace("{text}", text)])[0]
 
     def _ask(self, blank: Blank, k: int) -> str:
@@ -113,8 +114,8 @@ class ChatModel:
         try:
             content = answer["choices"][0]["message"].get("content")
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise GoldrankError(f"{self._url} answered in another form than a chat server") from None
-        # A model that declines may say nothing at all.
+            raise GoldrankError(f"the answer of {self._url} does not have the form of a chat completion") from None
+        # A model that refuses may return no content.
         return content if isinstance(content, str) else ""
 
 
@@ -131,6 +132,6 @@ def _read_prompt(path: str) -> str:
     prompt = read_bytes(Path(path).expanduser()).decode()
     if "{text}" not in prompt:
         raise InputError(
-            "the prompt has no place for the text", where=path, remedy="write {text} where it belongs, and {k} for k"
+            "the prompt has no placeholder for the text", where=path, remedy="write {text} for it, and {k} for k"
         )
     return prompt

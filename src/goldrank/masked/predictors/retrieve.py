@@ -1,4 +1,4 @@
-"""Retrieval from the closed set: the persons whose titles and other texts are nearest to the masked text."""
+"""Predict by retrieval from the closed set: the persons whose titles and other texts are nearest to the masked text."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError, shorten
 from goldrank.io.formats.json_files import decode
 from goldrank.masked.examples.chunks import MASK, Blank, Guesses, MaskKey
-from goldrank.masked.predictors.base import Closed, refuse_k
+from goldrank.masked.predictors.base import ClosedSet, check_k
 from goldrank.specs import Spec
 from goldrank.tasks.ranking.encoding import Encoding
 from goldrank.vectors.similarity import normalised, pairwise
 
-# How many cosines are held at a time.
+# Maximum number of cosines in memory.
 _BLOCK = 1 << 22
-# What float32 products keep whatever stands beside them in a batch, so that equal texts tie however they were asked.
+# Digits of a float32 product that do not depend on the rest of the batch, so that equal texts always tie.
 _DECIMALS = 6
 
 
 class Retrieve:
     """``retrieve:ENCODER(by=both, texts=FILE)``, with the options of the encoder among them.
 
-    A candidate is a title of the data, known by the title itself and by the texts of its chunks; its score is the
-    best cosine over them (``by=title`` or ``by=texts`` for one of the two). The asked chunk never counts. That would
-    leave a person of one text without any just where that person is asked for, while all others keep theirs; so a
-    text counts only for persons of two or more, and the others are known by their titles, whoever is asked for.
+    A candidate is a title of the data, represented by the title itself and by the texts of its chunks; its score is the
+    highest cosine with them (``by=title`` or ``by=texts`` uses one of the two). The chunk in question is excluded. A
+    person with a single text would then be the only one without texts when it is the answer, so texts count only for
+    persons with two or more; all others are represented by their titles.
 
-    ``texts=FILE`` adds texts, JSON lines with title and text; titles that the data lacks are further candidates.
-    Equal scores are ordered by title.
+    ``texts=FILE`` adds texts as JSON Lines with title and text; titles that are not in the data are further candidates.
+    Ties are ordered by title.
     """
 
-    instant = True  # What takes time is encoding, and vectors are kept by the cache.
+    instant = True  # Only encoding takes time, and its vectors are cached.
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -48,72 +48,73 @@ class Retrieve:
         self._by = one_of("by", options.pop("by", "both"), ("title", "texts", "both"))
         self._file = Path(options.pop("texts")).expanduser() if "texts" in options else None
         if not spec.argument:
-            raise InputError("retrieve names no encoder", remedy="write retrieve:wordllama or the like")
+            raise InputError("retrieve needs an encoder", remedy="write, for example, retrieve:wordllama")
         loaded = encoders.load(Spec.parse(spec.argument).updated(options))
         if not isinstance(loaded, Encoder):
             raise InputError(
-                f"{spec.argument} ranks without vectors and gives no cosine", remedy="choose an encoder, say tfidf"
+                f"{spec.argument} ranks without vectors and has no cosine", remedy="use an encoder such as tfidf"
             )
         if getattr(loaded, "by", None) == "id":
-            raise InputError(f"{spec.argument} looks vectors up by id", remedy="give vectors by text")
+            raise InputError(f"{spec.argument} looks up vectors by id", remedy="use vectors by text")
         self._encoder = loaded
-        # Now, because a model that learns from the corpus names it afterwards.
+        # Read before encoding, because a model fitted on the corpus changes its identity.
         self._encoder_identity = loaded.identity
         self._added = list(_read_texts(self._file)) if self._file is not None else []
         self._known: _Known | None = None
 
     @property
     def identity(self) -> str:
-        """What is compared, with what encoder, and a stamp of the added texts."""
+        """The spec, the identity of the encoder, and a stamp of the added texts."""
         version = f"1 of {self._encoder_identity}" + (f" {stamp(self._file)}" if self._file is not None else "")
         return identity_of(self.spec, version)
 
-    def prepare(self, material: Closed) -> None:
-        """Encode what is known of the candidates, every distinct text once."""
+    def prepare(self, closed_set: ClosedSet) -> None:
+        """Encode the texts of the candidates, each distinct text once."""
         self._known = None
-        evidence = sorted(self._evidence(material), key=lambda piece: (piece.title, piece.page, piece.sequence))
+        evidence = sorted(self._evidence(closed_set), key=lambda piece: (piece.title, piece.page, piece.sequence))
         if not evidence:
             raise InputError(
-                f"nothing is known of any person by their {self._by}",
-                remedy="every page has one text, which is the asked one: use by=title, or add texts=FILE",
+                f"no person has evidence with by={self._by}",
+                remedy="every page has only one text, which is excluded: use by=title, or add texts=FILE",
             )
         texts = list(dict.fromkeys(piece.text for piece in evidence))
         encode = Encoding.of(self._encoder, texts)
         self._known = _Known.of(evidence, texts, encode)
 
-    def _evidence(self, material: Closed) -> Iterator[_Evidence]:
-        titles = {*material.titles.values(), *(title for title, _ in self._added)}
+    def _evidence(self, closed_set: ClosedSet) -> Iterator[_Evidence]:
+        titles = {*closed_set.titles.values(), *(title for title, _ in self._added)}
         if self._by != "texts":
             yield from (_Evidence(title, "", -1, title) for title in titles)
         if self._by != "title":
             yield from (_Evidence(title, "", -1, text) for title, text in self._added)
-            for page, texts in material.texts.items():
+            for page, texts in closed_set.texts.items():
                 if len({sequence for sequence, _ in texts}) > 1:
                     for sequence, text in texts:
-                        yield _Evidence(material.titles[page], page, sequence, unmasked(text))
+                        yield _Evidence(closed_set.titles[page], page, sequence, unmasked(text))
 
     def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
-        """The k nearest persons of each mask, with their cosines."""
-        refuse_k(k)
+        """Return the k nearest persons for each mask with their cosines."""
+        check_k(k)
         if self._known is None:
-            raise InputError("retrieve has seen no persons yet", remedy="call .prepare(material) first")
+            raise InputError("retrieve has no persons to choose from", remedy="call .prepare(closed_set) first")
         if not blanks:
             return []
-        asked = [unmasked(f"{blank.before} {blank.after}") for blank in blanks]
-        texts = list(dict.fromkeys(asked))
+        queries = [unmasked(f"{blank.before} {blank.after}") for blank in blanks]
+        texts = list(dict.fromkeys(queries))
         row = {text: at for at, text in enumerate(texts)}
         vectors = normalised(self._known.encode(texts, "query"))
-        made: list[Guesses] = []
+        results: list[Guesses] = []
         step = max(1, _BLOCK // len(self._known.text_of))
         for start in range(0, len(blanks), step):
             block = slice(start, start + step)
-            scores = pairwise(vectors[[row[text] for text in asked[block]]], self._known.vectors, "dot")
-            made += [self._known.nearest(each, blank.key, k) for each, blank in zip(scores, blanks[block], strict=True)]
-        return made
+            scores = pairwise(vectors[[row[text] for text in queries[block]]], self._known.vectors, "dot")
+            for cosines, blank in zip(scores, blanks[block], strict=True):
+                results.append(self._known.nearest(cosines, blank.key, k))
+        return results
 
 
 class _Evidence(NamedTuple):
-    """One text that a candidate is known by."""
+    """One text that represents a candidate."""
 
     title: str
     page: str
@@ -123,18 +124,18 @@ class _Evidence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """All that the candidates are known by, those of one title in a row."""
+    """The evidence of all candidates, grouped by title."""
 
     encode: Encoding
     titles: list[str]
     starts: NDArray[np.int64]
-    """Where the evidence of each title begins."""
+    """Index of the first piece of evidence of each title."""
     vectors: Any
-    """One for each distinct text, at length 1."""
+    """One normalised vector for each distinct text."""
     text_of: NDArray[np.int64]
-    """The text of each piece of evidence."""
+    """Index of the text of each piece of evidence."""
     chunks: dict[tuple[str, int], list[int]]
-    """The evidence that comes from each chunk."""
+    """Indices of the evidence from each chunk."""
 
     @classmethod
     def of(cls, evidence: list[_Evidence], texts: list[str], encode: Encoding) -> _Known:
@@ -154,17 +155,17 @@ class _Known:
         )
 
     def nearest(self, cosines: NDArray[Any], key: MaskKey, k: int) -> Guesses:
-        """The k best titles by their best evidence, without what the asked chunk says."""
+        """Return the k best titles by their best evidence, without the evidence from the chunk of *key*."""
         evidence = cosines.astype(np.float64)[self.text_of].round(_DECIMALS)
         evidence[self.chunks.get((key.page, key.sequence), [])] = -np.inf
         best = np.maximum.reduceat(evidence, self.starts)
         order = np.argsort(-best, kind="stable")[:k]
-        kept = [at for at in order.tolist() if best[at] > -np.inf]
-        return Guesses(tuple(self.titles[at] for at in kept), tuple(best[kept].tolist()))
+        known = [at for at in order.tolist() if best[at] > -np.inf]
+        return Guesses(tuple(self.titles[at] for at in known), tuple(best[known].tolist()))
 
 
 def unmasked(text: str) -> str:
-    """A text with nothing where its masks were, white space as single blanks.
+    """Remove the masks from a text and reduce white space to single blanks.
 
     >>> unmasked("In 1906 <mask>\\nmoved to Berlin.")
     'In 1906 moved to Berlin.'

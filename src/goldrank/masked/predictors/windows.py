@@ -1,4 +1,4 @@
-"""Windows of tokens around a mask: as much of a text as a masked language model takes, the asked mask in the middle."""
+"""Cut windows of tokens around a mask that fit the maximum length of a masked language model."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from typing import Any
 from goldrank.encoders.base import checked_texts
 from goldrank.errors import GoldrankError, InputError
 from goldrank.masked.examples.chunks import MASK, Blank
-from goldrank.masked.predictors.base import place
 
 
 @dataclass(frozen=True)
 class Window:
-    """The tokens on both sides of the asked mask, special ones included, so that a name can be put between them."""
+    """The tokens before and after the mask to fill, including special tokens."""
 
     left: tuple[int, ...]
     right: tuple[int, ...]
 
     def filled(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """The whole input with those tokens in the middle."""
+        """Return the whole input with *ids* in place of the mask."""
         return (*self.left, *ids, *self.right)
 
 
 class Windows:
     """Cuts windows of at most *length* tokens with room for a name of *pieces* tokens.
 
-    All masks of a text become mask tokens; the one that is asked for is found by its number, since the tokens of a
-    text cannot be told from those of its halves: many tokenisers take in the blank before a mask.
+    All masks of a text become mask tokens, and the mask to fill is found by its number. Tokenising the text before and
+    after it separately would give different tokens, because many tokenisers absorb the blank before a mask.
     """
 
     def __init__(self, tokenizer: Any, length: int, pieces: int) -> None:
@@ -45,7 +44,7 @@ class Windows:
             )
 
     def of(self, blanks: Sequence[Blank]) -> list[Window]:
-        """One window for each mask."""
+        """Return one window for each mask."""
         token = self._tokenizer.mask_token
         befores = checked_texts([blank.before.replace(MASK, token) for blank in blanks])
         afters = checked_texts([blank.after.replace(MASK, token) for blank in blanks])
@@ -53,32 +52,30 @@ class Windows:
         distinct = list(dict.fromkeys(texts))
         encoded = self._tokenizer(distinct, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
         ids_of = dict(zip(distinct, encoded, strict=True))
-        made = []
+        windows = []
         for blank, before, text in zip(blanks, befores, texts, strict=True):
             ids = ids_of[text]
-            masks = [at for at, token_id in enumerate(ids) if token_id == self._mask_id]
+            masks = [position for position, token_id in enumerate(ids) if token_id == self._mask_id]
             if len(masks) != text.count(token):
                 raise GoldrankError(
-                    f"{place(blank.key)}: the tokeniser makes {len(masks)} mask tokens of {text.count(token)} masks"
+                    f"{blank.key.place}: the tokeniser makes {len(masks)} mask tokens of {text.count(token)} masks"
                 )
-            made.append(self._cut(ids, masks[before.count(token)]))
-        return made
-
-    def _cut(self, ids: Sequence[int], asked: int) -> Window:
-        start = max(0, min(asked - self._room // 2, len(ids) - self._room))
-        end = start + self._room
-        return Window((*self._head, *ids[start:asked]), (*ids[asked + 1 : end], *self._tail))
+            at = masks[before.count(token)]
+            start = max(0, min(at - self._room // 2, len(ids) - self._room))
+            end = start + self._room
+            windows.append(Window((*self._head, *ids[start:at]), (*ids[at + 1 : end], *self._tail)))
+        return windows
 
 
 def longest_input(tokenizer: Any, model: Any) -> int | None:
-    """How many tokens a model takes at a time, special ones included; None where nothing says so."""
-    said = [int(tokenizer.model_max_length)] if tokenizer.model_max_length < 1 << 30 else []
+    """Return the maximum number of input tokens, including special tokens, or None if it is unknown."""
+    limits = [int(tokenizer.model_max_length)] if tokenizer.model_max_length < 1 << 30 else []
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
-            # RoBERTa and its like count positions from behind that of the padding.
+            # RoBERTa and similar models number positions after that of the padding.
             unused = 0 if module.padding_idx is None else int(module.padding_idx) + 1
-            said.append(int(module.num_embeddings) - unused)
+            limits.append(int(module.num_embeddings) - unused)
     positions = getattr(model.config, "max_position_embeddings", None)
-    if not said and positions:
-        said.append(int(positions))
-    return min(said) if said else None
+    if not limits and positions:
+        limits.append(int(positions))
+    return min(limits) if limits else None

@@ -16,7 +16,6 @@ from goldrank.hits import Ints
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import MaskKey
 from goldrank.masked.names.matching import Person, make_matcher
-from goldrank.masked.predictions.rows import name_of
 from goldrank.masked.scoring.assembly import COUNTS, DESCRIBED, FURTHER, PLACES, Part, place_table
 from goldrank.masked.scoring.legacy import DISTANCE_BINS, SUMS, Gold, PageSums
 from goldrank.masked.scoring.levels import Bools, Rules
@@ -115,7 +114,7 @@ def _refuse(table: Any, fault: Any, what: str, remedy: str) -> None:
     if not compute.any(fault).as_py():
         return
     keys = table.select(_KEY).filter(fault).sort_by([(name, "ascending") for name in _KEY]).slice(0, 1).to_pylist()
-    raise InputError(what, where=name_of(MaskKey(**keys[0])), remedy=remedy)
+    raise InputError(what, where=MaskKey(**keys[0]).place, remedy=remedy)
 
 
 def _blocks(starts: list[int]) -> Iterator[tuple[int, int]]:

@@ -3,14 +3,13 @@
 import json
 import random
 
-import pyarrow as pa
 import pytest
 
 from goldrank.errors import InputError
 from goldrank.masked.examples.chunks import Chunk, Guesses, MaskKey
-from goldrank.masked.predictions.files import prediction_batches, read_predictions, write_predictions
+from goldrank.masked.predictions.files import read_predictions
+from goldrank.masked.predictions.joining import Joined, join, masks_by_page
 from goldrank.masked.predictions.rows import COLUMNS
-from goldrank.masked.scoring.joining import Joined, join, masks_by_page
 
 ADA = Chunk("7", 2, "Ada Lovelace", "<mask> is <mask>.", ("Ada", "Lovelace"), size=512, extra={"views": 5})
 ALAN = Chunk("9", 0, "Alan Turing", "This is <mask>.", ("Alan",), kind="paraphrased", extra={"views": 2.5})
@@ -41,7 +40,7 @@ def test_a_row_has_the_guesses_and_what_the_data_says_of_its_mask():
     }
     assert (second["hidden"], second["guesses"]) == ("Lovelace", [])
     assert (third["type"], third["views"], third["size"]) == ("paraphrased", 2.5, None)
-    assert joined == Joined(masks=3, missing=0, empty=1, unknown=0)
+    assert joined == Joined(masks=3, missing=0, empty=1)
 
 
 def test_the_order_of_predictions_and_chunks_changes_nothing():
@@ -59,7 +58,7 @@ def test_masks_without_a_prediction_get_empty_lists_and_are_counted():
     assert joined.sentences() == ["2 of 3 masks have no prediction"]
 
 
-def test_predictions_for_unknown_masks_are_refused_or_counted():
+def test_predictions_for_unknown_masks_are_refused():
     unknown_page = {**GUESSES, MaskKey("8", 0, 0): Guesses(("x",), (1.0,))}
     with pytest.raises(InputError, match="page 8, example 0, mask 0: the data has no page '8'"):
         join([ADA, ALAN], unknown_page)
@@ -67,9 +66,6 @@ def test_predictions_for_unknown_masks_are_refused_or_counted():
     del unknown_mask[MaskKey("8", 0, 0)]
     with pytest.raises(InputError, match="page 9, example 0, mask 1: the data has the page, but not this mask"):
         join([ADA, ALAN], unknown_mask)
-    table, joined = join([ADA, ALAN], unknown_page, unknown="count")
-    assert table.equals(join([ADA, ALAN], GUESSES)[0])
-    assert joined.unknown == 1
 
 
 def test_an_example_given_twice_is_refused():
@@ -104,15 +100,6 @@ def test_no_data_gives_an_empty_table_with_all_columns():
 def test_the_masks_of_a_page_are_listed_in_its_order():
     earlier = Chunk("7", 0, "Ada Lovelace", "<mask>", ("Ada",))
     assert masks_by_page([ADA, ALAN, earlier]) == {"7": [(0, 1), (2, 2)], "9": [(0, 1)]}
-
-
-def test_a_joined_table_is_written_and_read_without_loss(tmp_path):
-    table, _ = join([ADA, ALAN], GUESSES)
-    for name in ("p.parquet", "p.jsonl.gz"):
-        write_predictions(table, tmp_path / name)
-        assert read_predictions(tmp_path / name) == GUESSES
-        # The size of an example that has none is null, and so in both.
-        assert pa.Table.from_batches(prediction_batches(tmp_path / name)).select(table.column_names).equals(table)
 
 
 def real_chunks(shared_data):
@@ -151,5 +138,5 @@ def test_per_page_predictions_of_the_real_chunks_find_their_examples(shared_data
     rows = [{"page_id": int(c.page), "predictions": [[hidden] for hidden in c.masks]} for c in chunks]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     table, counted = join(chunks, read_predictions(path, pages=masks_by_page(chunks)))
-    assert (counted.missing, counted.unknown) == (0, 0)
+    assert counted.missing == 0
     assert [names[0] for names in table["guesses"].to_pylist()] == table["hidden"].to_pylist()
