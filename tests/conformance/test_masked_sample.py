@@ -5,8 +5,8 @@ import pytest
 from goldrank.masked.examples.checks import check_chunks
 from goldrank.masked.examples.files import read_chunks
 from goldrank.masked.predictors import load_predictor
+from goldrank.masked.scoring.level_scores import score_levels
 from goldrank.masked.scoring.levels import Rules
-from goldrank.report.text.masked import scored_levels
 from goldrank.runs.masked import Order, predict_run, scores_of
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
@@ -50,7 +50,7 @@ def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec,
     scores = scores_of(stored)
     assert (scores.counts.masks, scores.counts.examples, scores.counts.pages) == (698, 374, 374)
     for reading, measured in zip(scores.readings, MEASURED[spec, context], strict=True):
-        made = scored_levels(reading, spec, Bootstrap(resamples=1000))
+        made = score_levels(reading, spec, Bootstrap(resamples=1000))
         for level, expected in zip(("mask", "page"), measured, strict=True):
             accuracy = made[level].scores["hits@1"]
             # Vectors differ in their last bits between processors, which may reorder a few guesses.

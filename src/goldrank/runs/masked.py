@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldrank.comparing import Comparison, compare_hits
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError
 from goldrank.hits import Hits
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.predictions.joining import join
 from goldrank.masked.predictions.predict import Context, predict_all
 from goldrank.masked.predictors import Predictor, remarks_of
-from goldrank.masked.scoring.levels import LEVELS, MaskedScores, Rules, score_predictions
+from goldrank.masked.scoring.level_scores import CONVENTIONS, metrics_for, score_level
+from goldrank.masked.scoring.levels import MaskedScores, Rules, score_predictions
 from goldrank.runs.run import environment, summary_of
-from goldrank.scoring import Bootstrap, Scores, score_hits
+from goldrank.scoring import Bootstrap
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.keys import digest
 from goldrank.store.texts import MOST_ITEMS, Text
@@ -30,19 +30,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 KIND = "masked"
-CONVENTIONS: dict[str, Any] = {"ties": "expected"}
-"""Guesses of equal score count as the mean over their orders, so that a constant scorer gains nothing."""
 _VERSION = 1
-
-
-def metrics_for(k: int) -> tuple[str, ...]:
-    """Accuracy, the share within 3, 5, 10 … guesses as far as there are any, and the mean reciprocal rank.
-
-    >>> metrics_for(5)
-    ('hits@1', 'hits@3', 'hits@5', 'mrr(of=all)')
-    """
-    cutoffs = sorted({1, k, *(cutoff for cutoff in (3, 5, 10) if cutoff < k)})
-    return (*(f"hits@{cutoff}" for cutoff in cutoffs), "mrr(of=all)")
 
 
 @dataclass(frozen=True)
@@ -184,36 +172,6 @@ def mask_hits(stored: StoredRun, profile: str = "source") -> Hits:
     if stored.environment.get("reading", "strict") == profile:
         return stored.hits()
     return scores_of(stored, Rules.of(profile)).levels["mask"].hits
-
-
-def score_level(hits: Hits, metrics: Sequence[str], name: str, how: Bootstrap) -> Scores:
-    """The metrics of one level, its intervals clustered by page."""
-    return score_hits(hits, metrics, name=name, bootstrap=how, **CONVENTIONS)
-
-
-def compare_levels(
-    runs: Mapping[str, MaskedScores], metrics: Sequence[str], how: Bootstrap, alpha: float = 0.05
-) -> dict[str, Comparison]:
-    """Runs on the same masks against each other, level by level, paired by page."""
-    (first, base), *others = runs.items()
-    wanted = base.levels["mask"].hits
-    for name, other in others:
-        found = other.levels["mask"].hits
-        if (wanted.queries, wanted.items) != (found.queries, found.items):
-            raise InputError(
-                f"{shorten(first)} and {shorten(name)} are of different masks",
-                remedy="compare runs on the same examples",
-            )
-    return {
-        level: compare_hits(
-            {name: scores.levels[level].hits for name, scores in runs.items()},
-            metrics,
-            alpha=alpha,
-            bootstrap=how,
-            **CONVENTIONS,
-        )
-        for level in LEVELS
-    }
 
 
 def name_of(path: Path | str) -> str:

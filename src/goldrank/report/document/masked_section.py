@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from goldrank.analysis.meta import families_by_name
 from goldrank.errors import counts
+from goldrank.masked.scoring.level_scores import compare_readings, score_level
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores
 from goldrank.report.document import provenance
 from goldrank.report.document.sections import Section
@@ -15,7 +16,7 @@ from goldrank.report.figures.selection import sort_out
 from goldrank.report.text import formatting
 from goldrank.report.text import masked as masked_results
 from goldrank.report.text.grids import Cell, Grid
-from goldrank.runs.masked import score_level, scores_of
+from goldrank.runs.masked import scores_of
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import distinct_names
 from goldrank.scoring import Bootstrap, Score
@@ -72,7 +73,7 @@ def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]
         for name, scores in named.items()
     ]
     if len(named) > 1:
-        compared = masked_results.compare_readings(named, [_ACCURACY], how, measures.alpha)
+        compared = compare_readings(named, [_ACCURACY], how, measures.alpha)
         grids += [
             replace(grid, title=f"Every pair of runs, by {level}")
             for level, grid in masked_results.pairs_grids(compared).items()
@@ -121,9 +122,7 @@ def _accuracy(scores: MaskedScores, level: str, name: str, how: Bootstrap) -> Sc
 def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str]:
     """Who is right more often at each level; of one run, how often."""
     if len(named) > 1:
-        return masked_results.verdicts(
-            masked_results.compare_readings(named, [_ACCURACY], measures.bootstrap, measures.alpha)
-        )
+        return masked_results.verdicts(compare_readings(named, [_ACCURACY], measures.bootstrap, measures.alpha))
     [(name, scores)] = named.items()
     said = []
     for level in LEVELS:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.masked.scoring.calibration import calibration
+from goldrank.masked.scoring.level_scores import CONVENTIONS
 from goldrank.masked.scoring.levels import Level, MaskedScores
 from goldrank.masked.scoring.strata import UNKNOWN, Stratum, strata
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Series, compact_number
@@ -22,7 +23,6 @@ from goldrank.report.figures.ranks import DRAWN, at_cutoffs, cutoffs, ends, shar
 from goldrank.scoring import Score, score_hits
 from goldrank.stats import intervals
 
-TIES = "expected"
 _BINS = 8
 _WORDS = 10
 _LINEAR_K = 20
@@ -75,7 +75,7 @@ def accuracy_by_k(runs: Runs, level: str = "mask") -> Figure | LeftOut:
     series = []
     for run, hollow in _both(runs):
         own = sorted({k for k in cutoffs(most) if k <= run.guesses} | {run.guesses})
-        scores = score_hits(run.scores.levels[level].hits, at_cutoffs(own), bootstrap=DRAWN, ties=TIES)
+        scores = score_hits(run.scores.levels[level].hits, at_cutoffs(own), bootstrap=DRAWN, **CONVENTIONS)
         series.append(replace(shares(run.name, own, scores), hollow=hollow))
     return Figure(
         name,
@@ -304,7 +304,7 @@ FIGURES: dict[str, Callable[[Runs, str], Figure | LeftOut]] = {
 
 
 def _accuracy(level: Level) -> Score:
-    return score_hits(level.hits, "hits@1", bootstrap=DRAWN, ties=TIES)["hits@1"]
+    return score_hits(level.hits, "hits@1", bootstrap=DRAWN, **CONVENTIONS)["hits@1"]
 
 
 def _by_family(runs: Runs) -> dict[str, list[MaskedRun]]:
@@ -321,7 +321,7 @@ def _strata(run: MaskedRun, column: str, words: bool) -> list[Stratum]:
 
 
 def _by_stratum(run: MaskedRun, parts: Sequence[Stratum], column: str, level: str, labels: Sequence[str]) -> Series:
-    found = [score_hits(part.hits[level], "hits@1", bootstrap=DRAWN, ties=TIES)["hits@1"] for part in parts]
+    found = [score_hits(part.hits[level], "hits@1", bootstrap=DRAWN, **CONVENTIONS)["hits@1"] for part in parts]
     low, high = ends([score.interval for score in found])
     values = run.scores.examples[column]
     if labels:
@@ -365,7 +365,7 @@ def _file_name(column: str) -> str:
     return name if name not in FIGURES or column == "length" else f"accuracy-by-column-{plain}"
 
 
-def _caption(runs: Runs, level: str, ties: str = f"ties {TIES}") -> str:
+def _caption(runs: Runs, level: str, ties: str = f"ties {CONVENTIONS['ties']}") -> str:
     rules = dict.fromkeys(
         f"{of.rules.profile}: matcher {of.rules.matcher}, tier {of.rules.tier.name.lower()} or better"
         + ("" if level == "mask" else f", pool {of.rules.pool}")

@@ -4,62 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from goldrank import stats
 from goldrank.comparing import Comparison
 from goldrank.errors import counts
-from goldrank.masked.scoring.calibration import calibration
 from goldrank.masked.scoring.groups import GroupTable, SummedGroup
-from goldrank.masked.scoring.levels import LEVELS, Level, MaskedScores, Rules
+from goldrank.masked.scoring.level_scores import (
+    CONVENTIONS,
+    MACRO,
+    METRICS,
+    compare_readings,
+    score_level,
+    score_levels,
+)
+from goldrank.masked.scoring.levels import LEVELS, MaskedScores, Rules
 from goldrank.masked.scoring.strata import strata
 from goldrank.metrics import Metric
 from goldrank.report.render.themes import short_name
 from goldrank.report.text import comparison, formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.runs.masked import CONVENTIONS, compare_levels, metrics_for, score_level
-from goldrank.scoring import Bootstrap, Score, Scores
+from goldrank.scoring import Bootstrap, Score
 
-MACRO = "hits(average=queries)@1"
 _LABELS = {"hits@1": "accuracy", MACRO: "macro accuracy", "mrr(of=all)": "MRR"}
-_DEEPEST = 5
-"""How far down the tables look: models of this kind are compared by their first five guesses."""
 _LONGEST_NAME = 60
 """How many characters of a name are shown; files of predictions may hold whole texts in its place."""
 _ORIGINAL = {"pnms": "PNMS", "lnms": "LNMS", "w-pnms": "W-PNMS", "nld": "NLD"}
-
-
-@dataclass(frozen=True, eq=False)
-class LevelScores:
-    """The numbers of one level of one run."""
-
-    level: Level
-    scores: Scores
-    margin: float
-    margin_interval: stats.Interval | None
-    ece: float
-    ece_interval: stats.Interval | None
-
-
-def scored_levels(scores: MaskedScores, name: str, how: Bootstrap) -> dict[str, LevelScores]:
-    """Every level with its metrics, its margin and its calibration error."""
-    return {level: _scored(scores.levels[level], name, how) for level in LEVELS}
-
-
-def _scored(level: Level, name: str, how: Bootstrap) -> LevelScores:
-    metrics = [*metrics_for(_DEEPEST), MACRO]
-    sample = level.sample(level.margin)
-    [interval] = stats.intervals([sample], resamples=how.resamples, level=how.level, method=how.method, seed=how.seed)
-    found = calibration(level, resamples=min(how.resamples, 1000), confidence_level=how.level, seed=how.seed)
-    return LevelScores(
-        level,
-        score_level(level.hits, metrics, name, how),
-        stats.aggregate(sample.values, sample.weights),
-        interval,
-        found.ece,
-        found.interval,
-    )
 
 
 Groups = Mapping[str, Sequence[GroupTable]]
@@ -87,7 +58,7 @@ def _as_text(
     alpha: float = 0.05,
 ) -> str:
     """The verdicts, where there are two runs or more, and everything as tables."""
-    compared = compare_readings(runs, metrics_for(_DEEPEST), how, alpha) if len(runs) > 1 else {}
+    compared = compare_readings(runs, METRICS, how, alpha) if len(runs) > 1 else {}
     grids = [levels_grid(scores, name, how) for name, scores in runs.items()]
     grids += [grid for name in runs for table in groups.get(name, ()) for grid in group_grids(table)]
     grids += [replace(grid, title=f"by {level}") for level, grid in pairs_grids(compared).items()]
@@ -96,16 +67,6 @@ def _as_text(
     if original:
         grids += [original_grid(scores, name, how) for name, scores in runs.items()]
     return "\n\n".join(filter(None, ["\n".join(verdicts(compared)), render(grids, look)]))
-
-
-def compare_readings(
-    runs: Mapping[str, MaskedScores], metrics: Sequence[str], how: Bootstrap, alpha: float
-) -> dict[str, dict[str, Comparison]]:
-    """Runs against each other level by level, in each reading."""
-    readings = zip(*(scores.readings for scores in runs.values()), strict=True)
-    return {
-        of[0].rules.profile: compare_levels(dict(zip(runs, of, strict=True)), metrics, how, alpha) for of in readings
-    }
 
 
 def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, Grid]:
@@ -129,12 +90,12 @@ def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, G
 
 def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
     """Every level and measure in a row, the two readings side by side."""
-    readings = {of.rules.profile: scored_levels(of, name, how) for of in scores.readings}
+    readings = {of.rules.profile: score_levels(of, name, how) for of in scores.readings}
     rows = []
     for level in LEVELS:
         found = [levels[level] for levels in readings.values()]
         head = [Cell(level), Cell(str(len(found[0].level.hits.items)))]
-        for metric in (*metrics_for(_DEEPEST), MACRO):
+        for metric in (*METRICS, MACRO):
             rows.append([*head, Cell(f"{label(metric)}↑"), *(_metric_cell(one.scores[metric]) for one in found)])
             head = [Cell(""), Cell("")]
         margins = [Cell(_signed(one.margin), _bounds(one.margin_interval, signed=True)) for one in found]
@@ -368,7 +329,7 @@ def as_json(
         if found := (groups or {}).get(entry["name"]):
             entry["groups"] = [groups_json(table) for table in found]
     if len(runs) > 1:
-        compared = compare_readings(runs, metrics_for(_DEEPEST), how, alpha)
+        compared = compare_readings(runs, METRICS, how, alpha)
         main, *others = (
             {level: comparison.as_json(one)["comparison"] for level, one in levels.items()}
             for levels in compared.values()
@@ -403,7 +364,7 @@ def _run_json(
 
 def _reading_json(scores: MaskedScores, name: str, how: Bootstrap, by: str | None, bins: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"profile": scores.rules.profile, "levels": {}}
-    for level, one in scored_levels(scores, name, how).items():
+    for level, one in score_levels(scores, name, how).items():
         entry["levels"][level] = {
             "rows": len(one.level.hits.items),
             "scores": {metric: _score_json(score) for metric, score in one.scores.items()},
@@ -433,10 +394,10 @@ def _as_csv(runs: Mapping[str, MaskedScores], how: Bootstrap) -> str:
          "beside_high", "rows", "pages", "rules", "beside_rules"]
     ]  # fmt: skip
     for name, scores in runs.items():
-        readings = {of.rules.profile: scored_levels(of, name, how) for of in scores.readings}
+        readings = {of.rules.profile: score_levels(of, name, how) for of in scores.readings}
         for level in LEVELS:
             rows = len(scores.levels[level].hits.items)
-            for metric in (*metrics_for(_DEEPEST), MACRO):
+            for metric in (*METRICS, MACRO):
                 cells: list[Any] = []
                 for profile, levels in readings.items():
                     found = _score_json(levels[level].scores[metric])
