@@ -31,7 +31,7 @@ def goldrank_file(qrels: str, run: str) -> tuple[float, dict[str, float]]:
 
     def work() -> dict[str, float]:
         scores = gr.score(gr.Gold.read(qrels), gr.Run.read(run), METRICS)
-        return {name: score.mean for name, score in scores.items()}
+        return {name: score.value for name, score in scores.items()}
 
     return _timed(work)
 
@@ -97,7 +97,7 @@ def goldrank_dicts(qrels: str, run: str) -> tuple[float, dict[str, float]]:
     gold, results = _as_dicts(qrels, run)
 
     def work() -> dict[str, float]:
-        return {name: score.mean for name, score in gr.score(gold, results, METRICS).items()}
+        return {name: score.value for name, score in gr.score(gold, results, METRICS).items()}
 
     return _timed(work)
 

@@ -138,7 +138,7 @@ def run(size: Size, options: list[str]) -> dict[str, Any]:
             "peak_mapped_mb": round(peaks.mapped),
             "seconds": round(seconds, 1),
             "seconds_to_write_the_data": round(written, 1),
-            "means": {name: values["mean"] for name, values in stored.summary.items()},
+            "means": {name: values["value"] for name, values in stored.summary.items()},
         }
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import goldrank as gr
 from goldrank.hits import Hits
+from goldrank.report.text import results
 
 METRICS = ["ndcg@3", "map", "mrr", "recall@2", "hits@2", "bpref", "err@3", "rbp", "precision@2", "infap", "11pt"]
 ITEMS = [f"d{i}" for i in range(8)]
@@ -28,7 +29,7 @@ RUN = st.dictionaries(
 
 def means(gold, run, **options):
     try:
-        return {name: score.mean for name, score in gr.score(gold, run, METRICS, **options).items()}
+        return {name: score.value for name, score in gr.score(gold, run, METRICS, **options).items()}
     except gr.InputError as error:
         return str(error)[:20]
 
@@ -76,7 +77,7 @@ def test_scoring_queries_apart_gives_the_same_values(gold, run):
         if query in run:
             apart = gr.score({query: gold[query]}, {query: run[query]}, ["ndcg@3", "map", "bpref"])
             for name in apart:
-                assert apart[name].mean == whole[name].per_query[query]
+                assert apart[name].value == whole[name].per_query[query]
 
 
 def test_the_number_of_threads_changes_nothing(tmp_path, capsys):
@@ -146,7 +147,7 @@ def test_dropping_unjudged_items_equals_scoring_a_run_without_them(gold, run):
 def test_depth_cuts_every_ranking():
     gold, run = {"q": {"a": 1, "b": 1}}, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
     scores = gr.score(gold, run, ["recall", "num_ret"], depth=2)
-    assert (scores["recall"].mean, scores["num_ret"].mean) == (0.5, 2)
+    assert (scores["recall"].mean, scores["num_ret"].value) == (0.5, 2)
 
 
 def test_float32_makes_ties_of_scores_that_differ_beyond_it():
@@ -182,7 +183,7 @@ def test_intervals_hold_the_mean_and_are_the_same_for_the_same_seed():
     run = {query: {"a": rng.random(), "b": rng.random(), "c": rng.random()} for query in gold}
     first, again = (gr.score(gold, run, ["mrr", "hit_rate@1", "num_q"]) for _ in range(2))
     for name in ("mrr", "hit_rate@1"):
-        assert first[name].interval.low < first[name].mean < first[name].interval.high
+        assert first[name].interval.low < first[name].value < first[name].interval.high
         assert first[name].interval == again[name].interval
     assert first["hit_rate@1"].interval.method == "wilson"
     assert first["num_q"].interval is None
@@ -230,7 +231,7 @@ def test_every_metric_survives_every_profile_on_plain_data():
             judged = by_subtopic if definition.subtopics else gold
             scores = gr.score(judged, run, metric, profile=profile, corpus=4)
             # An area under the abstention curve is undefined where all queries score alike, as they do in profile sdr.
-            assert math.isfinite(scores[metric].mean) or name == "nauc", (profile, name)
+            assert math.isfinite(scores[metric].value) or name == "nauc", (profile, name)
 
 
 def test_no_query_left_is_refused():
@@ -264,3 +265,16 @@ def test_a_run_is_a_snapshot_of_the_dict_it_was_made_from():
 def test_unknown_convention_is_refused_with_the_list():
     with pytest.raises(gr.InputError, match="the conventions are: ties"):
         gr.score({"q": {"a": 1}}, {"q": {"a": 1.0}}, "mrr", tie="docid")
+
+
+def test_a_score_has_a_mean_only_where_its_value_is_one():
+    gold, run = {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 2.0}, "q2": {"d2": 2.0, "d1": 1.0}}
+    scores = gr.score(gold, run, ["mrr", "median_rank", "num_rel", "gmap"])
+    assert scores["mrr"].mean == scores["mrr"].value == 0.75
+    assert (scores["median_rank"].value, scores["num_rel"].value) == (1.5, 2)
+    for name, kind in (("median_rank", "median"), ("num_rel", "sum"), ("gmap", "geometric mean")):
+        with pytest.raises(AttributeError, match=f"{name} is not a mean over queries but their {kind}; read .value"):
+            scores[name].mean  # noqa: B018
+    shown = results.scores_json([scores], intervals=False, per_query=False)["runs"][0]["scores"]
+    assert shown["mrr"] == {"value": 0.75, "mean": 0.75}
+    assert shown["median_rank"] == {"value": 1.5}

@@ -252,7 +252,7 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, s
     differences, note = _differences(a, b, both)
     wins, ties, losses = stats.wins_ties_losses(raw if a.metric.definition.direction != "lower" else -raw)
     pair = Pair(
-        metric, first, second, int(both.sum()), b.mean - a.mean, None, math.nan, math.nan, math.nan, math.nan,
+        metric, first, second, int(both.sum()), b.value - a.value, None, math.nan, math.nan, math.nan, math.nan,
         wins, ties, losses, note,
     )  # fmt: skip
     if differences is None:

@@ -30,6 +30,15 @@ from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all,
 from goldrank.metrics import profile as find_profile
 from goldrank.metrics.abstention import apply_inner, confidences
 
+AGGREGATES = {
+    "mean": "their mean",
+    "geometric": "their geometric mean",
+    "median": "their median",
+    "sum": "their sum",
+    "nauc": "the area under their abstention curve",
+}
+"""How the values of the queries become one."""
+
 Metrics = str | Metric | Iterable[str | Metric] | None
 
 
@@ -69,7 +78,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One metric of one run: the mean, its interval, and the value of each query."""
+    """One metric of one run: its value over all queries, its interval, and the value of each query."""
 
     metric: Metric
     queries: list[str]
@@ -85,13 +94,24 @@ class Score:
         return stats.Sample(self.values, self.weights, definition.aggregate, definition.proportion)
 
     @cached_property
-    def mean(self) -> float:
-        """The value over all queries (for counts the sum, for a median rank the median)."""
+    def value(self) -> float:
+        """The value over all queries: their mean for most metrics, their sum for counts, their median for median ranks.
+
+        ``goldrank explain METRIC`` says which.
+        """
         return stats.aggregate(self.values, self.weights, self.metric.definition.aggregate)
 
     @property
+    def mean(self) -> float:
+        """The value, where it is the mean over the queries; other metrics have no ``mean``."""
+        aggregate = self.metric.definition.aggregate
+        if aggregate != "mean":
+            raise AttributeError(f"{self.metric} is not a mean over queries but {AGGREGATES[aggregate]}; read .value")
+        return self.value
+
+    @property
     def interval(self) -> stats.Interval | None:
-        """The confidence interval of the mean; None for counts and for fewer than two queries."""
+        """The confidence interval of the value; None for counts and for fewer than two queries."""
         return self._owner.intervals[self.index]
 
     @cached_property
@@ -105,7 +125,7 @@ class Score:
         return dict(zip(self.queries, self.values.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        return f"Score({self.metric}, mean={self.mean:.4f}, {len(self.queries)} queries)"
+        return f"Score({self.metric}, value={self.value:.4f}, {len(self.queries)} queries)"
 
 
 class RunSource:
@@ -206,7 +226,7 @@ class Scores(Mapping[str, Score]):
         return len(self.metrics)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={score.mean:.4f}" for name, score in self.items())
+        means = ", ".join(f"{name}={score.value:.4f}" for name, score in self.items())
         return f"Scores({self.name}: {means}; profile {self.profile.name}, {self.counts.queries} queries)"
 
 
@@ -251,7 +271,7 @@ def best_first(scores: Mapping[str, Scores], metric: str | None = None) -> dict[
     """Return the scores of several runs, the best run by *metric* (by default the first) first, undefined ones last."""
     metric = metric or next(iter(next(iter(scores.values()))))
     direction = Metric.parse(metric).definition.direction
-    values = {name: one[metric].mean for name, one in scores.items()}
+    values = {name: one[metric].value for name, one in scores.items()}
     return {name: scores[name] for name in stats.best_first(values, lower_is_better=direction == "lower")}
 
 

@@ -119,7 +119,7 @@ def test_of_grades_each_band_is_the_metric_with_only_its_items_relevant(store, t
     }.items():
         found = values(made, metric, "cosine, none")[band]
         assert found.count == len(gold)
-        assert found.value == pytest.approx(gr.score(gold, run, metric)[metric].mean)
+        assert found.value == pytest.approx(gr.score(gold, run, metric)[metric].value)
     assert values(made, metric, "l2, none")["grade 2"].change is not None
 
 

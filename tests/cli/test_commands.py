@@ -78,7 +78,7 @@ def test_csv_carries_run_metric_interval_count_and_conventions_in_each_line(caps
     _, out, _ = run(capsys, "score", *files, "-M", "mrr", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["run"] for row in rows] == ["lexical", "dense"]
-    assert float(rows[1]["mean"]) == 1.0
+    assert float(rows[1]["value"]) == 1.0
     assert rows[0]["queries"] == "3"
     assert "ties=docid" in rows[0]["conventions"]
 

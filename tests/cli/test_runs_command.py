@@ -58,7 +58,7 @@ def test_list_in_all_formats_carries_the_same(capsys, store):
         (store.dense, "mrr", 3),
     ]
     rows = list(csv.DictReader(io.StringIO(run(capsys, "runs", "list", "--format", "csv")[1])))
-    assert [(row["key"], float(row["mean"])) for row in rows] == [(e["key"], e["mean"]) for e in content["runs"]]
+    assert [(row["key"], float(row["value"])) for row in rows] == [(e["key"], e["value"]) for e in content["runs"]]
     assert f"| {store.dense} |" in run(capsys, "runs", "list", "--format", "markdown")[1]
 
 

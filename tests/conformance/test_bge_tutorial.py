@@ -26,7 +26,7 @@ CUTOFFS = [1, 5, 10]
 def at_cutoffs(metric, run=RESULTS, gold=GROUND_TRUTH, **options):
     names = [f"{metric}@{k}" for k in CUTOFFS]
     scores = gr.score(gold, run, names, **options)
-    return [round(scores[name].mean, 4) for name in names]
+    return [round(scores[name].value, 4) for name in names]
 
 
 @pytest.mark.parametrize(

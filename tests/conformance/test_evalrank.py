@@ -37,7 +37,7 @@ def collections(data):
 
 
 def hundredfold(scores):
-    return [100 * scores[name].mean for name in ("mrr(of=all)", "hits@1", "hits@3")]
+    return [100 * scores[name].value for name in ("mrr(of=all)", "hits@1", "hits@3")]
 
 
 # What the reference would print without its rounding fault.
@@ -98,7 +98,7 @@ def test_standard_figures_of_the_sentences(ties, figures, sentences):
 
 def test_the_interval_of_the_sentences_holds_their_mean(sentences):
     score = sentences.scores["mrr(of=all)"]
-    assert score.interval.low < score.mean < score.interval.high
+    assert score.interval.low < score.value < score.interval.high
     assert score.interval.high - score.interval.low < 0.03
 
 

@@ -28,7 +28,7 @@ GOLD = {"A": {"C": 1, "F": 1}, "B": {"B": 1, "A": 1, "Z": 1}, "C": {"D": 1}}
 
 def means(profile, *metrics, **options):
     scores = gr.score(GOLD, RUN, metrics, profile=profile, corpus=6, **options)
-    return [scores[metric].mean for metric in metrics]
+    return [scores[metric].value for metric in metrics]
 
 
 def test_sdr_reciprocal_rank_counts_from_zero_with_zero_and_one_alike_and_skips_the_unfound():

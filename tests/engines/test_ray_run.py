@@ -76,7 +76,7 @@ def assert_same(one, other):
         assert np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right, field.name
     for name, score in one[1].items():
         assert score.per_query == other[1][name].per_query
-        assert (score.mean, score.interval) == (other[1][name].mean, other[1][name].interval)
+        assert (score.value, score.interval) == (other[1][name].value, other[1][name].interval)
     assert list(one[2]) == list(other[2])
     assert all(list(one[2][query].items()) == list(other[2][query].items()) for query in one[2])
 

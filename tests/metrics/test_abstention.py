@@ -84,13 +84,13 @@ def test_confidences_are_the_highest_score_the_spread_and_the_lead():
 
 def test_a_run_that_is_surest_where_it_is_right_reaches_1():
     scores = gr.score(GOLD, RUN, ["nauc(of=mrr)", "nauc(of=mrr,confidence=std)", "nauc_mrr_at_10_diff1"])
-    assert [score.mean for score in scores.values()] == pytest.approx([1, 1, 1])
+    assert [score.value for score in scores.values()] == pytest.approx([1, 1, 1])
     # Doubtful where it is right: the same rankings with the scores scaled the other way.
     doubtful = {
         query: {item: score / (10 - i) ** 2 for item, score in RUN[query].items()} for i, query in enumerate(RUN)
     }
     turned = gr.score(GOLD, doubtful, "nauc(of=mrr)")["nauc(of=mrr)"]
-    assert turned.mean < 0
+    assert turned.value < 0
     assert turned.per_query == gr.score(GOLD, RUN, "mrr")["mrr"].per_query
 
 
@@ -134,4 +134,4 @@ def test_two_runs_have_a_difference_but_no_paired_test():
 def test_an_evaluation_is_scored_by_its_own_rankings():
     scores = gr.evaluate("bm25", "questions", limit=15).score(["nauc", "ndcg@10"])
     assert scores["nauc"].per_query == scores["ndcg@10"].per_query
-    assert scores["nauc"].mean <= 1
+    assert scores["nauc"].value <= 1

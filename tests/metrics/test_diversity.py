@@ -25,7 +25,7 @@ def test_every_value_is_a_share(gold, order):
     scores = gr.score({"q": gold}, ranked(order), FAMILY)
     # The ideal of α-nDCG is greedy, so a better ranking may exceed it by a hair; the other bounds are strict.
     for name, score in scores.items():
-        assert 0 <= score.mean <= (1.2 if name.startswith(("alpha_ndcg", "nerr", "nnrbp")) else 1 + 1e-12)
+        assert 0 <= score.value <= (1.2 if name.startswith(("alpha_ndcg", "nerr", "nnrbp")) else 1 + 1e-12)
 
 
 @given(GOLD, st.permutations("abcdef"), st.integers(0, 5))
@@ -37,14 +37,14 @@ def test_moving_a_relevant_result_above_an_irrelevant_one_never_hurts(gold, orde
         swapped[place - 1], swapped[place] = order[place], order[place - 1]
     before, after = (gr.score({"q": gold}, ranked(items), FAMILY) for items in (order, swapped))
     for name in FAMILY:
-        assert after[name].mean >= before[name].mean - 1e-12
+        assert after[name].value >= before[name].value - 1e-12
 
 
 def test_a_result_on_a_new_subtopic_beats_one_on_a_subtopic_seen_before():
     gold = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"2": 1}}}
     novel, redundant = (gr.score(gold, ranked(items), FAMILY) for items in ("acb", "abc"))
     for name in ("alpha_ndcg@5", "alpha_dcg@5", "err_ia@5", "nerr_ia@5", "nrbp", "nnrbp"):
-        assert novel[name].mean > redundant[name].mean
+        assert novel[name].value > redundant[name].value
     assert gr.score(gold, ranked("abc"), "subtopic_recall@2")["subtopic_recall@2"].mean == 0.5
     # By hand: gains 1, 1 and 1/2 against 1, 1/2 and 1 at discounts 1, 1/log2(3) and 1/2.
     expected = (1 + 0.5 / math.log2(3) + 0.5) / (1 + 1 / math.log2(3) + 0.25)
@@ -54,15 +54,15 @@ def test_a_result_on_a_new_subtopic_beats_one_on_a_subtopic_seen_before():
 def test_the_ideal_ranking_takes_a_new_subtopic_before_two_that_were_seen():
     gold = {"q": {"a": {"1": 1, "2": 1}, "b": {"1": 1, "2": 1}, "c": {"3": 1}}}
     names = ["alpha_ndcg(alpha=0.75)@3", "nerr_ia(alpha=0.75)@3", "nnrbp(alpha=0.75)"]
-    assert [score.mean for score in gr.score(gold, ranked("acb"), names).values()] == pytest.approx([1, 1, 1])
-    assert all(score.mean < 0.99 for score in gr.score(gold, ranked("abc"), names).values())
+    assert [score.value for score in gr.score(gold, ranked("acb"), names).values()] == pytest.approx([1, 1, 1])
+    assert all(score.value < 0.99 for score in gr.score(gold, ranked("abc"), names).values())
 
 
 def test_with_one_subtopic_and_no_penalty_the_family_is_the_plain_one():
     gold, run = {"q": {"a": {"1": 1}, "b": {"1": 1}, "c": {"1": 0}}}, ranked("cab")
     scores = gr.score(gold, run, ["alpha_ndcg(alpha=0)@3", "map_ia", "precision_ia@2", "ndcg@3", "map", "precision@2"])
     for family, plain in (("alpha_ndcg(alpha=0)@3", "ndcg@3"), ("map_ia", "map"), ("precision_ia@2", "precision@2")):
-        assert scores[family].mean == pytest.approx(scores[plain].mean, abs=1e-12)
+        assert scores[family].value == pytest.approx(scores[plain].value, abs=1e-12)
 
 
 def test_the_relevance_level_and_the_tie_policy_are_those_that_were_asked_for():

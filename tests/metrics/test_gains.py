@@ -26,7 +26,7 @@ def dcg(*gains):
     ],
 )
 def test_a_grade_gains_what_is_written_and_other_grades_what_gain_says(metric, gained, ideal):
-    assert gr.score(GOLD, RUN, metric)[metric].mean == pytest.approx(dcg(*gained) / dcg(*ideal))
+    assert gr.score(GOLD, RUN, metric)[metric].value == pytest.approx(dcg(*gained) / dcg(*ideal))
 
 
 def test_all_ways_to_write_gains_are_one_metric():

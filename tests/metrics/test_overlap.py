@@ -137,14 +137,14 @@ def test_the_ideal_ranking_of_compat_and_rbo_is_the_one_that_overlaps_most(gold,
     scores = gr.score({"q": gold}, ranked(ranking), [compat, f"compat(p={p})", rbo])
     ideals = [ideal for ideal in ideal_rankings(gold) if ideal]
     if not ideals:
-        assert [score.mean for score in scores.values()] == [0, 0, 0]
+        assert [score.value for score in scores.values()] == [0, 0, 0]
         return
     depth = max(len(ranking), len(ideals[0]))
     most = max(term_by_term(ranking, ideal, p, depth) for ideal in ideals)
-    assert scores[compat].mean == pytest.approx(most / (1 - p**depth), abs=1e-9)
+    assert scores[compat].value == pytest.approx(most / (1 - p**depth), abs=1e-9)
     best = term_by_term(ideals[0], ideals[0], p, depth)
-    assert scores[f"compat(p={p})"].mean == pytest.approx(most / best, abs=1e-9)
-    assert scores[rbo].mean == pytest.approx(
+    assert scores[f"compat(p={p})"].value == pytest.approx(most / best, abs=1e-9)
+    assert scores[rbo].value == pytest.approx(
         max(gr.rbo(ranked(ranking), ranked(ideal), p).mean for ideal in ideals), abs=1e-9
     )
 
@@ -154,17 +154,17 @@ def test_the_ideal_ranking_of_compat_and_rbo_is_the_one_that_overlaps_most(gold,
 def test_compat_and_rbo_are_shares_and_1_for_an_ideal_ranking(gold, ranking):
     names = ["compat", "compat@3", "rbo", "rbo@3"]
     scores = gr.score({"q": gold}, ranked(ranking), names)
-    assert all(0 <= score.mean <= 1 + 1e-12 for score in scores.values())
+    assert all(0 <= score.value <= 1 + 1e-12 for score in scores.values())
     relevant = sorted((item for item in gold if gold[item] > 0), key=lambda item: -gold[item])
     if relevant:
         perfect = gr.score({"q": gold}, ranked(relevant), names)
-        assert [score.mean for score in perfect.values()] == pytest.approx([1, 1, 1, 1])
+        assert [score.value for score in perfect.values()] == pytest.approx([1, 1, 1, 1])
 
 
 def test_a_query_without_results_scores_0():
     scores = gr.score({"q": {"a": 1}, "r": {"a": 1}}, ranked("a"), ["compat", "rbo"])
     assert [score.per_query["r"] for score in scores.values()] == [0, 0]
-    assert np.isfinite([score.mean for score in scores.values()]).all()
+    assert np.isfinite([score.value for score in scores.values()]).all()
 
 
 def test_rbo_refuses_distances_until_it_is_told_what_they_are():

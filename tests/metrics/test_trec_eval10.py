@@ -22,7 +22,7 @@ def judged_rankings(draw):
 
 def value(ranking, grades, metric, **options):
     run = {item: float(len(ranking) - place) for place, item in enumerate(ranking)}
-    return gr.score({"q": grades}, {"q": run}, metric, **{"profile": "trec_eval", **options})[metric].mean
+    return gr.score({"q": grades}, {"q": run}, metric, **{"profile": "trec_eval", **options})[metric].value
 
 
 def interpolated(ranking, grades, level):

@@ -29,4 +29,4 @@ def test_nauc_equals_mteb_under_its_own_names(seed):
     assert len(names) == 60
     ours = gr.score(gold, run, list(names), profile="trec_eval9")
     for name, value in names.items():
-        assert ours[name].mean == pytest.approx(value, abs=1e-9), name
+        assert ours[name].value == pytest.approx(value, abs=1e-9), name

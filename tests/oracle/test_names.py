@@ -90,7 +90,7 @@ def test_a_measure_object_and_named_tuples_of_ir_measures_have_its_value(name):
     run = [ir_measures.ScoredDoc(q, d, score) for q, ranking in RUN.items() for d, score in ranking.items()]
     theirs = ir_measures.calc_aggregate([measure], qrels, run)[measure]
     for metrics in (measure, [measure]):
-        assert gr.score(iter(qrels), run, metrics, profile="ir_measures")[measure].mean == pytest.approx(theirs)
+        assert gr.score(iter(qrels), run, metrics, profile="ir_measures")[measure].value == pytest.approx(theirs)
 
 
 def test_rank_biased_precision_is_weighed_by_the_grade_as_ir_measures_says_unless_a_level_makes_it_binary():
@@ -208,7 +208,7 @@ def test_a_name_of_scikit_learn_has_its_value(name):
         theirs = function(grades > 0, scores)
     else:
         theirs = function([grades], [scores], k=5 if "k=5" in name else None)
-    assert gr.score(gold, run, name, profile="sklearn")[name].mean == pytest.approx(theirs, abs=1e-12)
+    assert gr.score(gold, run, name, profile="sklearn")[name].value == pytest.approx(theirs, abs=1e-12)
 
 
 TORCHMETRICS = [
@@ -228,7 +228,7 @@ def test_a_name_of_torchmetrics_has_its_value(name):
     target = torch.tensor(grades if graded else (grades > 0).astype(int))
     measure = getattr(retrieval, name.partition("(")[0])(**({"top_k": 4} if "top_k" in name else {}))
     theirs = measure(torch.tensor(scores), target, indexes=torch.zeros(len(scores), dtype=torch.long))
-    assert gr.score(gold, run, name)[name].mean == pytest.approx(float(theirs), abs=1e-6)
+    assert gr.score(gold, run, name)[name].value == pytest.approx(float(theirs), abs=1e-6)
 
 
 @pytest.mark.heavy

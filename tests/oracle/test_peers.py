@@ -60,7 +60,7 @@ def test_equal_to_ranx(case):
     theirs = ranx.evaluate(ranx.Qrels(gold), ranx.Run(run), list(names))
     ours = gr.score(gold, run, list(names.values()), profile="ranx")
     for name, metric in names.items():
-        assert ours[metric].mean == pytest.approx(theirs[name], abs=1e-9), metric
+        assert ours[metric].value == pytest.approx(theirs[name], abs=1e-9), metric
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 3)), min_size=2, max_size=10))

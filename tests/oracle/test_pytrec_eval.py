@@ -68,7 +68,7 @@ def test_means_equal_pytrec_evals_aggregates(gold, run):
     ours = gr.score(gold, run, ["map", "num_ret", "gmap"], profile="trec_eval9")
     for name, metric in (("map", "map"), ("num_ret", "num_ret")):
         values = [values[name] for values in theirs.values()]
-        assert ours[metric].mean == pytest.approx(pytrec_eval.compute_aggregated_measure(name, values), abs=1e-12)
+        assert ours[metric].value == pytest.approx(pytrec_eval.compute_aggregated_measure(name, values), abs=1e-12)
     logs = [values["gm_map"] for values in theirs.values()]
     assert ours["gmap"].mean == pytest.approx(float(np.exp(np.mean(logs))), rel=1e-9)
 
@@ -117,7 +117,7 @@ def test_a_metric_with_a_level_of_its_own_keeps_it():
         for level in (1, 2, 3):
             theirs = pytrec_eval.RelevanceEvaluator(gold, {"map", "P.2"}, relevance_level=level).evaluate(run)["q"]
             ours = gr.score(gold, run, [f"map(rel={level})", f"precision(rel={level})@2"], relevance_level=2)
-            assert [score.mean for score in ours.values()] == pytest.approx([theirs["map"], theirs["P_2"]], abs=1e-12)
+            assert [score.value for score in ours.values()] == pytest.approx([theirs["map"], theirs["P_2"]], abs=1e-12)
 
 
 @given(GOLD, RUNS)

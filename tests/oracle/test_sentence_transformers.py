@@ -42,4 +42,4 @@ def test_equal_to_the_information_retrieval_evaluator():
     ours = gr.score(gold, run, metrics, profile="sentence-transformers")
     for theirs_name, metric in names.items():
         for k in cutoffs:
-            assert ours[f"{metric}@{k}"].mean == pytest.approx(theirs[theirs_name][k], abs=1e-12), (metric, k)
+            assert ours[f"{metric}@{k}"].value == pytest.approx(theirs[theirs_name][k], abs=1e-12), (metric, k)

@@ -88,7 +88,7 @@ def test_every_number_that_trec_eval_prints_is_the_same_or_its_name_is_refused(p
         if metric is None:
             assert "trec_eval's" in refusal, name
             continue
-        got = gr.score(gold, run, metric, profile=profile, **OPTIONS[options])[str(metric)].mean
+        got = gr.score(gold, run, metric, profile=profile, **OPTIONS[options])[str(metric)].value
         assert got == pytest.approx(float(value), abs=6e-5), name
         compared += 1
     assert compared > 60
@@ -100,5 +100,5 @@ def test_a_measure_with_parameters_has_the_value_of_trec_eval(program, profile, 
     gold, run, files = data
     (value,) = printed(program, files, "-m", measure).values()
     metric = gr.Metric.parse(measure)
-    got = gr.score(gold, run, metric, profile=profile)[str(metric)].mean
+    got = gr.score(gold, run, metric, profile=profile)[str(metric)].value
     assert got == pytest.approx(float(value), abs=6e-5)

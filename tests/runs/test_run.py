@@ -37,7 +37,7 @@ def boards(models, tasks, store, **options):
 
 
 def means(board):
-    return {model: {name: score.mean for name, score in scores.items()} for model, scores in board.scores.items()}
+    return {model: {name: score.value for name, score in scores.items()} for model, scores in board.scores.items()}
 
 
 def test_what_is_stored_is_not_evaluated_again(store, monkeypatch):
@@ -66,7 +66,7 @@ def test_hits_metrics_and_intervals_are_computed_once_and_not_read_back(store, m
     counted(Metric, "compute")
     monkeypatch.setattr("goldrank.store.records.load_hits", lambda *_: pytest.fail("the hits were read back"))
     (board,) = boards(["bm25", "tfidf"], ["questions"], store)
-    read = [(score.mean, score.interval) for scores in board.scores.values() for score in scores.values()]
+    read = [(score.value, score.interval) for scores in board.scores.values() for score in scores.values()]
     assert len(read) == 2 * len(board.task.default_metrics)
     assert calls.count("hits") == 2
     assert calls.count("compute") == len(read)

@@ -24,7 +24,7 @@ def stored(tmp_path_factory):
     record = a_record(
         inputs={**inputs_of(0), "data": DATA},
         environment={"seconds": 1.5, "machine": {"cpu": "some"}},
-        summary={"mrr": {"mean": 0.25, "low": 0.1, "high": 0.4}},
+        summary={"mrr": {"value": 0.25, "low": 0.1, "high": 0.4}},
         predictions={"a": [1.0, 2.0]},
     )
     key = store.save(record).key

@@ -221,7 +221,7 @@ def test_a_stored_result_is_scored_under_every_profile_from_its_hits_alone():
     ):
         names = ["mrr(of=all)", "hits@1", "mpr(over=list,unfound=skip)"]
         again, direct = (score_hits(hits, names, profile=profile, **options) for hits in (loaded, made.counted))
-        assert [again[name].mean for name in names] == [direct[name].mean for name in names]
+        assert [again[name].value for name in names] == [direct[name].value for name in names]
 
 
 def test_the_command_line_way_stores_once_and_scores_under_both_profiles(tmp_path):
@@ -232,4 +232,4 @@ def test_the_command_line_way_stores_once_and_scores_under_both_profiles(tmp_pat
         (board,) = run_all([table], [made], store=store, measures=measures)
         (scores,) = board.scores.values()
         expected = direct.score(profile=measures.profile)
-        assert {name: scores[name].mean for name in scores} == {name: expected[name].mean for name in expected}
+        assert {name: scores[name].value for name in scores} == {name: expected[name].value for name in expected}

@@ -114,11 +114,11 @@ def test_the_counts_of_tasks_say_what_a_choice_would_give(store, api):
 def test_a_headline_is_the_first_number_with_its_interval(store, api):
     by_key = {run["key"]: run for run in api("runs")["runs"]}
     shown = by_key[key_of(store, "sts", "good")]["headline"]
-    assert (shown["metric"], shown["mean"], shown["high"]) == ("spearman", 0.7, 0.7 + 0.1)
+    assert (shown["metric"], shown["value"], shown["high"]) == ("spearman", 0.7, 0.7 + 0.1)
     key = key_of(store, "wines", "good")
     whole = api("score", key=[key], resamples=10_000)["runs"][0]["scores"]["ndcg@10"]
-    assert {name: by_key[key]["headline"][name] for name in ("mean", "low", "high")} == {
-        name: whole[name] for name in ("mean", "low", "high")
+    assert {name: by_key[key]["headline"][name] for name in ("value", "low", "high")} == {
+        name: whole[name] for name in ("value", "low", "high")
     }
 
 

@@ -193,7 +193,7 @@ def test_numbers_of_the_playground_follow_metric_cutoff_and_ties(page, keys):
 
 def test_the_number_shown_is_the_stored_one_to_the_last_digit(page, store, keys):
     page.open(f"/runs/{keys[0]}")
-    stored = store.get(keys[0]).summary["ndcg@10"]["mean"]
+    stored = store.get(keys[0]).summary["ndcg@10"]["value"]
     assert float(page.one(".numbers .number").get_attribute("title")) == stored
 
 

@@ -106,7 +106,7 @@ def headline_of(material: Material | MeasuredMaterial, outcome: Outcome | Measur
     bounds = score.interval
     low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
     lower = Metric.parse(name).definition.direction == "lower"
-    reading = Reading(score.mean, low, high, key)
+    reading = Reading(score.value, low, high, key)
     return Headline(f"{task.name} {name}", reading, lower, score, scores, outcome.stored, material)
 
 

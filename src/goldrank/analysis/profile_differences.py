@@ -60,6 +60,6 @@ def _mean(counter: HitCounter, metric: Metric, profile: Profile) -> float | None
     """The mean, or None where this profile refuses the metric on this data."""
     try:
         hits = counter.count(profile.conventions)
-        return score_hits(hits, [metric], profile=profile, bootstrap=Bootstrap())[str(metric)].mean
+        return score_hits(hits, [metric], profile=profile, bootstrap=Bootstrap())[str(metric)].value
     except InputError:
         return None

@@ -349,7 +349,7 @@ def _of_grades(
             made.append(
                 BandReading(
                     headlines[0].evaluator, model, name, count, variant, metric,
-                    score.mean, *_ends(around), change, *_ends(moved),
+                    score.value, *_ends(around), change, *_ends(moved),
                 )
             )  # fmt: skip
     return made

@@ -111,7 +111,7 @@ def show(made: Audit, look: str) -> str:
 def _exact_row(made: Audit) -> dict[str, Any]:
     return {
         "index": "exact",
-        "metrics": {name: {"mean": results.number(score.mean)} for name, score in made.exact.items()},
+        "metrics": {name: {"value": results.number(score.value)} for name, score in made.exact.items()},
         "recall": {"mean": 1.0, "low": None, "high": None},
         **_cost(made.cost, 1.0),
     }
@@ -123,7 +123,7 @@ def _index_row(made: Audit, audited: Audited) -> dict[str, Any]:
         "index": audited.factory,
         "metrics": {
             pair.metric: {
-                "mean": results.number(audited.scores[pair.metric].mean),
+                "value": results.number(audited.scores[pair.metric].value),
                 "difference": results.number(pair.difference),
                 "low": None if pair.interval is None else pair.interval.low,
                 "high": None if pair.interval is None else pair.interval.high,
@@ -152,7 +152,7 @@ def _cost(cost: Any, speed: float) -> dict[str, Any]:
 
 
 def _csv(made: Audit, rows: list[dict[str, Any]]) -> str:
-    fields = ["mean", "difference", "low", "high", "p", "p_adjusted", "hurts"]
+    fields = ["value", "difference", "low", "high", "p", "p_adjusted", "hurts"]
     costs = ["speed", "queries_per_second", "build_seconds", "bytes"]
     recall = [f"recall@{made.k}", "recall_low", "recall_high"]
     lines: list[list[Any]] = [["index", "metric", *fields, *recall, *costs, "queries", "items", "conventions"]]
@@ -174,7 +174,7 @@ def _grid(made: Audit) -> Grid:
     headings += [f"recall@{made.k}", "speed", "queries/s", "build", "size"]
     exact = [Cell("exact")]
     for score in made.exact.values():
-        exact += [Cell(formatting.value(score.metric, score.mean), formatting.interval(score.metric, score.interval))]
+        exact += [Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval))]
         exact += [Cell("–"), Cell("–")]
     rows = [[*exact, Cell("1.0000"), *_cost_cells(made.cost, 1.0)]]
     for audited in made.indexes:
@@ -184,7 +184,7 @@ def _grid(made: Audit) -> Grid:
             ends = [] if pair.interval is None else [pair.interval.low, pair.interval.high]
             spread = ", ".join(formatting.signed(score.metric, end) for end in ends)
             row += [
-                Cell(formatting.value(score.metric, score.mean), formatting.interval(score.metric, score.interval)),
+                Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval)),
                 Cell(formatting.signed(score.metric, pair.difference), f"[{spread}]" if spread else ""),
                 Cell(formatting.p_value(pair.adjusted), best=pair in made.harm(audited)),
             ]

@@ -196,7 +196,7 @@ def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "ta
 def _single_grid(board: Leaderboard) -> Grid:
     (scores,) = board.comparison.scores.values()
     cells = [
-        Cell(formatting.value(score.metric, score.mean), formatting.interval(score.metric, score.interval))
+        Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval))
         for score in scores.values()
     ]
     headings = ["model", *(formatting.heading(score.metric) for score in scores.values())]
@@ -350,7 +350,7 @@ def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, An
 
 def _csv(boards: list[Leaderboard | FigureBoard]) -> str:
     lines: list[list[Any]] = [
-        ["task", "key", "model", "metric", "mean", "low", "high", "queries", "profile", "conventions"]
+        ["task", "key", "model", "metric", "value", "low", "high", "queries", "profile", "conventions"]
     ]
     for board in boards:
         if isinstance(board, FigureBoard):
@@ -367,7 +367,7 @@ def _csv(boards: list[Leaderboard | FigureBoard]) -> str:
                 bounds = score.interval
                 ends = [None, None] if bounds is None else [bounds.low, bounds.high]
                 lines.append(
-                    [board.task.name, keys[model], model, name, results.number(score.mean), *ends,
+                    [board.task.name, keys[model], model, name, results.number(score.value), *ends,
                      scores.counts.queries, scores.profile.name, results.conventions_line(scores)]
                 )  # fmt: skip
     return results.to_csv(lines)

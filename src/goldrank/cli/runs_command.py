@@ -76,7 +76,7 @@ def _list(store: Store, args: argparse.Namespace) -> str:
     if args.format == "json":
         return results.to_json({"store": store.where, "runs": rows})
     if args.format == "csv":
-        headings = ["key", "task", "model", "profile", "metric", "mean", "queries", "created", "seconds"]
+        headings = ["key", "task", "model", "profile", "metric", "value", "queries", "created", "seconds"]
         return results.to_csv([headings, *([row[name] for name in headings] for row in rows)])
     if not runs:
         chosen = " that match" if args.task or args.model else ""
@@ -84,7 +84,7 @@ def _list(store: Store, args: argparse.Namespace) -> str:
     note = f"{len(runs)} run{'s' * (len(runs) > 1)} in {store.where}. The first metric of each run's own profile."
     broken = sum(one is None for one in first.values())
     notes = [note] + [f"– : the tables of {broken} cannot be read or scored (goldrank runs show)."] * (broken > 0)
-    headings = ["key", "task", "model", "with", "metric", "mean", "queries", "created", "seconds"]
+    headings = ["key", "task", "model", "with", "metric", "value", "queries", "created", "seconds"]
     cells = [[Cell(text) for text in _texts(run, first[run.key])] for run in runs]
     return render([Grid(headings, cells, notes=notes, text_columns=5)], args.format)
 
@@ -142,16 +142,16 @@ def _first(run: StoredRun) -> _First | None:
     if run.summary and run.complete:
         # Scored when it was saved, so that a long list need not be scored again.
         name, figure = next(iter(run.summary.items()))
-        metric, mean = Metric.parse(name), figure["mean"]
-        value = float("nan") if mean is None else float(mean)
+        metric = Metric.parse(name)
+        value = float("nan") if figure["value"] is None else float(figure["value"])
         return _First(name, formatting.heading(metric), value, formatting.value(metric, value), run.queries)
     try:
         scores = _own_scores(run, first_only=True)
     except GoldrankError:
         return None
     (score,) = scores.values()
-    shown = formatting.value(score.metric, score.mean)
-    return _First(str(score.metric), formatting.heading(score.metric), score.mean, shown, run.queries)
+    shown = formatting.value(score.metric, score.value)
+    return _First(str(score.metric), formatting.heading(score.metric), score.value, shown, run.queries)
 
 
 def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
@@ -170,7 +170,7 @@ def _row(run: StoredRun, first: _First | None) -> dict[str, Any]:
         "model": run.model,
         "profile": run.profile,
         "metric": None if first is None else first.name,
-        "mean": None if first is None else results.number(first.value),
+        "value": None if first is None else results.number(first.value),
         "queries": run.queries,
         "judged": run.judged,
         "created": run.created.isoformat(),

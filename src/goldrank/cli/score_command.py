@@ -185,14 +185,14 @@ def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals
     for metric in base:
         cells = [
             Cell(
-                formatting.value(scores[metric].metric, scores[metric].mean),
+                formatting.value(scores[metric].metric, scores[metric].value),
                 formatting.interval(scores[metric].metric, scores[metric].interval) if intervals else "",
             )
             for scores in columns
         ]
         rows.append([Cell(formatting.heading(base[metric].metric)), *cells])
         for other in others:
-            if other[metric].mean != base[metric].mean:
+            if other[metric].value != base[metric].value:
                 found = explain(name, base[metric].metric, base.profile, other.profile)
                 why = "; ".join(map(str, found or [])) or "its conventions act only together"
                 why = "the rankings were not stored whole, so the reasons cannot be told" if found is None else why

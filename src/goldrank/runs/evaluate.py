@@ -109,7 +109,7 @@ class Evaluation:
         return score_hits(hits, parsed, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={value.mean:.4f}" for name, value in self.scores.items())
+        means = ", ".join(f"{name}={value.value:.4f}" for name, value in self.scores.items())
         return f"Evaluation({self.model.spec} on {self.task.name}: {means})"
 
 

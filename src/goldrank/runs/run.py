@@ -132,7 +132,7 @@ class Leaderboard:
             conventions = replace(scores.conventions, positives="filtered")
             hits = count_under(outcome.stored, conventions).hits
             made = score_hits(hits, scores.metrics[:1], profile=scores.profile, **conventions.as_dict())
-            found[outcome.model] = next(iter(made.values())).mean
+            found[outcome.model] = next(iter(made.values())).value
         return found
 
     @property
@@ -303,11 +303,11 @@ def find_or_evaluate(
 
 
 def summary_of(scores: Scores) -> dict[str, dict[str, Any]]:
-    """The mean of every metric with its interval, as JSON can hold it."""
+    """The value of every metric with its interval, as JSON can hold it."""
     found: dict[str, dict[str, Any]] = {}
     for name, score in scores.items():
-        mean, interval = score.mean, score.interval
-        found[name] = {"mean": mean if math.isfinite(mean) else None}
+        value, interval = score.value, score.interval
+        found[name] = {"value": value if math.isfinite(value) else None}
         if interval is not None:
             found[name] |= {"low": interval.low, "high": interval.high, "method": interval.method}
     return found

@@ -47,7 +47,7 @@ def _without(leaking: frozenset[str], scores: Mapping[str, Scores]) -> str:
             return "No query is left without these."
         weights = None if value.weights is None else value.weights[kept]
         rest = stats.aggregate(value.values[kept], weights, value.metric.definition.aggregate)
-        changes.append(f"{rest:.4f} instead of {value.mean:.4f} ({model})")
+        changes.append(f"{rest:.4f} instead of {value.value:.4f} ({model})")
     return f"Without these queries {metric} is {', '.join(changes)}."
 
 
@@ -65,9 +65,9 @@ def _collapsed(
         metric = model_scores.metrics[0]
         conventions = model_scores.conventions.as_dict()
         changed = {"profile": model_scores.profile, "corpus": material.corpus, **conventions}
-        before = score(material.gold, run, [metric], **changed)[str(metric)].mean
+        before = score(material.gold, run, [metric], **changed)[str(metric)].value
         judged, ranked = collapse_duplicates(material.gold, run, groups, material.task)
-        after = score(Gold(judged), Run(ranked), [metric], **changed)[str(metric)].mean
+        after = score(Gold(judged), Run(ranked), [metric], **changed)[str(metric)].value
         changes.append(f"{after - before:+.4f} ({model})")
     if not changes:
         return "What they do to the scores was not computed."

@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Tab
 
 from goldrank.errors import InputError
 
-VERSION = 3
+VERSION = 4
 
 
 _IDENTITY = re.compile(r"[0-9a-f]{16}")

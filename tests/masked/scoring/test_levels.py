@@ -101,7 +101,7 @@ def test_rank_metrics_over_hits_give_the_share_of_right_first_answers(scores):
         made = score_hits(level.hits, ["hits(average=items)@1", "hits(average=queries)@1"], ties="input")
         for average, metric in zip(("micro", "macro"), made.values(), strict=True):
             sample = level.sample(level.right, average)
-            assert metric.mean == pytest.approx(aggregate(sample.values, sample.weights))
+            assert metric.value == pytest.approx(aggregate(sample.values, sample.weights))
 
 
 def test_the_other_reading_is_scored_beside_the_one_asked_for(scores):

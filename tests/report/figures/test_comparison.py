@@ -55,7 +55,7 @@ def test_the_leaderboard_shows_means_and_intervals_best_first(compared):
         for at, run in enumerate(made.y.categories):
             score = compared.scores[run][series.name]
             assert (series.x[at], series.low[at], series.high[at]) == (
-                score.mean,
+                score.value,
                 score.interval.low,
                 score.interval.high,
             )
@@ -184,7 +184,7 @@ def test_precision_by_recall_is_the_metric_iprec(hits, ties):
     made = precision_recall(scores, hits, QUICK)
     asked = score_hits(hits["middle"], [f"iprec@{level:g}" for level in LEVELS])
     (series,) = (one for one in made.series if one.name == "middle")
-    assert series.y == pytest.approx([score.mean for score in asked.values()], abs=1e-9)
+    assert series.y == pytest.approx([score.value for score in asked.values()], abs=1e-9)
     assert "ties docid" in made.caption
 
 

@@ -58,10 +58,10 @@ def _headline(run: StoredRun) -> tuple[str, float, bool]:
     conventions = agree(chosen, run.conventions)
     metric = parse_all(run.metrics or chosen.metrics)[0]
     lower = metric.definition.direction == "lower"
-    kept = run.summary.get(str(metric), {}).get("mean")
+    kept = run.summary.get(str(metric), {}).get("value")
     if kept is not None:
         return str(metric), float(kept), lower
     hits = count_under(run, conventions).hits
     scores = score_hits(hits, [metric], profile=chosen, name=run.key, **dict(run.conventions))
     (score,) = scores.values()
-    return str(metric), score.mean, lower
+    return str(metric), score.value, lower

@@ -96,9 +96,9 @@ def _leaderboard(named: Mapping[str, MaskedScores], how: Bootstrap) -> Grid:
             Cell(name),
             *(
                 Cell(
-                    formatting.value(column[at].metric, column[at].mean),
+                    formatting.value(column[at].metric, column[at].value),
                     formatting.interval(column[at].metric, column[at].interval),
-                    best=len(named) > 1 and column[at].mean == max(one.mean for one in column),
+                    best=len(named) > 1 and column[at].value == max(one.value for one in column),
                 )
                 for column in columns
             ),
@@ -129,6 +129,6 @@ def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str
         for of in scores.readings:
             score = _accuracy(of, level, name, measures.bootstrap)
             bounds = formatting.interval(score.metric, score.interval)
-            shown = f"{formatting.value(score.metric, score.mean)} {bounds}".rstrip()
+            shown = f"{formatting.value(score.metric, score.value)} {bounds}".rstrip()
             said.append(f"By {level}, {of.rules.profile}: {name} is right in {shown}.")
     return said

@@ -118,7 +118,7 @@ def verdicts(compared: Comparison) -> list[str]:
 def _leader(metric: str, compared: Comparison) -> str:
     leader = next(iter(best_first(compared.scores, metric)))
     score = compared.scores[leader][metric]
-    said = f"{leader} leads on {metric} with {formatting.value(score.metric, score.mean)} "
+    said = f"{leader} leads on {metric} with {formatting.value(score.metric, score.value)} "
     said = f"{said}{formatting.interval(score.metric, score.interval)}".rstrip()
     beaten = compared.better_than(metric, leader)
     rest = [name for name in compared.scores if name != leader and name not in beaten]
@@ -150,7 +150,7 @@ def _listed(names: Sequence[str]) -> str:
 def _statements(scores: Scores) -> list[str]:
     return [
         f"{scores.name} reaches {metric} "
-        + f"{formatting.value(score.metric, score.mean)} {formatting.interval(score.metric, score.interval)}".rstrip()
+        + f"{formatting.value(score.metric, score.value)} {formatting.interval(score.metric, score.interval)}".rstrip()
         + f" over {scores.counts.queries} queries."
         for metric, score in list(scores.items())[:3]
     ]

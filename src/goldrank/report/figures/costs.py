@@ -40,7 +40,7 @@ def metric_by_cost(
     if chosen.definition.direction == "neither":
         return LeftOut(name, f"no direction of {chosen} is the better one")
     values = [scores[run][str(chosen)] for run in known]
-    cost, means = [costs[run] for run in known], [one.mean for one in values]
+    cost, means = [costs[run] for run in known], [one.value for one in values]
     low, high = ends([one.interval for one in values])
     runs = Series("runs", tuple(cost), tuple(means), low, high, "points", labels=tuple(known))
     front = pareto_front(cost, means, lower=chosen.definition.direction == "lower")

@@ -34,7 +34,7 @@ def leaderboard(scores: Mapping[str, Scores]) -> Figure:
         values = [scores[run][str(metric)] for run in order]
         low, high = ends([one.interval for one in values])
         series.append(
-            Series(str(metric), tuple(one.mean for one in values), tuple(range(len(order))), low, high, "points")
+            Series(str(metric), tuple(one.value for one in values), tuple(range(len(order))), low, high, "points")
         )
     named = str(shown[0]) if len(shown) == 1 else "value"
     return Figure(

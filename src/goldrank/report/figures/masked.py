@@ -100,7 +100,7 @@ def accuracy_by_size(runs: Runs, level: str = "mask") -> Figure | LeftOut:
         for number, readings in enumerate(zip(*(run.readings for run in members), strict=True)):
             found = [_accuracy(run.scores.levels[level]) for run in readings]
             low, high = ends([score.interval for score in found])
-            x, y = [run.parameters or 0.0 for run in members], [score.mean for score in found]
+            x, y = [run.parameters or 0.0 for run in members], [score.value for score in found]
             name_of_both = f"{family}, {readings[0].scores.rules.profile}"
             series.append(Series(name_of_both, tuple(x), tuple(y), low, high, "points", labels, hollow=number > 0))
             # The second reading stands above or below the first, which says whose it is.
@@ -125,16 +125,16 @@ def accuracy_by_family(runs: Runs, level: str = "mask") -> Figure | LeftOut:
         return LeftOut(name, "there is one run, and two are needed")
     found = {run.name: _accuracy(run.scores.levels[level]) for run in runs}
     families = {
-        family: sorted(members, key=lambda run: -found[run.name].mean) for family, members in _by_family(runs).items()
+        family: sorted(members, key=lambda run: -found[run.name].value) for family, members in _by_family(runs).items()
     }
-    ordered = sorted(families.items(), key=lambda family: -found[family[1][0].name].mean)
+    ordered = sorted(families.items(), key=lambda family: -found[family[1][0].name].value)
     places = {run.name: place for place, run in enumerate(run for _, members in ordered for run in members)}
     series = []
     for family, members in ordered:
         for number, readings in enumerate(zip(*(run.readings for run in members), strict=True)):
             scores = [_accuracy(run.scores.levels[level]) for run in readings]
             low, high = ends([score.interval for score in scores])
-            x, y = [score.mean for score in scores], [places[run.name] for run in members]
+            x, y = [score.value for score in scores], [places[run.name] for run in members]
             name_of_both = f"{family}, {readings[0].scores.rules.profile}"
             series.append(Series(name_of_both, tuple(x), tuple(y), low, high, "points", hollow=number > 0))
     return Figure(
@@ -328,7 +328,7 @@ def _by_stratum(run: MaskedRun, parts: Sequence[Stratum], column: str, level: st
         x = [float(labels.index(part.label)) for part in parts]
     else:
         x = [float(np.median(values[part.examples].astype(np.float64))) for part in parts]
-    y = tuple(score.mean for score in found)
+    y = tuple(score.value for score in found)
     sizes = tuple(f"{part.label}: {span({len(part.hits[level])}, level)}" for part in parts)
     return Series(run.name, tuple(x), y, low, high, "points" if labels else "line", None if labels else sizes)
 

@@ -99,7 +99,7 @@ def at_cutoffs(ks: Sequence[int]) -> list[str]:
 
 def shares(name: str, x: Sequence[float], scores: Scores, mark: Mark = "line") -> Series:
     """The metrics of *scores* as one series with intervals, at *x*."""
-    return _with_limits(name, x, [score.mean for score in scores.values()], scores.intervals, mark)
+    return _with_limits(name, x, [score.value for score in scores.values()], scores.intervals, mark)
 
 
 def _with_limits(

@@ -407,7 +407,7 @@ def _as_csv(runs: Mapping[str, MaskedScores], how: Bootstrap) -> str:
 
 
 def _score_json(score: Score) -> dict[str, Any]:
-    return _number_json(score.mean, score.interval)
+    return _number_json(score.value, score.interval)
 
 
 def _number_json(value: float, interval: stats.Interval | None) -> dict[str, Any]:
@@ -419,7 +419,7 @@ def _number_json(value: float, interval: stats.Interval | None) -> dict[str, Any
 
 def _metric_cell(score: Score) -> Cell:
     metric: Metric = score.metric
-    return Cell(formatting.value(metric, score.mean), formatting.interval(metric, score.interval))
+    return Cell(formatting.value(metric, score.value), formatting.interval(metric, score.interval))
 
 
 def _plain(value: float) -> str:

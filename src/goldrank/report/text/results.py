@@ -134,15 +134,15 @@ def _trim(rows: list[list[Cell]], intervals: bool) -> list[list[Cell]]:
 
 def _cell(score: Score, best: bool, intervals: bool, marks: str) -> Cell:
     detail = formatting.interval(score.metric, score.interval) if intervals else ""
-    return Cell(formatting.value(score.metric, score.mean), detail, marks, best)
+    return Cell(formatting.value(score.metric, score.value), detail, marks, best)
 
 
 def _is_best(score: Score, all_scores: Sequence[Scores]) -> bool:
     direction = score.metric.definition.direction
     if len(all_scores) < 2 or direction == "neither":
         return False
-    rivals = [other[str(score.metric)].mean for other in all_scores]
-    return score.mean == (max if direction == "higher" else min)(rivals)
+    rivals = [other[str(score.metric)].value for other in all_scores]
+    return score.value == (max if direction == "higher" else min)(rivals)
 
 
 def per_query_grid(scores: Scores) -> Grid:
@@ -194,7 +194,9 @@ def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any
 
 
 def _score_json(score: Score, intervals: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {"mean": number(score.mean)}
+    entry: dict[str, Any] = {"value": number(score.value)}
+    if score.metric.definition.aggregate == "mean":
+        entry["mean"] = entry["value"]
     if intervals and (bounds := score.interval) is not None:
         entry |= {"low": number(bounds.low), "high": number(bounds.high), "method": bounds.method}
     return entry
@@ -228,14 +230,14 @@ def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool
             for query, value in score.per_query.items()
         ]
         return to_csv(lines)
-    lines = [["run", "metric", "mean", "low", "high", "queries", "missing", "profile", "conventions"]]
+    lines = [["run", "metric", "value", "low", "high", "queries", "missing", "profile", "conventions"]]
     for scores in all_scores:
         for name, score in scores.items():
             bounds = score.interval if intervals else None
             low_high = [None, None] if bounds is None else [bounds.low, bounds.high]
             counts = scores.counts
             lines.append(
-                [scores.name, name, number(score.mean), *low_high, counts.queries, counts.missing,
+                [scores.name, name, number(score.value), *low_high, counts.queries, counts.missing,
                  scores.profile.name, conventions_line(scores)]
             )  # fmt: skip
     return to_csv(lines)

@@ -98,8 +98,7 @@ def delete_run(explorer: Explorer, key: Key) -> Json:
 def headline(run: StoredRun) -> dict[str, Any] | None:
     """The first number of a run with its interval, where it was stored."""
     for name, entry in (run.figures or run.summary).items():
-        mean = entry.get("value", entry.get("mean"))
-        return {"metric": name, "mean": mean, "low": entry.get("low"), "high": entry.get("high")}
+        return {"metric": name, "value": entry["value"], "low": entry.get("low"), "high": entry.get("high")}
     return None
 
 
@@ -144,7 +143,7 @@ def _is(text: str, pattern: str | None) -> bool:
 def _sort_value(run: StoredRun, sort: Sort) -> Any:
     if sort == "value":
         shown = headline(run)
-        return None if shown is None else shown["mean"]
+        return None if shown is None else shown["value"]
     return getattr(run, sort)
 
 

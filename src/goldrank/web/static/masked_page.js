@@ -109,8 +109,8 @@ async function overview(view, signal) {
                   h("small", { class: "task" }, said(run.task)),
                 ),
                 readings.map((name) => {
-                  const { mean, low, high } = run.readings[name];
-                  return h("td", { class: "figure" }, value(mean), interval(low, high));
+                  const score = run.readings[name];
+                  return h("td", { class: "figure" }, value(score.value), interval(score.low, score.high));
                 }),
               ),
             ),

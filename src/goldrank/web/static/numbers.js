@@ -45,8 +45,8 @@ export function moment(iso) {
 }
 
 /** A dot with its interval between *from* and *to*. */
-export function whisker({ mean, low, high }, from = 0, to = 1) {
-  if (mean === null || mean === undefined || to <= from) return null;
+export function whisker({ value, low, high }, from = 0, to = 1) {
+  if (value === null || value === undefined || to <= from) return null;
   const place = (number) => 2 + 96 * Math.min(1, Math.max(0, (number - from) / (to - from)));
   const drawing = svg("svg", {
     class: "whisker",
@@ -58,7 +58,7 @@ export function whisker({ mean, low, high }, from = 0, to = 1) {
   if (low !== null && low !== undefined && high !== null && high !== undefined) {
     drawing.append(svg("line", { x1: place(low), x2: place(high), y1: 5, y2: 5, class: "range" }));
   }
-  drawing.append(svg("line", { x1: place(mean), x2: place(mean), y1: 0.5, y2: 9.5, class: "mean" }));
+  drawing.append(svg("line", { x1: place(value), x2: place(value), y1: 0.5, y2: 9.5, class: "point" }));
   return drawing;
 }
 

@@ -162,14 +162,14 @@ function table(found, state, definitions, { drop, lead }) {
   const way = parsed(metrics[0], definitions).definition?.direction === "lower" ? -1 : 1;
   const range = (name) => {
     const all = found.runs
-      .flatMap((run) => [run.scores[name].low, run.scores[name].high, run.scores[name].mean])
+      .flatMap((run) => [run.scores[name].low, run.scores[name].high, run.scores[name].value])
       .filter((one) => one !== null && one !== undefined);
     const high = Math.max(...all);
     return high <= 1 && Math.min(...all) >= 0 ? [0, 1] : [Math.min(0, ...all), high];
   };
   const ranges = Object.fromEntries(metrics.map((name) => [name, range(name)]));
   const runs = [...found.runs].sort(
-    (a, b) => way * ((b.scores[metrics[0]].mean ?? -Infinity) - (a.scores[metrics[0]].mean ?? -Infinity)),
+    (a, b) => way * ((b.scores[metrics[0]].value ?? -Infinity) - (a.scores[metrics[0]].value ?? -Infinity)),
   );
   return [
     h(
@@ -237,7 +237,7 @@ function table(found, state, definitions, { drop, lead }) {
                   h(
                     "div",
                     { class: "score" },
-                    value(run.scores[name].mean),
+                    value(run.scores[name].value),
                     interval(run.scores[name].low, run.scores[name].high),
                     whisker(run.scores[name], ...ranges[name]),
                   ),

@@ -66,7 +66,6 @@ function actions(run, key) {
 }
 
 function number(name, entry) {
-  const mean = entry.mean ?? entry.value;
   return h(
     "div",
     {},
@@ -74,9 +73,9 @@ function number(name, entry) {
     h(
       "dd",
       {},
-      value(mean),
+      value(entry.value),
       interval(entry.low, entry.high),
-      mean >= 0 && mean <= 1 ? whisker({ ...entry, mean }) : null,
+      entry.value >= 0 && entry.value <= 1 ? whisker(entry) : null,
     ),
   );
 }

@@ -181,8 +181,8 @@ function score(headline) {
     "div",
     { class: "score" },
     h("span", { class: "metric" }, said(headline.metric)),
-    value(headline.mean),
+    value(headline.value),
     interval(headline.low, headline.high),
-    headline.mean >= 0 && headline.mean <= 1 ? whisker(headline) : null,
+    headline.value >= 0 && headline.value <= 1 ? whisker(headline) : null,
   );
 }
