@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp src/goldrank/native/*.hpp)
 
-.PHONY: demo test test-all coverage lint format bench docs fuzz wheel sdist install-test clean
+.PHONY: demo test test-all coverage sanitize lint format bench docs fuzz wheel sdist install-test clean
 
 demo: $(VENV)/.demo
 	$(BIN)/goldrank demo
@@ -28,6 +28,21 @@ coverage: $(VENV)/.coverage
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
+
+# The tests of the compiled code with AddressSanitizer and UndefinedBehaviorSanitizer (GCC on Linux), in a build of its own
+# beside the normal extension modules. Leaks are not reported, because CPython itself does not free everything at exit,
+# and SIGBUS is left to the truncation guard.
+SANITIZE := $(CURDIR)/build/sanitize
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZED_PYTHON := PYTHONPATH=$(SANITIZE)/lib ASAN_OPTIONS=detect_leaks=0:handle_sigbus=0 \
+  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$preload" $(BIN)/python
+sanitize: $(VENV)/.test
+	rm -rf $(SANITIZE)/lib
+	CFLAGS="$(SANITIZERS) -g1" CXXFLAGS="$(SANITIZERS) -g1" LDFLAGS="$(SANITIZERS)" \
+	  $(BIN)/python setup.py -q build --build-base $(SANITIZE) --build-lib $(SANITIZE)/lib
+	preload="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)"; \
+	  $(SANITIZED_PYTHON) -c "from goldrank import native; assert native.COMPILED, 'not built'" && \
+	  $(SANITIZED_PYTHON) -m pytest --capture=sys -m 'not heavy' tests/native tests/io/test_memory_mapping.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
