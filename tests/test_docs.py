@@ -221,7 +221,7 @@ def test_the_security_page_tells_what_every_kind_of_model_may_do():
     page = (ROOT / "docs" / "guide" / "security.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     said = {
-        "local": ("nothing of the kind", "read local files"),
+        "local": ("no third-party code", "read local files"),
         "download": ("downloads a model",),
         "hub": ("**Code runs**",),
         "network": ("**send texts to the server**",),
