@@ -111,6 +111,16 @@ def counts(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def reason_of(error: BaseException, limit: int = 160) -> str:
+    """Return what an exception says as a part of a sentence: its first line without a full stop, or its type.
+
+    >>> reason_of(ValueError("no header.\\nand more")), reason_of(KeyError())
+    ('no header', 'KeyError')
+    """
+    message = getattr(error, "strerror", None) or str(error).strip()
+    return message.partition("\n")[0][:limit].rstrip(".") or type(error).__name__
+
+
 class _ShortRepr(reprlib.Repr):
     """Shows the beginning of strings, numbers and containers of any size and depth; small ones as `repr` does."""
 

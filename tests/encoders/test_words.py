@@ -103,7 +103,7 @@ def test_the_rule_of_evalrank(tmp_path):
         ("\n\n", "empty"),
         (gzip.compress(PLAIN.encode())[:-9], "gzip file is truncated"),
         (b"\xba\x16\x4f\x2f" + b"\0" * 50, "give its .vec file"),
-        (b"PAR1 not really", "Parquet file cannot be read"),
+        (b"PAR1 not really", "Parquet file is truncated or corrupt"),
     ],
 )
 def test_a_bad_file_is_an_error_with_the_line_and_leaves_no_cache(content, message, tmp_path, cache):

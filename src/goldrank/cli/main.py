@@ -9,8 +9,7 @@ from importlib import import_module
 
 from goldrank.cli import printing
 from goldrank.cli.standard_streams import prepare_streams, write_failure
-from goldrank.errors import GoldrankError, shorten, unknown_name
-from goldrank.io.files import reason_of
+from goldrank.errors import GoldrankError, reason_of, shorten, unknown_name
 from goldrank.native import truncation_guard
 
 COMMANDS = {

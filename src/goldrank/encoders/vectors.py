@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from goldrank.encoders.base import BatchEncoder, Dense, Options, Side, checked_texts, one_of
 from goldrank.encoders.keys import Keys
 from goldrank.encoders.provenance import require, stamp
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, reason_of, shorten
 from goldrank.io.arrays import load_array, load_arrays
-from goldrank.io.files import cache_folder, reason_of
+from goldrank.io.files import cache_folder
 from goldrank.io.formats.vector_shards import VectorShard
 from goldrank.io.private_files import make_private_folder
 from goldrank.io.remote import absolute

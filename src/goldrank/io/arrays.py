@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, reason_of
 from goldrank.io.decompression import over_limit, size_limit
-from goldrank.io.files import PathLike, reason_of
+from goldrank.io.files import PathLike
 
 
 def load_array(path: PathLike) -> NDArray[Any]:
@@ -66,7 +66,7 @@ def _faults(path: PathLike) -> Iterator[None]:
     except Exception as error:
         # numpy and zipfile raise nearly anything for a damaged header: TokenError, BadZipFile, KeyError, zlib.error …
         raise InputError(
-            f"the file cannot be read ({reason_of(error).partition(chr(10))[0][:120]})",
+            f"the file cannot be read ({reason_of(error)})",
             where=os.fspath(path),
             remedy="copy or write it again",
         ) from None

@@ -7,15 +7,14 @@ import json
 import math
 import os
 import re
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder
-from goldrank.io.private_files import make_private_folder
+from goldrank.io.private_files import lock_file, make_private_folder
 
 _SUM_DIGITS = 16
 
@@ -71,7 +70,7 @@ class Checkpoint:
         line = _line(rankings)
         try:
             make_private_folder(self.folder)
-            with self.path.open("a+b", buffering=0) as stream, _locked(stream):
+            with self.path.open("a+b", buffering=0) as stream, lock_file(stream):
                 end = _cut_torn_line(stream)
                 try:
                     _write_all(stream, line)
@@ -147,27 +146,3 @@ def _write_all(stream: BinaryIO, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[stream.write(rest) :]
-
-
-@contextmanager
-def _locked(stream: BinaryIO) -> Iterator[None]:
-    """Hold the file for this process; the system lets go when the process ends, however it ends."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        # A byte far behind the end: on Windows a lock keeps others from reading what it covers.
-        stream.seek(1 << 62)
-        msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
-        try:
-            yield
-        finally:
-            stream.seek(1 << 62)
-            msvcrt.locking(stream.fileno(), msvcrt.LK_UNLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(stream.fileno(), fcntl.LOCK_UN)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, reason_of
 
 _LIMIT_VARIABLE = "GOLDRANK_MAX_BYTES"
 _SMALLEST_LIMIT = 1 << 30
@@ -90,8 +90,6 @@ def decompressed(pieces: Iterable[bytes], compression: str, name: str, *, packed
                 yield part
         unpacker.finish()
     except unpacker.faults as error:
-        from goldrank.io.files import reason_of
-
         raise InputError(
             f"the {compression} file is truncated or corrupt ({reason_of(error)})",
             where=name,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import json
 import socket
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +15,8 @@ from typing import Any, BinaryIO
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.decompression import over_limit, size_limit, size_text
 from goldrank.io.files import cache_folder, write_atomically
-from goldrank.io.private_files import make_private_folder
+from goldrank.io.fingerprints import content_digest
+from goldrank.io.private_files import lock_file, make_private_folder
 from goldrank.progress import Progress
 
 _CHUNK = 1 << 16
@@ -59,7 +56,7 @@ class _Wanted:
         """Whether *path* is the file that is wanted."""
         if not path.is_file() or (self.size is not None and path.stat().st_size != self.size):
             return False
-        return _digest(path, self.algorithm) == self.checksum
+        return content_digest(path, self.algorithm) == self.checksum
 
 
 class _BrokenError(Exception):
@@ -95,7 +92,7 @@ def fetch(
     wanted = _wanted(url, name, sha256, md5, size, timeout)
     try:
         make_private_folder(wanted.target.parent)
-        with _locked(wanted.target.with_name(name + ".lock")):
+        with wanted.target.with_name(name + ".lock").open("a+b") as lock, lock_file(lock):
             if not wanted.has(wanted.target):
                 _download(wanted, attempts, pause)
     except OSError as error:
@@ -138,7 +135,7 @@ def _download(wanted: _Wanted, attempts: int, pause: float) -> None:
                     raise _unreachable(wanted, str(broken)) from None
                 time.sleep(pause * 2 ** (failures - 1))
     if not wanted.has(wanted.part):
-        found, length = _digest(wanted.part, wanted.algorithm), wanted.part.stat().st_size
+        found, length = content_digest(wanted.part, wanted.algorithm), wanted.part.stat().st_size
         wanted.forget_part()
         raise InputError(
             f"the file received ({length} bytes, {wanted.algorithm} {found}) is not the one wanted "
@@ -267,38 +264,3 @@ def _unreachable(wanted: _Wanted, reason: str) -> InputError:
         where=wanted.url,
         remedy=f"download it by hand and give its path, or put it here: {wanted.target}",
     )
-
-
-def _digest(path: Path, algorithm: str) -> str:
-    digest = hashlib.new(algorithm, usedforsecurity=False)
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the system takes back when the process ends, however it ends."""
-    with path.open("a+b") as stream:
-        if sys.platform == "win32":
-            import msvcrt
-
-            while True:
-                with suppress(OSError):
-                    stream.seek(0)
-                    msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-                    break
-                time.sleep(0.2)
-        else:
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            if sys.platform == "win32":
-                stream.seek(0)
-                msvcrt.locking(stream.fileno(), msvcrt.LK_UNLCK, 1)
-            else:
-                fcntl.flock(stream, fcntl.LOCK_UN)

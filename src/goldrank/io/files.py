@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, cast
 
 import numpy as np
 
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import GoldrankError, InputError, reason_of
 from goldrank.io.decompression import compression_of, decompressed, load_zstandard, over_limit, size_limit
 from goldrank.io.memory_mapping import MappedFile, unchanged
 
@@ -314,8 +314,3 @@ def _compressor(out: BinaryIO, suffix: str, name: str) -> BinaryIO:
 
         return cast(BinaryIO, zstd.ZstdFile(out, "wb"))
     return cast(BinaryIO, load_zstandard(name).ZstdCompressor().stream_writer(out, closefd=False))
-
-
-def reason_of(error: Exception) -> str:
-    """What an exception says, as part of a sentence."""
-    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

@@ -43,13 +43,22 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     remembered = _remembered(file, state)
     if remembered is not None and (known := _read(remembered)) is not None:
         return known
-    digest = hashlib.sha256()
+    digest = content_digest(file, "sha256")
+    settled = time.time() - max(state[3], state[4]) / 1e9 > _SETTLED_SECONDS
+    if remembered is not None and settled and file_state(file) == state:
+        # A cache that cannot be written is done without.
+        with suppress(Exception):
+            make_private_folder(remembered.parent)
+            write_atomically(remembered, lambda out: out.write(digest.encode()))
+    return digest
+
+
+def content_digest(file: Path, algorithm: str) -> str:
+    """Return a digest of a file's content, as hexadecimal digits."""
+    digest = hashlib.new(algorithm, usedforsecurity=False)
     with file.open("rb") as stream:
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)
-    settled = time.time() - max(state[3], state[4]) / 1e9 > _SETTLED_SECONDS
-    if remembered is not None and settled and file_state(file) == state:
-        _remember(remembered, digest.hexdigest())
     return digest.hexdigest()
 
 
@@ -67,10 +76,3 @@ def _read(remembered: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     return known if len(known) == 64 and set(known) <= set("0123456789abcdef") else None
-
-
-def _remember(remembered: Path, digest: str) -> None:
-    # A cache that cannot be written is done without.
-    with suppress(Exception):
-        make_private_folder(remembered.parent)
-        write_atomically(remembered, lambda out: out.write(digest.encode()))

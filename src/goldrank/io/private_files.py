@@ -1,17 +1,49 @@
-"""Folders and files that hold texts and results of the user: readable by nobody else."""
+"""Create folders and files that nobody but the user can read, and lock files between processes."""
 
 from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def lock_file(stream: BinaryIO) -> Iterator[None]:
+    """Hold a lock on an open file; the system releases it when the process ends, however it ends."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            with suppress(OSError):
+                # A byte far behind the end: on Windows a lock keeps others from reading what it covers.
+                stream.seek(1 << 62)
+                msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+                break
+            time.sleep(0.2)
+        try:
+            yield
+        finally:
+            stream.seek(1 << 62)
+            msvcrt.locking(stream.fileno(), msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_UN)
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make *folder*, and those around it that are missing, for the user alone; one that is there stays as it is.
+    """Create *folder*, and missing ones around it, for the user alone; one that exists stays as it is.
 
-    Inside a folder that the group may write, and not everybody, the group has access too: that is how people share.
+    Inside a folder that the group, but not everybody, may write, the group has access too: that is how people share.
     """
     if folder.is_dir():
         return
@@ -26,14 +58,14 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(file: Path) -> None:
-    """Create an empty file for the user alone, unless it is there."""
+    """Create an empty file for the user alone, unless it exists."""
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         restrict(file)
 
 
 def restrict(file: Path) -> None:
-    """Take away everybody's access to a file but the user's, and the group's where the folder is shared."""
+    """Leave access to a file to the user alone, and to the group where the folder is shared."""
     with suppress(OSError):
         file.chmod(0o660 if _is_shared(file.parent) else 0o600)
 

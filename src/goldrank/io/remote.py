@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from goldrank.errors import GoldrankError, InputError
-from goldrank.io.files import reason_of, write_atomically
+from goldrank.errors import GoldrankError, InputError, reason_of
+from goldrank.io.files import write_atomically
 from goldrank.io.fingerprints import file_digest
 from goldrank.io.formats.parquet import load_pyarrow
 
@@ -73,14 +73,14 @@ def _opened(url: str) -> tuple[Any, str]:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if url.startswith("file:"):
             remedy = "write file:/// and an absolute path"
-            raise InputError(f"this is no address ({_first_line(error)})", where=shown(url), remedy=remedy) from None
+            raise InputError(f"this is no address ({reason_of(error)})", where=shown(url), remedy=remedy) from None
         refusal = error
     try:
         system, path = import_module("fsspec.core").url_to_fs(url)
     except (ImportError, OSError, ValueError) as error:
         reason = error if not isinstance(error, ModuleNotFoundError) or error.name != "fsspec" else refusal
         raise InputError(
-            f"no file system takes this address ({_first_line(reason)})",
+            f"no file system takes this address ({reason_of(reason)})",
             where=shown(url),
             remedy="give a path, or install the fsspec package for such addresses",
         ) from None
@@ -178,7 +178,7 @@ def _faults(url: str, done: str) -> Iterator[None]:
         raise _missing(url) from None
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(
-            f"this cannot be {done} on {socket.gethostname()} ({_first_line(error)})",
+            f"this cannot be {done} on {socket.gethostname()} ({reason_of(error)})",
             where=shown(url),
             remedy="check its permissions and the disk, or give a folder that all nodes reach",
         ) from None
@@ -193,7 +193,3 @@ def _information(url: str) -> Any:
     system, path = file_system(url)
     with _faults(url, "read"):
         return system.get_file_info(path)
-
-
-def _first_line(error: Exception) -> str:
-    return reason_of(error).partition("\n")[0][:160]

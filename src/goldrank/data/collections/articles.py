@@ -23,7 +23,7 @@ from goldrank.data.collections.records import (
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
 from goldrank.data.collections.streams import head
 from goldrank.data.titles import match_titles
-from goldrank.errors import InputError, MissingExtraError, counts, shorten
+from goldrank.errors import InputError, MissingExtraError, counts, reason_of, shorten
 from goldrank.io.checks import id_strings, is_missing, numeric_values
 from goldrank.io.column_names import normal
 from goldrank.io.columns import Columns
@@ -162,9 +162,8 @@ def _load_saved(folder: Path) -> dict[str, Any]:
         loaded = datasets.load_from_disk(str(folder))
     except Exception as error:
         # What it raises depends on which of its files is broken, and in which library that shows.
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
         raise InputError(
-            f"the data set cannot be loaded ({reason or type(error).__name__})",
+            f"the data set cannot be loaded ({reason_of(error)})",
             where=str(folder),
             remedy="save it again with save_to_disk",
         ) from None

@@ -13,7 +13,7 @@ from goldrank.data.collections import articles
 from goldrank.data.collections.collection import Collection, Documents
 from goldrank.data.collections.records import DocumentReader, document, placed_rows, read_documents, read_records
 from goldrank.data.collections.splits import choose_split, files_in, in_order, split_of_name, stem_and_suffix
-from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from goldrank.errors import GoldrankError, InputError, MissingExtraError, reason_of
 from goldrank.io.column_names import find_columns, listing
 from goldrank.io.columns import Columns, columns_of_cells
 from goldrank.io.files import PathLike
@@ -151,6 +151,5 @@ def _asked(ask: Callable[[], Any], name: str) -> Any:
         raise
     except Exception as error:
         # "An error occurred while generating the dataset" says less than what caused it.
-        cause = error.__cause__ or error
-        reason = str(cause).strip().partition("\n")[0].rstrip(".")[:160] or type(cause).__name__
+        reason = reason_of(error.__cause__ or error)
         raise InputError(f"the data set cannot be loaded ({reason})", where=f"hf:{name}", remedy=_LOCAL) from None

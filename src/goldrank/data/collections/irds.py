@@ -9,7 +9,7 @@ from typing import Any
 
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, in_order
-from goldrank.errors import GoldrankError, InputError, MissingExtraError, counts, unknown_name
+from goldrank.errors import GoldrankError, InputError, MissingExtraError, counts, reason_of, unknown_name
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
 from goldrank.io.mappings import from_pairs
@@ -121,9 +121,8 @@ def _guarded(iterate: Callable[[], Any], name: str) -> Iterator[Any]:
     except GoldrankError:
         raise
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0].rstrip(".")[:160] or type(error).__name__
         raise InputError(
-            f"ir_datasets cannot read it ({reason})",
+            f"ir_datasets cannot read it ({reason_of(error)})",
             where=f"irds:{name}",
             remedy="if a download failed, get the files by hand: goldrank reads BEIR and TREC folders by their path",
         ) from None

@@ -18,7 +18,7 @@ from goldrank.io.column_names import first_of, listing
 from goldrank.io.files import COMPRESSIONS, is_parquet, read_bytes
 from goldrank.io.fingerprints import file_state
 from goldrank.io.formats.json_files import decode_text
-from goldrank.io.formats.parquet import load_pyarrow
+from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 
 ID_NAMES = ("_id", "id", "docid", "doc_id", "docno", "qid", "query_id", "pid", "corpus_id", "item_id")
 TEXT_NAMES = ("text", "contents", "content", "body", "passage", "sentence", "document", "query")
@@ -90,16 +90,10 @@ def _record(value: object, place: str) -> Record:
 
 @contextmanager
 def parquet_file(path: Source) -> Iterator[Any]:
-    """A Parquet file, opened; what is wrong with it is said of *path*."""
-    pyarrow, parquet = load_pyarrow()
-    try:
-        with opened(path) as stream:
-            yield parquet.ParquetFile(stream)
-    except (pyarrow.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
-        raise InputError(
-            f"the Parquet file is truncated or corrupt ({reason})", where=str(path), remedy="copy or write it again"
-        ) from None
+    """Open a Parquet file; what is wrong with it is an `InputError`."""
+    _, parquet = load_pyarrow()
+    with parquet_faults(str(path)), opened(path) as stream:
+        yield parquet.ParquetFile(stream)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from goldrank.errors import GoldrankError, InputError, counts
+from goldrank.errors import GoldrankError, InputError, counts, reason_of
 from goldrank.io.decompression import compression_of, decompressed, size_text
-from goldrank.io.files import COMPRESSIONS, reason_of, refuse_device, without_mark
+from goldrank.io.files import COMPRESSIONS, refuse_device, without_mark
 
 Source = Path | str
 """A file of this machine, or the address of one anywhere."""

@@ -1,13 +1,15 @@
-"""Parquet files with one row per query and item, through pyarrow."""
+"""Read and write Parquet files with one row per query and item."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, reason_of
 from goldrank.io.column_names import find_columns
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, refuse_empty_queries, row_queries
 from goldrank.io.decompression import over_limit, size_limit
@@ -17,45 +19,47 @@ from goldrank.io.tables import columns_from_arrow
 def load(data: bytes, kind: Kind, name: str) -> Columns:
     """Read the query, item and value columns; a row's place is counted from 1."""
     pyarrow, parquet = load_pyarrow()
-    try:
+    with parquet_faults(name):
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         _refuse_large(file.metadata, len(data), name)
         names = file.schema_arrow.names
         chosen = [names[at] for at in find_columns(names, kind, where=name)]
         table = file.read(columns=chosen).select(chosen)
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
-        raise InputError(
-            f"the Parquet file is truncated or corrupt ({reason or type(error).__name__})",
-            where=name,
-            remedy="copy or write it again",
-        ) from None
     return columns_from_arrow(table, kind, source=name, place=lambda row: f"{name}: row {row + 1}")
 
 
 def parquet_table(data: bytes, name: str) -> Any:
-    """The whole file as a pyarrow table."""
+    """Return the whole file as a pyarrow table."""
     pyarrow, parquet = load_pyarrow()
-    try:
+    with parquet_faults(name):
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
         _refuse_large(file.metadata, len(data), name)
         return file.read()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
+
+
+@contextmanager
+def parquet_faults(name: str) -> Iterator[None]:
+    """Turn what pyarrow raises for a damaged file into an `InputError`."""
+    pyarrow, _ = load_pyarrow()
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
         raise InputError(
-            f"the Parquet file is truncated or corrupt ({reason})", where=name, remedy="copy or write it again"
+            f"the Parquet file is truncated or corrupt ({reason_of(error)})",
+            where=name,
+            remedy="copy or write it again",
         ) from None
 
 
 def _refuse_large(about: Any, packed: int, name: str) -> None:
-    """Raise for a small file that says it holds billions of equal values."""
+    """Raise for a small file that claims to hold billions of equal values."""
     limit = size_limit(packed)
     if 8 * about.num_rows * about.num_columns > limit:
         raise over_limit(limit, name, packed=True)
 
 
 def dump(columns: Columns, kind: Kind) -> bytes:
-    """The file's bytes: query and item as strings, scores as doubles, whole grades as integers."""
+    """Return the bytes of the file: query and item as strings, scores as doubles, whole grades as integers."""
     refuse_empty_queries(columns, "Parquet")
     pyarrow, parquet = load_pyarrow()
     by_subtopic = {}

@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, reason_of, shorten
 from goldrank.io.files import PathLike, display_name
 
 SIZE_LIMIT = 256 << 20
@@ -73,8 +73,11 @@ def load_restricted(data: bytes, where: str) -> object:
         raise InputError("the pickle does not fit in memory", where=where, remedy=_REMEDY) from None
     except Exception as error:
         # What a damaged pickle makes an operation raise; no code of the pickle has run.
-        reason = str(error).partition("\n")[0][:120] or type(error).__name__
-        raise _damaged(f"{reason} at byte {reader.at}", where) from None
+        raise InputError(
+            f"the pickle is truncated or damaged ({reason_of(error)} at byte {reader.at})",
+            where=where,
+            remedy="copy or download it again",
+        ) from None
     _refuse_expanding(loaded, _SHARED_LIMIT + reader.work, where)
     return loaded
 
@@ -416,7 +419,3 @@ def _expands(where: str) -> InputError:
 
 def _too_large(where: str) -> InputError:
     return InputError(f"the pickle is larger than {SIZE_LIMIT >> 20} MB", where=where, remedy=_REMEDY)
-
-
-def _damaged(reason: str, where: str) -> InputError:
-    return InputError(f"the pickle is truncated or damaged ({reason})", where=where, remedy="copy or download it again")

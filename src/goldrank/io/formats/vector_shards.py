@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, reason_of
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.io.remote import open_input, shown, write_whole
 
@@ -117,8 +117,7 @@ class ShardFile:
                 raise ValueError("another format")
         except self._faults as error:
             self._stream.close()
-            reason = str(error).partition("\n")[0][:120] or type(error).__name__
-            what = f"this is no shard of vectors as goldrank writes it, or it is damaged ({reason})"
+            what = f"this is no shard of vectors as goldrank writes it, or it is damaged ({reason_of(error)})"
             raise InputError(what, where=shown(path), remedy=_AGAIN) from None
 
     def __enter__(self) -> ShardFile:

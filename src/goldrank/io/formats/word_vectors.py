@@ -25,6 +25,7 @@ from goldrank.io.arrays import load_array
 from goldrank.io.decompression import compression_of, open_archive
 from goldrank.io.files import cache_folder
 from goldrank.io.fingerprints import file_digest, file_state
+from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 from goldrank.io.formats.word_vocabulary import MappedVocabulary, write_vocabulary
 from goldrank.io.private_files import make_private_folder
 
@@ -354,16 +355,9 @@ def _decoded(word: bytes, encoding: str, where: str) -> str:
 
 
 def _read_parquet(file: Path) -> tuple[list[str], Matrix]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
+    pa, pq = load_pyarrow()
+    with parquet_faults(str(file)):
         table = pq.read_table(file)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0][:120]
-        raise InputError(
-            f"the Parquet file cannot be read ({reason})", where=str(file), remedy="copy it again"
-        ) from None
     types = dict(zip(table.column_names, table.schema.types, strict=True))
     texts = [n for n, t in types.items() if pa.types.is_string(t) or pa.types.is_large_string(t)]
     named = [n for n in texts if n.lower() in _WORD_COLUMNS] or texts

@@ -9,10 +9,9 @@ from operator import lt
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from goldrank.errors import InputError, counts, shorten
+from goldrank.errors import InputError, counts, reason_of, shorten
 from goldrank.io.checks import is_missing, non_finite, not_a_number
 from goldrank.io.column_names import listing
-from goldrank.io.files import reason_of
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import Guesses, MaskKey
 
