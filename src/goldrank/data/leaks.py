@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from goldrank.data.near_duplicates import LEAST_JACCARD, LEAST_WORDS, fold
+from goldrank.data.near_duplicates import LEAST_JACCARD, LEAST_WORDS, count_words, fold
 
+# The fields of `Leaks`, the worst first.
+_KINDS = ("same", "near", "title", "inside", "answer")
 # A shorter query, such as "red wine", stands in many texts without having been taken from them.
 LEAST_WORDS_INSIDE = 5
 
 
 @dataclass(frozen=True)
 class Leaks:
-    """The queries of each kind, each with the first relevant item that shows it."""
+    """Queries that give their answer away, by kind, each with the first relevant item that shows it."""
 
     same: dict[str, str] = field(default_factory=dict)
     """Queries with the very words of a relevant item."""
@@ -27,7 +30,7 @@ class Leaks:
     """Queries that hold the text of a relevant item word for word."""
 
     def by_code(self) -> dict[str, dict[str, str]]:
-        """The queries under the code of the warning that names them."""
+        """Return the queries under the code of the warning that names them."""
         return {
             "query-is-its-answer": self.same | self.near,
             "query-is-a-title": self.title,
@@ -54,27 +57,21 @@ class RelevantPair:
 def find_leaks(pairs: Iterable[RelevantPair]) -> Leaks:
     """Return the queries whose text and a relevant item's are the same, or stand in each other.
 
-    Case, punctuation and Unicode forms make no difference. A query is of one kind only, the gravest.
+    Case, punctuation and Unicode forms make no difference. A query is of one kind only, the worst.
 
     >>> find_leaks([RelevantPair("q", "d", "RADIUM, and how it was found!", "Radium and how it was found")]).same
     {'q': 'd'}
     """
-    folded: dict[str, str] = {}
-
-    def folded_once(text: str) -> str:
-        if text not in folded:
-            folded[text] = fold(text)
-        return folded[text]
-
-    graves = ("same", "near", "title", "inside", "answer")
-    found: dict[str, tuple[int, str]] = {}
+    fold_once = lru_cache(maxsize=None)(fold)
+    worst: dict[str, tuple[int, str]] = {}
     for pair in pairs:
-        kind = _kind(*map(folded_once, (pair.asked, pair.text, pair.title, pair.body)))
-        if kind is not None and (graves.index(kind), pair.item) < found.get(pair.query, (len(graves), "")):
-            found[pair.query] = (graves.index(kind), pair.item)
+        kind = _kind(*map(fold_once, (pair.asked, pair.text, pair.title, pair.body)))
+        if kind is not None:
+            leak = _KINDS.index(kind), pair.item
+            worst[pair.query] = min(leak, worst.get(pair.query, leak))
     leaks = Leaks()
-    for query, (grave, item) in found.items():
-        getattr(leaks, graves[grave])[query] = item
+    for query, (kind_number, item) in worst.items():
+        getattr(leaks, _KINDS[kind_number])[query] = item
     return leaks
 
 
@@ -87,14 +84,14 @@ def _kind(asked: str, text: str, title: str, body: str) -> str | None:
         return "title"
     if _are_near(asked, body or text) or _are_near(asked, text):
         return "near"
-    if _word_count(asked) >= LEAST_WORDS_INSIDE and f" {asked} " in f" {text} ":
+    if count_words(asked) >= LEAST_WORDS_INSIDE and f" {asked} " in f" {text} ":
         return "inside"
     answer = body or text
-    return "answer" if _word_count(answer) >= LEAST_WORDS_INSIDE and f" {answer} " in f" {asked} " else None
+    return "answer" if count_words(answer) >= LEAST_WORDS_INSIDE and f" {answer} " in f" {asked} " else None
 
 
 def _are_near(first: str, second: str) -> bool:
-    sizes = sorted((_word_count(first), _word_count(second)))
+    sizes = sorted((count_words(first), count_words(second)))
     if sizes[0] < LEAST_WORDS or sizes[1] * LEAST_JACCARD > sizes[0]:
         return False
     one, other = _shingles(first), _shingles(second)
@@ -104,7 +101,3 @@ def _are_near(first: str, second: str) -> bool:
 def _shingles(text: str) -> set[tuple[str, ...]]:
     words = text.split(" ")
     return set(zip(words, words[1:], words[2:], strict=False))
-
-
-def _word_count(text: str) -> int:
-    return text.count(" ") + 1 if text else 0

@@ -21,7 +21,7 @@ _SHINGLE = 3
 # with 0.004.
 _BANDS, _ROWS = 42, 4
 METHOD = f"jaccard {LEAST_JACCARD}, {LEAST_WORDS} words, shingles of {_SHINGLE}, {_BANDS} bands of {_ROWS}"
-"""What decides the result besides the texts, for whoever keeps it."""
+"""What decides the result besides the texts, for the key of a cache."""
 _CHARACTERS_AT_ONCE = 1 << 20
 _CHUNK = 1 << 16
 # Chinese and Japanese are written without blanks: every character counts as a word.
@@ -43,10 +43,10 @@ def fold(text: str) -> str:
 
 
 def group_near_duplicates(texts: Callable[[], Iterable[str]]) -> list[list[int]]:
-    """Return groups of the places of texts that are near-duplicates, in order of their first text.
+    """Return groups of the positions of texts that are near-duplicates, in order of their first text.
 
     Args:
-        texts: gives the texts anew at each call; they are gone through twice, and not kept.
+        texts: Iterates over the texts from the beginning at each call; it is called twice, and no text is kept.
 
     >>> wine = "a dry white wine from the slopes above the river with notes of green apple and flint"
     >>> group_near_duplicates(lambda: [wine, "something else", wine.upper() + "!", wine.replace("green", "red")])
@@ -54,25 +54,20 @@ def group_near_duplicates(texts: Callable[[], Iterable[str]]) -> list[list[int]]
     """
     bands, short = _sketch(texts())
     pairs = _candidates(bands)
-    joined = _Groups(len(bands))
-    for places in short.values():
-        for other in places[1:]:
-            joined.join(places[0], other)
+    alike = [(places[0], other) for places in short.values() for other in places[1:]]
     if len(pairs):
         sets = _shingle_sets(texts(), np.unique(pairs))
-        for first, second in pairs.tolist():
-            if _jaccard(sets[first], sets[second]) >= LEAST_JACCARD:
-                joined.join(first, second)
-    return joined.groups()
+        alike += [(a, b) for a, b in pairs.tolist() if _jaccard(sets[a], sets[b]) >= LEAST_JACCARD]
+    return _connected(alike, len(bands))
 
 
 def _sketch(texts: Iterable[str]) -> tuple[Hashes, dict[str, list[int]]]:
-    """The hash of each band of every text's signature, 0 for those that are too short, and the short texts."""
+    """Return the hash of each band of every text's signature, 0 for short texts, and the positions of short texts."""
     parts: list[Hashes] = []
     short: dict[str, list[int]] = {}
     place = 0
     for batch in _batches(texts):
-        long = [number for number, text in enumerate(batch) if _words(text) >= LEAST_WORDS]
+        long = [number for number, text in enumerate(batch) if count_words(text) >= LEAST_WORDS]
         bands = np.zeros((len(batch), _BANDS), np.uint32)
         if long:
             hashes, starts = _shingles([batch[number] for number in long])
@@ -87,7 +82,7 @@ def _sketch(texts: Iterable[str]) -> tuple[Hashes, dict[str, list[int]]]:
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Folded texts, some million characters at a time."""
+    """Yield folded texts, about a million characters at a time."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -100,12 +95,13 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _words(text: str) -> int:
+def count_words(text: str) -> int:
+    """Return the number of words of a folded text."""
     return text.count(" ") + 1 if text else 0
 
 
 def _shingles(texts: Sequence[str]) -> tuple[Hashes, Rows]:
-    """The hashes of all three-word sequences of folded texts one after the other, and where those of each text start.
+    """Return the hashes of all three-word sequences of folded texts in order, and where those of each text start.
 
     A polynomial hash of prefixes gives the hash of any span by a subtraction: no loop over words is needed.
     """
@@ -132,7 +128,7 @@ _TABLES: dict[int, tuple[NDArray[np.uint64], NDArray[np.uint64]]] = {}
 
 
 def _powers(length: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The first powers of an odd number and of its inverse modulo 2^64."""
+    """Return the first powers of an odd number and of its inverse modulo 2^64."""
     size = 1 << max(10, (length - 1).bit_length())
     if size not in _TABLES:
         _TABLES.clear()
@@ -148,7 +144,7 @@ def _powers_of(base: int, size: int) -> NDArray[np.uint64]:
 
 
 def _mix(spans: NDArray[np.uint64]) -> Hashes:
-    """The finaliser of SplitMix64, upper half."""
+    """Return the upper half of SplitMix64's finaliser."""
     mixed = (spans ^ (spans >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return (mixed >> np.uint64(32)).astype(np.uint32)
@@ -159,8 +155,8 @@ _FACTORS, _MASKS = _RANDOM[0] | np.uint32(1), _RANDOM[1]
 
 
 def _minima(hashes: Hashes, starts: Rows) -> Hashes:
-    """For each text the smallest of its hashes under every permutation, one column each."""
-    found = np.empty((len(starts), len(_FACTORS)), np.uint32)
+    """Return for each text the smallest of its hashes under every permutation, one column each."""
+    minima = np.empty((len(starts), len(_FACTORS)), np.uint32)
     at = 0
     while at < len(starts):
         # Parts that stay in the processor's cache while all permutations go over them.
@@ -173,9 +169,9 @@ def _minima(hashes: Hashes, starts: Rows) -> Hashes:
         for column, (factor, mask) in enumerate(zip(_FACTORS, _MASKS, strict=True)):
             np.bitwise_xor(part, mask, out=permuted)
             np.multiply(permuted, factor, out=permuted)
-            found[at:stop, column] = np.minimum.reduceat(permuted, bounds)
+            minima[at:stop, column] = np.minimum.reduceat(permuted, bounds)
         at = stop
-    return found
+    return minima
 
 
 def _band_hashes(minima: Hashes) -> Hashes:
@@ -188,8 +184,8 @@ def _band_hashes(minima: Hashes) -> Hashes:
 
 
 def _candidates(bands: Hashes) -> Rows:
-    """Pairs of places to compare: in every band each text with the first of its bucket and with the one before it."""
-    found: list[Rows] = []
+    """Return pairs to compare: in every band each text with the first of its bucket and with the one before it."""
+    pairs: list[Rows] = []
     for band in range(_BANDS):
         values = bands[:, band]
         order = np.argsort(values, kind="stable")
@@ -198,16 +194,16 @@ def _candidates(bands: Hashes) -> Rows:
         fresh = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(order) else np.zeros(0, bool)
         heads = order[np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))] if len(order) else order
         again = np.flatnonzero(~fresh)
-        found.append(np.stack((heads[again], order[again]), axis=1))
-        found.append(np.stack((order[again - 1], order[again]), axis=1))
+        pairs.append(np.stack((heads[again], order[again]), axis=1))
+        pairs.append(np.stack((order[again - 1], order[again]), axis=1))
         if band % 8 == 7:
-            found = [np.unique(np.concatenate(found), axis=0)]
-    return np.unique(np.concatenate(found), axis=0) if found else np.zeros((0, 2), np.int64)
+            pairs = [np.unique(np.concatenate(pairs), axis=0)]
+    return np.unique(np.concatenate(pairs), axis=0)
 
 
 def _shingle_sets(texts: Iterable[str], wanted: Rows) -> dict[int, Hashes]:
-    """The distinct shingles of the texts at the *wanted* places."""
-    found: dict[int, Hashes] = {}
+    """Return the distinct shingles of the texts at the *wanted* positions."""
+    shingles: dict[int, Hashes] = {}
     chosen = frozenset(wanted.tolist())
     places = iter(wanted.tolist())
     for batch in _batches(text for place, text in enumerate(texts) if place in chosen):
@@ -217,8 +213,8 @@ def _shingle_sets(texts: Iterable[str], wanted: Rows) -> dict[int, Hashes]:
         distinct = np.unique(numbers.astype(np.uint64) << np.uint64(32) | hashes)
         bounds = np.searchsorted(distinct, np.arange(1, len(batch), dtype=np.uint64) << np.uint64(32))
         parts = np.split((distinct & np.uint64(0xFFFFFFFF)).astype(np.uint32), bounds)
-        found.update((next(places), part) for part in parts)
-    return found
+        shingles.update((next(places), part) for part in parts)
+    return shingles
 
 
 def _jaccard(first: Hashes, second: Hashes) -> float:
@@ -226,29 +222,17 @@ def _jaccard(first: Hashes, second: Hashes) -> float:
     return common / (len(first) + len(second) - common)
 
 
-class _Groups:
-    """Disjoint sets of places."""
+def _connected(pairs: Sequence[tuple[int, int]], count: int) -> list[list[int]]:
+    """Return the groups of two or more places that pairs connect, in order of their first place."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def __init__(self, count: int) -> None:
-        self._parent = list(range(count))
-
-    def find(self, place: int) -> int:
-        """The first of the group."""
-        while self._parent[place] != place:
-            self._parent[place] = self._parent[self._parent[place]]
-            place = self._parent[place]
-        return place
-
-    def join(self, first: int, second: int) -> None:
-        """Make one group of two."""
-        low, high = sorted((self.find(first), self.find(second)))
-        self._parent[high] = low
-
-    def groups(self) -> list[list[int]]:
-        """All groups of two or more."""
-        found: dict[int, list[int]] = {}
-        for place in range(len(self._parent)):
-            if self._parent[place] != place:
-                first = self.find(place)
-                found.setdefault(first, [first]).append(place)
-        return [found[first] for first in sorted(found)]
+    if not pairs:
+        return []
+    first, second = np.array(pairs).T
+    edges = coo_array((np.ones(len(pairs), bool), (first, second)), shape=(count, count))
+    _, labels = connected_components(edges, directed=False)
+    groups: dict[int, list[int]] = {}
+    for place in np.unique(np.array(pairs)).tolist():
+        groups.setdefault(labels[place], []).append(place)
+    return list(groups.values())
