@@ -1,6 +1,7 @@
 """The shape of the package: imports point one way, and importing it is cheap."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +62,10 @@ def test_every_public_name_can_be_loaded_and_nothing_else():
         assert getattr(goldrank, name) is not None
     assert set(goldrank.__all__) <= set(dir(goldrank))
     assert not hasattr(goldrank, "no_such_name")
+
+
+def test_contributing_names_modules_that_exist():
+    page = (ROOT.parents[1] / "CONTRIBUTING.md").read_text()
+    modules = re.findall(r"^\| .* \| `([\w/]+\.py)` \|$", page, re.MULTILINE)
+    assert len(modules) >= 20
+    assert [module for module in modules if not (ROOT / module).is_file()] == []
