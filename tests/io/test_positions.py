@@ -31,6 +31,7 @@ def test_the_label_minus_one_of_faiss_is_no_item():
     assert as_dict(LABELS, "gold")["1"] == {"3": 1.0, "1": 1.0}
 
 
+@pytest.mark.heavy
 def test_torch_tensors_are_arrays():
     torch = pytest.importorskip("torch")
     assert as_dict(torch.tensor(LABELS)) == as_dict(LABELS)

@@ -54,6 +54,7 @@ def test_cranfield_cisi_and_time_read_by_path(shared_data):
         assert (collection.name, len(collection.items), len(collection.gold.queries)) == (name, items, queries)
 
 
+@pytest.mark.heavy
 def test_lee_is_symmetric_and_graded_by_people():
     pytest.importorskip("gensim")
     collection = find_task("lee").read(None)

@@ -33,6 +33,7 @@ def test_jaccard_of_token_ids():
     assert gr.similarity(np.array([1, 2, 3]), [3, 4, 5], "jaccard") == 1 / 5
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("kind", "expected"), [("dot", 68.0), ("inner_product", 68.0), ("cosine", 0.8027267), ("l2", 6.0827627), ("l1", 11)]
 )

@@ -7,6 +7,8 @@ import pytest
 from goldrank.data.collections import read_collection
 from goldrank.errors import InputError, MissingExtraError
 
+pytestmark = pytest.mark.heavy
+
 ir_datasets = pytest.importorskip("ir_datasets")
 
 DOCUMENTS = "d1\tGrapes and sun.\nd2\tÉlan & games\nd3\tNothing\n"
