@@ -47,7 +47,7 @@ def postgresql_server():
         )  # fmt: skip
     url = f"postgresql://goldrank@127.0.0.1:{port}"
     try:
-        for _ in range(300):
+        for _ in range(3000):
             try:
                 psycopg.connect(f"{url}/postgres").close()
                 break
@@ -57,7 +57,7 @@ def postgresql_server():
         yield url
     finally:
         server.send_signal(2)  # the fast way to shut down
-        server.wait(60)
+        server.wait(300)
         shutil.rmtree(home, ignore_errors=True)
 
 

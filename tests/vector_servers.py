@@ -46,7 +46,7 @@ class PgvectorServer:
             "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "shared_buffers": "64MB",
         }  # fmt: skip
         flags = [flag for name, value in settings.items() for flag in ("-c", f"{name}={value}")]
-        for _ in range(300):
+        for _ in range(3000):
             if self.process is None or self.process.poll() is not None:
                 # After a kill the last children may still hold the shared memory for a moment.
                 with (self.home / "log").open("ab") as log:
@@ -61,11 +61,11 @@ class PgvectorServer:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(60)
+        self.process.wait(300)
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)  # the fast way to shut down
-        self.process.wait(60)
+        self.process.wait(300)
 
     def database(self, name: str, *, extension: bool = True) -> str:
         with self.connect() as connection:
@@ -130,7 +130,7 @@ class ChromaServer:
                 [self.program, "run", "--path", self.home / "data", "--host", "127.0.0.1", "--port", str(self.port)],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.home,
             )  # fmt: skip
-        for _ in range(300):
+        for _ in range(3000):
             assert self.process.poll() is None, (self.home / "log").read_text()[-2000:]
             with suppress(OSError), urllib.request.urlopen(f"{self.url}/api/v2/heartbeat", timeout=5):
                 return
@@ -139,7 +139,7 @@ class ChromaServer:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(60)
+        self.process.wait(300)
 
 
 @pytest.fixture(scope="session")

@@ -34,11 +34,11 @@ def test_it_prints_its_address_answers_there_and_ends_cleanly_when_interrupted(t
         said = server.stdout.readline() + server.stdout.readline()
         (url,) = re.findall(r"http://127\.0\.0\.1:\d+/", said)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{url}api/about", timeout=60) as answer:
+        with opener.open(f"{url}api/about", timeout=300) as answer:
             assert b'"runs":0' in answer.read()
             assert "uvicorn" not in str(answer.headers).lower()
         server.send_signal(signal.SIGINT)
-        _, complaints = server.communicate(timeout=60)
+        _, complaints = server.communicate(timeout=300)
     finally:
         server.kill()
     assert server.returncode == 0

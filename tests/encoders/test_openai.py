@@ -96,7 +96,7 @@ def test_passing_trouble_is_tried_again(server, fault):
 
 def test_a_stalled_answer_times_out_and_is_tried_again(server):
     server.faults = [STALL]
-    np.testing.assert_allclose(encoder(server, timeout=0.5).encode_items(TEXTS), EXPECTED)
+    np.testing.assert_allclose(encoder(server, timeout=1).encode_items(TEXTS), EXPECTED)
     assert len(server.requests) > 1
 
 

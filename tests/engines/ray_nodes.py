@@ -41,7 +41,7 @@ def processes_of_session(session: int) -> list[int]:
 
 def kill_session(session: int) -> None:
     """Kill all of a session, with what it starts meanwhile."""
-    for _ in range(100):
+    for _ in range(3000):
         found = processes_of_session(session)
         if not found:
             return
@@ -71,7 +71,7 @@ class Node:
         return "Ray runtime started" in self.log.read_text()
 
     def wait(self) -> None:
-        for _ in range(600):
+        for _ in range(3000):
             assert self.process.poll() is None, self.log.read_text()[-2000:]
             if self.started:
                 return
@@ -80,7 +80,7 @@ class Node:
 
     def kill(self) -> None:
         kill_session(self.process.pid)
-        self.process.wait(60)
+        self.process.wait(300)
 
 
 class Nodes:
@@ -103,7 +103,7 @@ class Nodes:
     def wait_for_head(self) -> None:
         """Until it serves clients too, which it does last."""
         self.head.wait()
-        for _ in range(600):
+        for _ in range(3000):
             with suppress(OSError), socket.create_connection((HOST, self.client_port)):
                 return
             time.sleep(0.1)
@@ -114,7 +114,7 @@ class Nodes:
 
     def kill_a_worker(self, choice) -> None:
         """Kill one that has started, and start another in its place."""
-        for _ in range(600):
+        for _ in range(3000):
             alive = [worker for worker in self.workers if worker.started]
             if alive:
                 break

@@ -147,7 +147,7 @@ def test_when_the_head_is_lost_the_command_says_so_and_a_second_start_goes_on(tm
             assert running.poll() is None, running.stderr.read()
             time.sleep(0.05)
         nodes.head.kill()
-        output, said = running.communicate(timeout=120)
+        output, said = running.communicate(timeout=300)
     assert (running.returncode, output) == (1, "")
     assert "head" in said
     assert "Traceback" not in said

@@ -54,7 +54,7 @@ def killed_at(path, number):
 
     child = _FORK.Process(target=work)
     child.start()
-    child.join(60)
+    child.join(300)
     return child.exitcode == 9
 
 

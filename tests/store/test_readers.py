@@ -49,7 +49,7 @@ def test_processes_that_read_while_a_run_is_overwritten_never_fail(where, tmp_pa
         store.save(record, overwrite=True)
     stop.set()
     for reader in readers:
-        reader.join(100)
+        reader.join(300)
     assert [reader.exitcode for reader in readers] == [0] * len(readers)
     assert failures.empty(), failures.get()
     assert_sound(store)

@@ -58,7 +58,7 @@ def test_several_processes_share_a_cache_without_harm(tmp_path):
     folder = tmp_path / "cache"
     processes = [start(folder, tmp_path / f"log{i}", seconds=0.002) for i in range(3)]
     for process in processes:
-        assert process.communicate(timeout=60)[1] == ""
+        assert process.communicate(timeout=300)[1] == ""
         assert process.returncode == 0
     cache = EmbeddingCache(folder)
     encoder = CountingEncoder()
@@ -192,7 +192,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_half_written(tmp_path, monke
 def test_a_real_write_that_fails_in_the_middle_is_an_error_and_leaves_nothing(tmp_path):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400)); "
     process = start(tmp_path / "cache", tmp_path / "log", before=limit)
-    assert "the file cannot be written (File too large); nothing was kept" in process.communicate(timeout=60)[1]
+    assert "the file cannot be written (File too large); nothing was kept" in process.communicate(timeout=300)[1]
     assert process.returncode != 0
     assert [path.name for path in files(tmp_path / "cache", "*")] == ["manifest.json"]
 
@@ -202,7 +202,7 @@ def test_no_room_to_merge_is_no_error_for_the_vectors_are_kept_already(tmp_path)
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
     process = start(tmp_path / "cache", tmp_path / "log", before=limit)
     # The log is a file too: only its first lines fit, which does not matter here.
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     cache = EmbeddingCache(tmp_path / "cache")
     encoder = CountingEncoder()
     np.testing.assert_array_equal(cache.encode(encoder, TEXTS, "item"), encoder.vectors(TEXTS, "item"))

@@ -26,7 +26,7 @@ _FLAGS = (
 )
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESKTOP, PHONE = (1280, 900), (360, 740)
-_PATIENCE = 20.0
+_PATIENCE = 120.0
 
 
 def missing() -> str | None:
@@ -129,8 +129,10 @@ class Browser:
         """Tell the page that the reader's system is ``light`` or ``dark``."""
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-        # The page is told with the next frame.
-        time.sleep(0.2)
+        script = f"return matchMedia('(prefers-color-scheme: {scheme})').matches"
+        _wait(lambda: self.driver.execute_script(script), f"the page does not know that {scheme} is preferred")
+        # What the page does about it is drawn with the frame after the next.
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def overflow(self) -> int:
         """By how many pixels the page is wider than the screen."""

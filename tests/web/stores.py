@@ -120,4 +120,4 @@ def served(store: Store, **options: Any) -> Iterator[str]:
             time.sleep(0.01)
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
-        thread.join(20)
+        thread.join(300)

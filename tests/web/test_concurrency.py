@@ -34,7 +34,7 @@ def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
 
     def read(reader: int) -> list[tuple[int, str]]:
         seen = []
-        with httpx.Client(base_url=url, timeout=120, trust_env=False) as asking:
+        with httpx.Client(base_url=url, timeout=300, trust_env=False) as asking:
             while True:
                 last_round = done.is_set()
                 listed = asking.get("/api/runs", params={"size": 200})
@@ -70,7 +70,7 @@ def test_what_several_want_at_once_is_made_once():
         return "thing", 10
 
     def want(_: int) -> str:
-        together.wait(20)
+        together.wait(300)
         return cache.get("key", make)
 
     with ThreadPoolExecutor(8) as pool:
@@ -106,10 +106,10 @@ def test_things_made_of_other_things_never_wait_for_each_other():
 
     def want(number: int) -> str:
         def make() -> tuple[str, int]:
-            together.wait(20)
+            together.wait(300)
             return cache.get(("part", number), lambda: ("part", 1)) + "s", 1
 
         return cache.get(("whole", number), make)
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(want, range(2), timeout=20)) == ["parts", "parts"]
+        assert list(pool.map(want, range(2), timeout=300)) == ["parts", "parts"]

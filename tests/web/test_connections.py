@@ -51,12 +51,12 @@ def limited(store, **limits):
         server.startup = start
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
-        assert started.wait(60)
+        assert started.wait(300)
         try:
             yield listening.getsockname()
         finally:
             server.should_exit = True
-            thread.join(60)
+            thread.join(300)
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ def test_a_request_is_answered_beside_1100_half_open_connections(store, many_fil
         try:
             port = int(re.findall(r":(\d+)/", served.stdout.readline() + served.stdout.readline())[0])
             for number in range(HALF_OPEN):
-                one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+                one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=300))
                 if number % 2:
                     one.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-            answer = httpx.get(f"http://127.0.0.1:{port}/api/about", timeout=60, trust_env=False)
+            answer = httpx.get(f"http://127.0.0.1:{port}/api/about", timeout=300, trust_env=False)
             assert (answer.status_code, answer.json()["runs"]) == (200, 1)
         finally:
             served.terminate()
@@ -101,7 +101,7 @@ def test_a_request_is_answered_beside_1100_half_open_connections(store, many_fil
 
 @pytest.mark.parametrize("sent", [b"", b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "])
 def test_a_connection_without_a_complete_request_is_closed_in_time(store, sent):
-    with limited(store, seconds=0.2) as address, socket.create_connection(address, timeout=60) as slow:
+    with limited(store, seconds=0.2) as address, socket.create_connection(address, timeout=300) as slow:
         slow.sendall(sent)
         with suppress(ConnectionResetError):
             assert slow.recv(1) == b""
@@ -109,7 +109,7 @@ def test_a_connection_without_a_complete_request_is_closed_in_time(store, sent):
 
 def is_answered_and_then_closed(store, seconds):
     """Whether a connection got its answer within the limit; then it has to be closed though bytes keep coming."""
-    with limited(store, seconds=seconds) as address, socket.create_connection(address, timeout=60) as slow:
+    with limited(store, seconds=seconds) as address, socket.create_connection(address, timeout=300) as slow:
         slow.sendall(b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         answered = b""
         while b"kinds" not in answered:
@@ -136,8 +136,8 @@ def test_a_request_that_trickles_in_after_an_answer_is_closed_in_time(store):
 
 def test_the_connection_that_has_waited_longest_is_closed_where_there_are_too_many(store):
     with limited(store, limit=3, seconds=600) as address, ExitStack() as opened:
-        waiting = [opened.enter_context(socket.create_connection(address, timeout=60)) for _ in range(3)]
-        with httpx.Client(base_url="http://{}:{}".format(*address), timeout=60, trust_env=False) as asking:
+        waiting = [opened.enter_context(socket.create_connection(address, timeout=300)) for _ in range(3)]
+        with httpx.Client(base_url="http://{}:{}".format(*address), timeout=300, trust_env=False) as asking:
             assert asking.get("/api/about").status_code == 200
             with suppress(ConnectionResetError):
                 assert waiting[0].recv(1) == b""

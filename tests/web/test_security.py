@@ -81,7 +81,7 @@ def test_the_token_in_the_address_becomes_a_cookie_once(store):
 def raw(url: str, target: str) -> tuple[int, str]:
     """The status and all the text of an answer to a target that no well-mannered client would send."""
     host, port = url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=300) as connection:
         connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("latin-1"))
         said = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
     return int(said.split(" ", 2)[1]), said

@@ -38,7 +38,7 @@ def css(colour):
 
 def drawn(reader, address):
     reader.driver.get(address)
-    for _ in range(200):
+    for _ in range(2400):
         if reader.run("return [...document.querySelectorAll('.plot')].every(plot => plot.querySelector('.main-svg'))"):
             return
         time.sleep(0.05)
