@@ -31,11 +31,11 @@ coverage: $(VENV)/.coverage
 
 # The tests of the compiled code with AddressSanitizer and UndefinedBehaviorSanitizer (GCC on Linux), in a build of its own
 # beside the normal extension modules. Leaks are not reported, because CPython itself does not free everything at exit,
-# and SIGBUS is left to the truncation guard.
+# and SIGBUS is left to the truncation guard. With PYTHONMALLOC=malloc the memory of Python objects is checked, too.
 SANITIZE := $(CURDIR)/build/sanitize
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
-SANITIZED_PYTHON := PYTHONPATH=$(SANITIZE)/lib ASAN_OPTIONS=detect_leaks=0:handle_sigbus=0 \
-  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$preload" $(BIN)/python
+SANITIZED_PYTHON := PYTHONPATH=$(SANITIZE)/lib PYTHONMALLOC=malloc HYPOTHESIS_PROFILE=ci \
+  ASAN_OPTIONS=detect_leaks=0:handle_sigbus=0 UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$preload" $(BIN)/python
 sanitize: $(VENV)/.test
 	rm -rf $(SANITIZE)/lib
 	CFLAGS="$(SANITIZERS) -g1" CXXFLAGS="$(SANITIZERS) -g1" LDFLAGS="$(SANITIZERS)" \
