@@ -134,9 +134,10 @@ class Browser:
         # What the page does about it is drawn with the frame after the next.
         self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
-    def overflow(self) -> int:
-        """By how many pixels the page is wider than the screen."""
-        return int(self.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+    def fit(self) -> None:
+        """Wait until the page is no wider than the screen; figures follow a new size a moment later."""
+        script = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        _wait(lambda: self.run(script), f"{self.path} is wider than the screen")
 
     def complaints(self) -> list[str]:
         """The warnings and errors of the console since the last call."""

@@ -102,7 +102,7 @@ def test_every_view_has_a_link_of_its_own_and_draws_on_a_screen_and_a_phone(page
         assert not page.all(".failure"), (address, page.text(".failure"))
         for size in (DESKTOP, PHONE):
             page.resize(size)
-            assert page.overflow() <= 0, (address, size)
+            page.fit()
 
 
 def test_from_the_list_to_a_comparison_to_a_query_and_back(page, keys):
@@ -306,7 +306,7 @@ def test_a_long_text_is_folded_and_unfolds(page, store):
     page.click(".ranking .more")
     assert len(page.text(".ranking")) > 9_000
     page.resize(PHONE)
-    assert page.overflow() <= 0
+    page.fit()
 
 
 def test_what_cannot_be_shown_says_why_and_what_to_do(page):
