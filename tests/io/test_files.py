@@ -8,7 +8,8 @@ from typing import BinaryIO
 
 import pytest
 
-from goldrank.io.files import COMPRESSIONS, read_bytes, write_atomically
+from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import read_bytes, write_atomically
 
 
 def filler(content: bytes):  # type: ignore[no-untyped-def]

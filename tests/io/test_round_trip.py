@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.io import FORMATS, Columns, Kind, read, write
-from goldrank.io.files import COMPRESSIONS
+from goldrank.io.compression import COMPRESSIONS
 from profiles import examples
 
 QUICK = examples(0.4)

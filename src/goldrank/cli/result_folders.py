@@ -10,7 +10,7 @@ from pathlib import Path
 from goldrank.cli import stored_runs as stored
 from goldrank.errors import InputError, shorten
 from goldrank.io.column_names import listing
-from goldrank.io.files import COMPRESSIONS
+from goldrank.io.compression import COMPRESSIONS
 
 _KEY = re.compile(r"[a-z0-9-]+")
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")

@@ -21,7 +21,8 @@ from goldrank.data.collections.records import (
 from goldrank.data.collections.splits import stem_and_suffix
 from goldrank.errors import InputError
 from goldrank.io.column_names import first_of
-from goldrank.io.files import COMPRESSIONS, PathLike, display_name, is_parquet, read_bytes
+from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import PathLike, display_name, is_parquet, read_bytes
 from goldrank.io.formats.delimited import split_rows, table_records
 from goldrank.io.formats.parquet import parquet_table
 

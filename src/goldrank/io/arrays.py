@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, reason_of
-from goldrank.io.decompression import over_limit, size_limit
+from goldrank.io.compression import over_limit, size_limit
 from goldrank.io.files import PathLike
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from goldrank.errors import GoldrankError, InputError
-from goldrank.io.decompression import over_limit, size_limit, size_text
+from goldrank.io.compression import over_limit, size_limit, size_text
 from goldrank.io.files import cache_folder, write_atomically
 from goldrank.io.fingerprints import content_digest
 from goldrank.io.private_files import lock_file, make_private_folder

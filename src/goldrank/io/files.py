@@ -11,17 +11,16 @@ from functools import partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO
 
 import numpy as np
 
 from goldrank.errors import GoldrankError, InputError, reason_of
-from goldrank.io.decompression import compression_of, decompressed, load_zstandard, over_limit, size_limit
+from goldrank.io.compression import COMPRESSIONS, compression_of, decompressed, open_compressor, over_limit, size_limit
 from goldrank.io.memory_mapping import MappedFile, unchanged
 
 PathLike = str | os.PathLike[str]
 
-COMPRESSIONS = (".gz", ".zst", ".xz", ".bz2")
 _CHUNK = 1 << 22
 # A plain file from this size on is mapped: to copy it would cost as much as half of scoring it.
 _MAP_FROM = 1 << 24
@@ -257,9 +256,9 @@ def write_atomically(path: PathLike, write: Callable[[BinaryIO], object]) -> Non
             raise InputError("this is a folder, not a file", where=name, remedy="name a file inside it")
         if target.exists() and not target.is_file():
             with target.open("wb") as out:
-                _write_compressed(out, target.suffix, write, name)
+                _write_compressed(out, target.suffix, write)
             return
-        _replace(target, write, name)
+        _replace(target, write)
     except FileNotFoundError:
         raise InputError("the folder does not exist", where=name, remedy="create it first") from None
     except NotADirectoryError:
@@ -272,11 +271,11 @@ def write_atomically(path: PathLike, write: Callable[[BinaryIO], object]) -> Non
         raise GoldrankError(f"{name}: the file cannot be written ({reason_of(error)}); nothing was kept") from None
 
 
-def _replace(target: Path, write: Callable[[BinaryIO], object], name: str) -> None:
+def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     temporary = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.tmp")
     try:
         with temporary.open("xb") as out:
-            _write_compressed(out, target.suffix, write, name)
+            _write_compressed(out, target.suffix, write)
             out.flush()
             os.fsync(out.fileno())
         if target.exists():
@@ -287,30 +286,9 @@ def _replace(target: Path, write: Callable[[BinaryIO], object], name: str) -> No
         raise
 
 
-def _write_compressed(out: BinaryIO, suffix: str, write: Callable[[BinaryIO], object], name: str) -> None:
+def _write_compressed(out: BinaryIO, suffix: str, write: Callable[[BinaryIO], object]) -> None:
     if suffix not in COMPRESSIONS:
         write(out)
         return
-    with _compressor(out, suffix, name) as packed:
+    with open_compressor(out, suffix) as packed:
         write(packed)
-
-
-def _compressor(out: BinaryIO, suffix: str, name: str) -> BinaryIO:
-    if suffix == ".gz":
-        import gzip
-
-        # No name and no time in the header: equal content gives equal bytes.
-        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0))
-    if suffix == ".xz":
-        import lzma
-
-        return cast(BinaryIO, lzma.LZMAFile(out, "wb"))
-    if suffix == ".bz2":
-        import bz2
-
-        return cast(BinaryIO, bz2.BZ2File(out, "wb"))
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return cast(BinaryIO, zstd.ZstdFile(out, "wb"))
-    return cast(BinaryIO, load_zstandard(name).ZstdCompressor().stream_writer(out, closefd=False))

@@ -11,7 +11,8 @@ from goldrank.data.collections.records import read_documents
 from goldrank.data.collections.splits import choose_split, files_in, in_order, stem_and_suffix
 from goldrank.data.texts import beir_file
 from goldrank.errors import InputError
-from goldrank.io.files import COMPRESSIONS, PathLike
+from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import PathLike
 
 _QRELS = (".tsv", ".txt", ".csv", ".jsonl", ".json", ".parquet", ".qrels")
 

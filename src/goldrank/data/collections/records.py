@@ -15,7 +15,8 @@ from goldrank.data.collections.streams import Source, head, lines, opened, unpac
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import find_duplicate, id_strings, is_missing
 from goldrank.io.column_names import first_of, listing
-from goldrank.io.files import COMPRESSIONS, is_parquet, read_bytes
+from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import is_parquet, read_bytes
 from goldrank.io.fingerprints import file_state
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults

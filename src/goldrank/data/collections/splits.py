@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.files import COMPRESSIONS
+from goldrank.io.compression import COMPRESSIONS
 
 _SAME = {"validation": "dev", "valid": "dev", "val": "dev", "development": "dev", "training": "train", "eval": "test"}
 # The one people evaluate on comes first, the one they train on last.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from goldrank.errors import GoldrankError, InputError, counts, reason_of
-from goldrank.io.decompression import compression_of, decompressed, size_text
-from goldrank.io.files import COMPRESSIONS, refuse_device, without_mark
+from goldrank.io.compression import COMPRESSIONS, compression_of, decompressed, size_text
+from goldrank.io.files import refuse_device, without_mark
 
 Source = Path | str
 """A file of this machine, or the address of one anywhere."""

@@ -6,7 +6,8 @@ from pathlib import PurePath
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.columns import Kind
-from goldrank.io.files import COMPRESSIONS, PathLike, display_name
+from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import PathLike, display_name
 
 FORMATS: dict[str, str] = {
     "trec": "TREC qrels (4 columns) or run (6 columns)",

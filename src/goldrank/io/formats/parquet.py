@@ -12,7 +12,7 @@ import numpy as np
 from goldrank.errors import InputError, reason_of
 from goldrank.io.column_names import find_columns
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, refuse_empty_queries, row_queries
-from goldrank.io.decompression import over_limit, size_limit
+from goldrank.io.compression import over_limit, size_limit
 from goldrank.io.tables import columns_from_arrow
 
 

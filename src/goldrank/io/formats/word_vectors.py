@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.arrays import load_array
-from goldrank.io.decompression import compression_of, open_archive
+from goldrank.io.compression import compression_of, open_archive
 from goldrank.io.files import cache_folder
 from goldrank.io.fingerprints import file_digest, file_state
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults

@@ -10,7 +10,8 @@ from goldrank.data.collections.records import find_keys, read_records
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.column_names import listing, normal
-from goldrank.io.files import COMPRESSIONS, PathLike, display_name, read_bytes
+from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode_text
 

@@ -13,7 +13,7 @@ import numpy as np
 from goldrank.data.collections.streams import head, lines
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_number
-from goldrank.io.decompression import compression_of
+from goldrank.io.compression import compression_of
 from goldrank.io.files import PathLike, is_parquet, read_bytes
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow

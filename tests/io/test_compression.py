@@ -16,7 +16,7 @@ import goldrank as gr
 from goldrank.data.collections import streams
 from goldrank.errors import InputError
 from goldrank.io import files, read
-from goldrank.io.decompression import decompressed, size_limit
+from goldrank.io.compression import decompressed, size_limit
 from goldrank.io.files import read_bytes
 from goldrank.io.formats.word_vectors import read_word_vectors
 
