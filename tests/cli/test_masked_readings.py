@@ -143,12 +143,12 @@ def test_a_page_of_several_examples_has_groups_of_its_own(here, capsys):
     ("options", "message"),
     [
         (("--profile", "source", "--pool", "alias", "--matcher", "names"),
-         "pool alias and matcher names turn the profile source into strict; ask for the profile strict alone"),
-        (("--tier", "exact"), "the matcher tokens does not tell the tier exact from others"),
+         "pool alias and matcher names turn the profile source into strict; use the profile strict alone"),
+        (("--tier", "exact"), "the matcher tokens does not distinguish the tier exact"),
         (("--profile", "strikt"), "invalid choice: 'strikt'"),
-        (("--page", "9"), "there is not a page '9' among the predictions"),
-        (("--example", "0"), "--example: the predictions are of 2 pages, each with an example of its own number; "
-         "name the page as well, with --page"),
+        (("--page", "9"), "there is no page '9' in the predictions"),
+        (("--example", "0"), "--example: the predictions cover 2 pages, which number their examples separately; "
+         "give the page as well, with --page"),
         (("--page", "1", "--example", "3"), "there is no example '3'"),
         (("--groups", "--page", "1"),
          "--groups has no effect beside --page or --example, which choose the groups"),

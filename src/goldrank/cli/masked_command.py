@@ -217,10 +217,10 @@ def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 def _make(args: argparse.Namespace) -> int:
     from goldrank.masked.examples.files import write_chunks
     from goldrank.masked.examples.masking import MaskingCounts, mask_pages, pages_at
-    from goldrank.masked.scoring.profiles import reading
+    from goldrank.masked.scoring.profiles import find_profile
 
     options.refuse_unwritable(args)
-    masking = reading(args.profile).masking
+    masking = find_profile(args.profile).masking
     if args.aliases is not None and masking == "parts":
         raise InputError("--profile source masks parts of the title only", remedy="leave --aliases out, or use strict")
     masking_counts = MaskingCounts()
@@ -262,7 +262,7 @@ def _remask(args: argparse.Namespace) -> int:
     """Restore the examples, mask them again and say how many come out the same."""
     from goldrank.masked.examples.masking import examples_at
     from goldrank.masked.examples.part_mentions import count_same
-    from goldrank.masked.scoring.profiles import reading
+    from goldrank.masked.scoring.profiles import find_profile
 
     for option, idle in (("--strict", args.strict), ("--aliases", args.aliases is not None)):
         if idle:
@@ -271,7 +271,7 @@ def _remask(args: argparse.Namespace) -> int:
         raise InputError("--remask gives one sentence", remedy="use --format table or json")
     chunks = list(examples_at(args.data))
     masks = sum(len(chunk.masks) for chunk in chunks)
-    same, same_masks = count_same(chunks, _finder(reading(args.remask).masking, args.ner))
+    same, same_masks = count_same(chunks, _finder(find_profile(args.remask).masking, args.ner))
     if args.format == "json":
         result = {"profile": args.remask, "examples": len(chunks), "same_examples": same}
         options.emit(to_json({**result, "masks": masks, "same_masks": same_masks}), args)
@@ -374,7 +374,7 @@ def _scored_runs(
     args: argparse.Namespace, sharding: Sharding | None
 ) -> tuple[dict[str, MaskedScores], dict[str, list[GroupTable]]]:
     """The scores of stored runs and of files with the groups to show, by key or by the name of the file."""
-    from goldrank.masked.scoring.groups import Shown
+    from goldrank.masked.scoring.groups import GroupSelection
     from goldrank.masked.scoring.levels import score_predictions
     from goldrank.runs.masked import table_of
     from goldrank.store import Store
@@ -386,7 +386,7 @@ def _scored_runs(
     if len(keys := {run.key for run in kept.values()}) < len(args.runs) - len(names):
         raise InputError(f"of {', '.join(sorted(keys))} one is given twice", remedy="name each run once")
     labels = _labels([*kept.values()])
-    shown = Shown(args.groups, args.page, args.example)
+    selection = GroupSelection(args.groups, args.page, args.example)
     runs: dict[str, MaskedScores] = {}
     groups: dict[str, list[GroupTable]] = {}
     for one in args.runs:
@@ -394,8 +394,8 @@ def _scored_runs(
         predictions, notes = (
             predictions_of(one, args.data, pad=args.pad) if one in names else (table_of(kept[one]), list)
         )
-        runs[name] = score_predictions(shown.watch(predictions), rules, aliases=aliases, sharding=sharding)
-        groups[name] = shown.tables(rules, aliases)
+        runs[name] = score_predictions(selection.watch(predictions), rules, aliases=aliases, sharding=sharding)
+        groups[name] = selection.tables(rules, aliases)
         stored.print_notes([f"{one}: {note}".rstrip(".") for note in notes()])
     return runs, groups
 

@@ -105,7 +105,7 @@ def _is_port(digits: str) -> bool:
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use, which a container or a scheduler may limit."""
+    """Return the number of cores this process may use, which a container or scheduler may limit."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -87,7 +87,7 @@ def test_the_interval_is_that_of_resamples_drawn_one_by_one():
 
 
 def test_no_bins_are_refused():
-    with pytest.raises(InputError, match="0 bins"):
+    with pytest.raises(InputError, match="bins=0 is not"):
         calibration(level([0.5], [1]), bins=0)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from goldrank.masked.names.matching import Person
-from goldrank.masked.scoring.legacy import DISTANCE_BINS, Gold, PageSums, finished
+from goldrank.masked.scoring.legacy import DISTANCE_BINS, GuessDistances, PageSums, legacy_scores
 from goldrank.masked.scoring.pooling import Tiers
 from goldrank.stats import aggregate
 
@@ -13,11 +13,11 @@ def scored(title, masks):
     person = Person(title)
     distances = np.zeros(DISTANCE_BINS, np.int64)
     tiers = Tiers(person)
-    page, gold = PageSums(distances), Gold([title])
+    page, gold = PageSums(distances), GuessDistances([title])
     for names in masks:
         page.add(gold, names, max((tiers[name] for name in names), default=0), names[0] if names else None)
     sums = {name: np.array([total]) for name, total in page.values.items()}
-    return finished(sums, np.array([float(len(masks))]), distances)
+    return legacy_scores(sums, np.array([float(len(masks))]), distances)
 
 
 def value(sample):

@@ -83,11 +83,11 @@ def test_the_confidence_of_a_mask_is_the_score_of_its_first_answer(scores):
     assert scores.levels["mask"].confidence[1:].tolist() == [0.6, 0.5, 0.9]
 
 
-def test_micro_weighs_masks_alike_and_macro_pages(scores):
+def test_a_sample_has_the_mean_of_each_page_weighted_by_its_rows(scores):
     level = scores.levels["mask"]
-    micro, macro = (level.sample(level.right, average) for average in ("micro", "macro"))
-    assert aggregate(micro.values, micro.weights) == pytest.approx(1 / 4)
-    assert aggregate(macro.values, macro.weights) == pytest.approx((0 + 1 / 3) / 2)
+    sample = level.sample(level.right)
+    assert aggregate(sample.values, sample.weights) == pytest.approx(1 / 4)
+    assert aggregate(sample.values, None) == pytest.approx((0 + 1 / 3) / 2)
 
 
 def test_rows_without_a_value_do_not_weigh(scores):
@@ -99,9 +99,9 @@ def test_rows_without_a_value_do_not_weigh(scores):
 def test_rank_metrics_over_hits_give_the_share_of_right_first_answers(scores):
     for level in scores.levels.values():
         made = score_hits(level.hits, ["hits(average=items)@1", "hits(average=queries)@1"], ties="input")
-        for average, metric in zip(("micro", "macro"), made.values(), strict=True):
-            sample = level.sample(level.right, average)
-            assert metric.value == pytest.approx(aggregate(sample.values, sample.weights))
+        sample = level.sample(level.right)
+        for weights, metric in zip((sample.weights, None), made.values(), strict=True):
+            assert metric.mean == pytest.approx(aggregate(sample.values, weights))
 
 
 def test_the_other_reading_is_scored_beside_the_one_asked_for(scores):
@@ -125,7 +125,7 @@ def test_a_profile_is_changed_by_single_rules_but_not_turned_into_the_other():
     with pytest.raises(InputError) as error:
         Rules.of("source", pool="alias", matcher="names")
     assert str(error.value) == (
-        "pool alias and matcher names turn the profile source into strict; ask for the profile strict alone"
+        "pool alias and matcher names turn the profile source into strict; use the profile strict alone"
     )
     with pytest.raises(InputError, match="there is no profile 'stric'; did you mean 'strict'"):
         Rules.of("stric")
@@ -138,8 +138,8 @@ def test_a_tier_without_effect_is_refused(matcher, tier):
     with pytest.raises(InputError) as error:
         Rules.of(matcher=matcher, tier=tier)
     assert str(error.value) == (
-        f"the matcher {matcher} does not tell the tier {tier} from others; use the matcher names (--profile strict), "
-        "which knows every tier, or leave the tier out"
+        f"the matcher {matcher} does not distinguish the tier {tier}; use the matcher names (--profile strict), "
+        "which has every tier, or omit the tier"
     )
 
 
@@ -161,7 +161,7 @@ def test_the_most_frequent_first_answers_are_counted(scores):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"matcher": "nmaes"}, "did you mean 'names'"), ({"pool": "all"}, "no pool 'all'"), ({"k": 0}, "k is 0")],
+    [({"matcher": "nmaes"}, "did you mean 'names'"), ({"pool": "all"}, "no pool 'all'"), ({"k": 0}, "k=0 is not")],
 )
 def test_rules_that_do_not_exist_are_refused(wrong, message):
     with pytest.raises(InputError, match=message):

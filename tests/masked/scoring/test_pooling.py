@@ -1,6 +1,7 @@
 """Pooling guesses into answers, and where the right answer stands among them."""
 
 import math
+from collections import namedtuple
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,15 @@ from goldrank.masked.names.aliases import group_aliases
 from goldrank.masked.names.matching import MATCHERS, Person
 from goldrank.masked.names.patterns import Tier
 from goldrank.masked.scoring.levels import Rules
-from goldrank.masked.scoring.pooling import NOWHERE, Tiers, answers, place, pool, pooled, same_person
+from goldrank.masked.scoring.pooling import (
+    NO_ANSWER,
+    Tiers,
+    counted_guesses,
+    pool_names,
+    rank_gold,
+    same_person,
+    scores_by_name,
+)
 
 # The lists of the definition's worked example; where a name was dropped, an empty one keeps its slot.
 KENNEDY = [
@@ -23,6 +32,22 @@ KENNEDY = [
 
 
 STRICT = Rules.of("strict")
+
+
+Group = namedtuple("Group", "name total right members named")
+
+
+def pool(masks, rules, tiers):
+    return pool_names(scores_by_name(masks), rules, tiers)
+
+
+def pooled(guesses, rules, matcher):
+    """The groups of all guesses, best first."""
+    masks = [counted_guesses(each.names, each.scores, rules.k) for each in guesses]
+    found = pool(masks, rules, Tiers(matcher))
+    columns = (found.names, found.totals, found.right, map(tuple, found.members), found.named)
+    groups = [Group(*values) for values in zip(*columns, strict=True)]
+    return [groups[at] for at in found.order]
 
 
 def totals(groups):
@@ -46,17 +71,8 @@ def test_alias_pooling_joins_wrong_names_as_it_joins_right_ones():
     assert totals(original) == {"John Kennedy": 0.7, "truman": 0.4, "harry truman": 0.4}
 
 
-# The lists of the source's worked example as they were printed; where a name was dropped, an empty one keeps its slot.
-PRINTED = [
-    Guesses(("John Fitzgerald Kennedy", "Kennedy", "John F. Kennedy", "", "He"), (0.45, 0.12, 0.11, 0.15, 0.12)),
-    Guesses(("He", "Kennedy", "Trumann", "His", "Junior"), (0.62, 0.22, 0.21, 0.12, 0.05)),
-    Guesses(("Margareth Kennedy", "Kennedy", "", "together", "he"), (0.48, 0.44, 0.31, 0.23, 0.06)),
-]
-ALIAS = Rules(matcher="names", tier=Tier.GIVEN, pool="alias")
-
-
 def test_by_the_guesses_alone_the_worked_example_gives_one_kennedy_the_surname_and_he_is_nobody():
-    groups = pooled(PRINTED, ALIAS, Person("John F. Kennedy"))
+    groups = pooled(KENNEDY, STRICT, Person("John F. Kennedy"))
     assert [(group.name, round(group.total, 10), group.named, group.right) for group in groups] == [
         ("John Fitzgerald Kennedy", 1.34, True, True),
         ("Margareth Kennedy", 0.48, True, False),
@@ -71,16 +87,18 @@ def test_by_the_guesses_alone_the_worked_example_gives_one_kennedy_the_surname_a
 
 def test_a_word_that_is_no_name_is_neither_an_answer_nor_a_rival():
     guesses = [Guesses(("He", "The President", "Ada Lovelace", "Grace"), (0.5, 0.2, 0.2, 0.1))]
-    found = pool([(guesses[0].names, guesses[0].scores)], ALIAS, Tiers(Person("Ada Lovelace")))
-    assert found.place()[:5] == (0, 0, 0, 0, True)
-    assert found.place().margin == pytest.approx(0.1 / 0.3)
+    found = pool([(guesses[0].names, guesses[0].scores)], STRICT, Tiers(Person("Ada Lovelace")))
+    assert found.rank()[:5] == (0, 0, 0, 0, True)
+    assert found.rank().margin == pytest.approx(0.1 / 0.3)
     assert (found.size, found.led_by_no_name) == (2, True)
-    assert pool([(("he", "who"), (0.5, 0.1))], ALIAS, Tiers(Person("Ada Lovelace"))).place() is NOWHERE
+    assert pool([(("he", "who"), (0.5, 0.1))], STRICT, Tiers(Person("Ada Lovelace"))).rank() is NO_ANSWER
     assert not pooled(guesses, Rules(pool="gold"), Person("Ada Lovelace"))[0].right
 
 
 def names_among(*guesses):
-    groups = pooled([Guesses(guesses, tuple(1 / n for n in range(1, len(guesses) + 1)))], ALIAS, Person("Ada Lovelace"))
+    groups = pooled(
+        [Guesses(guesses, tuple(1 / n for n in range(1, len(guesses) + 1)))], STRICT, Person("Ada Lovelace")
+    )
     return {member for group in groups if group.named for member in group.members}
 
 
@@ -123,7 +141,7 @@ MANY = st.lists(
 def test_no_order_of_the_guesses_changes_the_groups_of_a_shared_surname(said, random):
     def groups(pairs):
         names, scores = zip(*pairs, strict=True) if pairs else ((), ())
-        made = pooled([Guesses(names, scores)], ALIAS, Person("John F. Kennedy"))
+        made = pooled([Guesses(names, scores)], STRICT, Person("John F. Kennedy"))
         return {(group.name, group.total, group.named, group.right, frozenset(group.members)) for group in made}
 
     assert groups(random.sample(said, len(said))) == groups(said)
@@ -155,8 +173,8 @@ def test_only_the_first_k_guesses_of_each_mask_count():
 
 
 def test_empty_guesses_form_no_group_and_keep_the_slot_of_a_cut():
-    assert answers(("", "he", " "), (0.5, 0.3, 0.2), None) == (["he"], [0.3])
-    assert answers(("", "he"), (0.5, 0.3), 1) == ([], [])
+    assert counted_guesses(("", "he", " "), (0.5, 0.3, 0.2), None) == (["he"], [0.3])
+    assert counted_guesses(("", "he"), (0.5, 0.3), 1) == ([], [])
 
 
 def test_the_tier_asked_for_is_the_least_that_is_right():
@@ -180,7 +198,7 @@ def test_no_order_of_the_guesses_changes_a_sum_by_a_bit(order):
 )
 def test_the_place_of_one_right_answer_is_that_of_a_ranked_item(scores, data):
     right = data.draw(st.sampled_from(sorted(scores)))
-    found = place(list(scores), list(scores.values()), [name == right for name in scores])
+    found = rank_gold(list(scores), list(scores.values()), [name == right for name in scores])
     hits = Run({"q": scores}).hits(Gold({"q": {right: 1}}))
     counted = [int(getattr(hits, name)[0]) for name in ("above", "tied", "tied_docid", "tied_input")]
     assert list(found[:4]) == counted
@@ -188,27 +206,27 @@ def test_the_place_of_one_right_answer_is_that_of_a_ranked_item(scores, data):
 
 
 def test_other_right_answers_are_no_rivals():
-    assert place(["b", "c", "a"], [0.3, 0.5, 0.3], [False, True, True])[:4] == (0, 0, 0, 0)
-    assert place(["b", "d", "a"], [0.3, 0.3, 0.3], [False, True, True])[:4] == (0, 1, 0, 1)
+    assert rank_gold(["b", "c", "a"], [0.3, 0.5, 0.3], [False, True, True])[:4] == (0, 0, 0, 0)
+    assert rank_gold(["b", "d", "a"], [0.3, 0.3, 0.3], [False, True, True])[:4] == (0, 1, 0, 1)
 
 
 def test_the_order_of_the_scores_counts_not_that_of_the_list():
-    found = place(["wrong", "right"], [0.2, 0.7], [False, True])
+    found = rank_gold(["wrong", "right"], [0.2, 0.7], [False, True])
     assert (found.above, found.right, found.top) == (0, True, 0.7)
 
 
 def test_the_margin_is_the_lead_over_the_best_wrong_answer_as_a_share_of_all():
-    assert place(["a", "b", "c"], [0.5, 0.2, 0.1], [True, False, False]).margin == pytest.approx(0.3 / 0.8)
-    assert place(["a", "b"], [0.5, 0.3], [False, False]).margin == pytest.approx(-0.5 / 0.8)
-    assert place(["a"], [0.4], [True]).margin == 1.0
+    assert rank_gold(["a", "b", "c"], [0.5, 0.2, 0.1], [True, False, False]).margin == pytest.approx(0.3 / 0.8)
+    assert rank_gold(["a", "b"], [0.5, 0.3], [False, False]).margin == pytest.approx(-0.5 / 0.8)
+    assert rank_gold(["a"], [0.4], [True]).margin == 1.0
 
 
 def test_no_answer_has_no_place_and_no_confidence():
-    assert place([], [], []) is NOWHERE
-    assert pool([], Rules(), Tiers(Person("Ada Lovelace"))).place() is NOWHERE
-    assert math.isnan(NOWHERE.share)
+    assert rank_gold([], [], []) is NO_ANSWER
+    assert pool([], Rules(), Tiers(Person("Ada Lovelace"))).rank() is NO_ANSWER
+    assert math.isnan(NO_ANSWER.share)
 
 
 def test_scores_of_zero_or_below_leave_shares_within_bounds():
-    assert place(["a", "b"], [0.0, 0.0], [True, False])[4:] == (True, 0.0, 0.0, 0.0)
-    assert place(["a", "b"], [0.5, -0.5], [True, False]).share == 0.5
+    assert rank_gold(["a", "b"], [0.0, 0.0], [True, False])[4:] == (True, 0.0, 0.0, 0.0)
+    assert rank_gold(["a", "b"], [0.5, -0.5], [True, False]).share == 0.5

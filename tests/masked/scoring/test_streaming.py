@@ -189,7 +189,7 @@ def test_a_mask_that_is_there_twice_is_refused_and_no_file_stays(through_files, 
     table = predictions()
     twice = pyarrow.concat_tables([table, table.slice(20, 1)])
     row = table.slice(20, 1).to_pylist()[0]
-    where = f"page {row['page']}, example {row['sequence']}, mask {row['mask']}: the mask is there twice"
+    where = f"page {row['page']}, example {row['sequence']}, mask {row['mask']}: the mask appears twice"
     with pytest.raises(InputError, match=where):
         score_predictions(twice, workers=workers)
     assert list(through_files.iterdir()) == []
@@ -213,15 +213,15 @@ def changed(**columns):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"scores": [float("nan")]}, "page 9, example 1, mask 2: a score is no finite number"),
-        ({"scores": [float("inf")]}, "page 9, example 1, mask 2: a score is no finite number"),
-        ({"scores": [None]}, "page 9, example 1, mask 2: a score is no finite number"),
+        ({"scores": [float("nan")]}, "page 9, example 1, mask 2: a score is not a finite number"),
+        ({"scores": [float("inf")]}, "page 9, example 1, mask 2: a score is not a finite number"),
+        ({"scores": [None]}, "page 9, example 1, mask 2: a score is not a finite number"),
         ({"guesses": [None]}, "page 9, example 1, mask 2: a prediction is null"),
         ({"scores": [0.5, 0.1]}, "page 9, example 1, mask 2: the predictions and scores differ in number"),
         ({"guesses": None}, "page 9, example 1, mask 2: the column guesses is empty"),
         ({"title": None}, "page 9, example 1, mask 2: the column title is empty"),
         ({"title": "Alan Turing"}, "page 9, example 1, mask 2: the page has two titles"),
-        ({"mask": 0}, "page 9, example 1, mask 0: the mask is there twice"),
+        ({"mask": 0}, "page 9, example 1, mask 0: the mask appears twice"),
     ],
 )
 def test_what_cannot_be_scored_is_refused_with_the_name_of_the_mask(columns, message):
@@ -242,5 +242,5 @@ def test_predictions_without_rows_or_columns_are_refused():
 
 
 def test_no_processes_are_refused():
-    with pytest.raises(InputError, match="0 processes"):
+    with pytest.raises(InputError, match="workers=0 is not"):
         score_predictions(predictions(), workers=0)

@@ -1,4 +1,4 @@
-"""Scores of parts of the pages put together: every level in the order of the pages, whatever part they were in."""
+"""Assemble the scores of parts into levels, in the order of the pages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.scoring.levels import FREQUENT, LEVELS, Level, MaskedCounts, MaskedScores, Rules
 
 COUNTS = ("above", "tied", "tied_docid", "tied_input")
-PLACES = (*COUNTS, "right", "margin", "confidence")
-"""What each level says of each of its rows."""
+RANK_COLUMNS = (*COUNTS, "right", "margin", "confidence")
+"""The columns of each level."""
 DESCRIBED = ("masks", "length", "type")
-"""What the data says of an example, beside its further columns."""
+"""The known columns of an example."""
 FURTHER = "further:"
-"""What the names of further columns begin with inside a part, so that none is taken for one of ours."""
+"""Prefix of further columns inside a part, so that their names do not collide with known ones."""
 
 
 _Columns = dict[str, NDArray[Any]]
@@ -31,12 +31,12 @@ _Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The scores of some pages, as Arrow tables whose rows are in order.
+    """The scores of some pages, as Arrow tables with sorted rows.
 
-    ``masks`` has ``sequence`` and ``mask``; ``examples`` has ``sequence``, ``rows`` (its masks here), ``DESCRIBED`` and
-    further columns; ``pages`` has ``page``, ``title``, ``examples`` and ``masks`` (how many) and legacy sums;
-    ``answers`` has ``answer`` and ``count``; ``distances`` has ``count``. The places of a level in a reading are in
-    `place_table`, that of pages with a depth for each level.
+    ``masks`` has ``sequence`` and ``mask``; ``examples`` has ``sequence``, ``rows`` (its masks), ``DESCRIBED``
+    and further columns; ``pages`` has ``page``, ``title``, the numbers of ``examples`` and ``masks``, and legacy sums;
+    ``answers`` has ``answer`` and ``count``; ``distances`` has ``count``. The ranks of a level in a reading are in
+    `rank_table`, that of pages with the depth of each level.
     """
 
     tables: Mapping[str, Any]
@@ -44,10 +44,10 @@ class Part:
     led_by_no_name: int
 
     def store(self, folder: Path, number: int) -> Part:
-        """The same part with its tables in files of *folder*."""
+        """Write the tables to files in *folder*, and return a part that reads them from there."""
         paths = {name: folder / f"{name}-{number}.arrow" for name in self.tables}
         for name, table in self.tables.items():
-            # Two workers may score the same part, where one of them was taken for lost.
+            # Two workers may score the same part if one of them was considered lost.
             write_atomically(paths[name], partial(_write_table, table))
         return Part(_Stored({name: str(path) for name, path in paths.items()}), self.unanswered, self.led_by_no_name)
 
@@ -58,13 +58,13 @@ def _write_table(table: Any, stream: BinaryIO) -> None:
         writer.write_table(table)
 
 
-def place_table(level: str, at: int) -> str:
-    """The name of the table with the places of a level in the first reading or in the second."""
-    return f"{level}-places-{at}"
+def rank_table(level: str, reading: int) -> str:
+    """Return the name of the table with the ranks of a level in the first reading (0) or the second (1)."""
+    return f"{level}-ranks-{reading}"
 
 
 class _Stored(dict[str, Any]):
-    """Tables in files, each mapped into memory whenever it is asked for and released when it is no longer used."""
+    """Tables in files, memory-mapped on each access."""
 
     def __getitem__(self, name: str) -> Any:
         pyarrow, _ = load_pyarrow()
@@ -72,8 +72,8 @@ class _Stored(dict[str, Any]):
 
 
 def _numbers(table: Any, name: str, default: int = 0) -> NDArray[Any]:
-    found: NDArray[Any] = table[name].fill_null(default).to_numpy()
-    return found
+    values: NDArray[Any] = table[name].fill_null(default).to_numpy()
+    return values
 
 
 def _starts(counts: Ints) -> Ints:
@@ -81,31 +81,31 @@ def _starts(counts: Ints) -> Ints:
 
 
 def _destinations(starts: Ints, pages: Ints, counts: Ints) -> Ints:
-    """Where the rows of a part go, which has *counts* rows of each of *pages*."""
+    """Return the target rows of a part that has *counts* rows of each of *pages*."""
     before = np.cumsum(counts) - counts
-    where: Ints = np.repeat(starts[pages] - before, counts) + np.arange(counts.sum())
-    return where
+    targets: Ints = np.repeat(starts[pages] - before, counts) + np.arange(counts.sum())
+    return targets
 
 
-class _Rows:
-    """The rows of one level in the order of the pages, and their places in each reading, filled part by part."""
+class _LevelRows:
+    """The rows of one level in page order with their ranks in each reading, filled part by part."""
 
     def __init__(self, rows: int, readings: int) -> None:
         self.example = np.full(rows, -1, np.int64)
         self.items = np.empty(rows, object)
-        self.places = [_Places(rows) for _ in range(readings)]
+        self.ranks = [_RankArrays(rows) for _ in range(readings)]
 
     def fill(self, where: Ints, part: Part, level: str, items: list[str]) -> None:
         self.items[where] = items
-        for at, places in enumerate(self.places):
-            places.fill(where, part.tables[place_table(level, at)])
+        for at, ranks in enumerate(self.ranks):
+            ranks.fill(where, part.tables[rank_table(level, at)])
 
 
-class _Places:
-    """The places of one level in one reading."""
+class _RankArrays:
+    """The ranks of one level in one reading."""
 
     def __init__(self, rows: int) -> None:
-        # Most counts are 0, and memory that is zero from the start takes no room until something else is written.
+        # Most counts are 0, and zero-initialised memory is not allocated until it is written.
         self.counts = {name: np.zeros(rows, np.int64) for name in COUNTS}
         self.right = np.empty(rows, np.bool_)
         self.margin, self.confidence = np.empty(rows), np.empty(rows)
@@ -120,12 +120,12 @@ class _Places:
 
 
 def _levels(
-    rows: Mapping[str, _Rows], names: Mapping[str, list[str]], pages: _Pages, depths: _Columns, at: int
+    rows: Mapping[str, _LevelRows], names: Mapping[str, list[str]], pages: _Pages, depths: _Columns, at: int
 ) -> dict[str, Level]:
-    """The levels in one reading; all readings share what names the rows."""
+    """Return the levels in one reading; all readings share the names of the rows."""
     levels = {}
     for level, of in rows.items():
-        places = of.places[at]
+        ranks = of.ranks[at]
         grade = np.broadcast_to(np.float64(1), len(of.items))
         hits = Hits(
             queries=pages.names,
@@ -133,14 +133,14 @@ def _levels(
             items=names[level],
             grade=grade,
             depth=depths[f"{level}_depth"],
-            **places.counts,  # type: ignore[arg-type]
+            **ranks.counts,  # type: ignore[arg-type]
         )
-        levels[level] = Level(level, hits, places.right, places.margin, places.confidence, of.example)
+        levels[level] = Level(level, hits, ranks.right, ranks.margin, ranks.confidence, of.example)
     return levels
 
 
 class _Pages:
-    """All pages in order, and what is said of each, filled part by part."""
+    """All pages in order."""
 
     def __init__(self, parts: list[Part]) -> None:
         pyarrow, _ = load_pyarrow()
@@ -163,13 +163,13 @@ class _Pages:
             columns.setdefault(name, np.empty(len(self.names), values.dtype))[where] = values
 
 
-def assembled(parts: list[Part], readings: Sequence[Rules]) -> MaskedScores:
-    """Put the scores of all parts together in the order of the pages, the second reading beside the first."""
-    from goldrank.masked.scoring.legacy import SUMS, finished
+def assemble(parts: list[Part], readings: Sequence[Rules]) -> MaskedScores:
+    """Assemble the scores of all parts in page order, with the second reading beside the first."""
+    from goldrank.masked.scoring.legacy import SUMS, legacy_scores
 
     frequent, pages = _most_frequent(parts), _Pages(parts)
     starts = pages.starts
-    rows = {name: _Rows(int(starts[name][-1]), len(readings)) for name in LEVELS}
+    rows = {name: _LevelRows(int(starts[name][-1]), len(readings)) for name in LEVELS}
     columns: _Columns = {}
     sums: _Columns = {}
     depths: list[_Columns] = [{} for _ in readings]
@@ -183,7 +183,7 @@ def assembled(parts: list[Part], readings: Sequence[Rules]) -> MaskedScores:
         done += len(at)
         pages.fill(sums, at, table, SUMS)
         for number, of in enumerate(depths):
-            pages.fill(of, at, part.tables[place_table("page", number)], [f"{name}_depth" for name in LEVELS])
+            pages.fill(of, at, part.tables[rank_table("page", number)], [f"{name}_depth" for name in LEVELS])
         rows["page"].fill(at, part, "page", table["title"].to_pylist())
         to = _destinations(starts["example"], at, _numbers(table, "examples"))
         sequences = _numbers(examples, "sequence").tolist()
@@ -204,20 +204,20 @@ def assembled(parts: list[Part], readings: Sequence[Rules]) -> MaskedScores:
         led_by_no_name=sum(part.led_by_no_name for part in parts),
         absent=int(np.maximum(columns["masks"] - present, 0).sum()),
     )
-    legacy = finished(sums, np.diff(starts["mask"]).astype(np.float64), distances)
+    legacy = legacy_scores(sums, np.diff(starts["mask"]).astype(np.float64), distances)
     names = {level: of.items.tolist() for level, of in rows.items()}
     levels = [_levels(rows, names, pages, of, number) for number, of in enumerate(depths)]
     first = ("page", "sequence", *DESCRIBED)
     ordered = {name: columns[name] for name in (*first, *(name for name in columns if name not in first))}
     beside: MaskedScores | None = None
-    for rules, found in zip(reversed(readings), reversed(levels), strict=True):
-        beside = MaskedScores(rules, found, ordered, counts, legacy, frequent, beside)
+    for rules, of_reading in zip(reversed(readings), reversed(levels), strict=True):
+        beside = MaskedScores(rules, of_reading, ordered, counts, legacy, frequent, beside)
     assert beside is not None
     return beside
 
 
 class _Items(dict[Any, str]):
-    """The names of masks and examples within a page: pages number them alike, so one string serves many rows."""
+    """Names of masks and examples within a page; pages share them, so one string serves many rows."""
 
     def __missing__(self, key: int | tuple[int, int]) -> str:
         name = self[key] = str(key) if isinstance(key, int) else f"{key[0]}:{key[1]}"
@@ -227,11 +227,11 @@ class _Items(dict[Any, str]):
 def _describe(columns: _Columns, where: Ints, table: Any, rows: int) -> None:
     pyarrow, _ = load_pyarrow()
     for name in table.column_names:
-        if name in PLACES or name == "rows":
+        if name in RANK_COLUMNS or name == "rows":
             continue
         kind = table.schema.field(name).type
         if pyarrow.types.is_string(kind):
-            # Through a dictionary, so that equal words are one object.
+            # Dictionary-encoded, so that equal words are one object.
             encoded = table[name].combine_chunks().dictionary_encode()
             words = np.array([*encoded.dictionary.to_pylist(), None], object)
             values = words[encoded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]

@@ -1,4 +1,4 @@
-"""The summed groups of an example or a page: which guesses at which masks were added up to which answer."""
+"""Show which guesses of an example or a page are pooled into which answer."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from itertools import groupby
 from typing import Any
 
 from goldrank.errors import InputError, counts, unknown_name
-from goldrank.masked.examples.chunks import Guesses
 from goldrank.masked.names.matching import make_matcher
 from goldrank.masked.scoring.levels import Rules
-from goldrank.masked.scoring.pooling import Tiers, pooled
+from goldrank.masked.scoring.pages import Aliases
+from goldrank.masked.scoring.pooling import Tiers, counted_guesses, pool_names, scores_by_name
 from goldrank.masked.scoring.streaming import canonical
 
 _FEW_EXAMPLES = 5
-"""A single page with so many examples is shown without being asked for."""
+"""The groups of a single page with at most this many examples are shown by default."""
 
 Row = Mapping[str, Any]
-Aliases = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
 class GroupedGuess:
-    """One guess at one mask."""
+    """One guess for one mask."""
 
     name: str
     sequence: int
@@ -36,34 +35,34 @@ class GroupedGuess:
 
 @dataclass(frozen=True)
 class SummedGroup:
-    """Guesses that were added up to one answer."""
+    """Guesses that are pooled into one answer."""
 
     name: str
-    """The title for the right group of gold pooling, else the member that decides."""
+    """The title for the right group of ``pool=gold``, otherwise the decisive member."""
     total: float
     share: float
-    """The total over the sum of all groups."""
+    """Share of the total in the sum over all groups."""
     right: bool
     named: bool
-    """Whether it can be the answer; words that name nobody cannot, where the reading pools by alias."""
+    """Whether it can be the answer; with ``pool=alias``, words that name nobody cannot."""
     guesses: tuple[GroupedGuess, ...]
 
     def agreement(self, reading: str) -> tuple[int, int]:
-        """Count the guesses that are right in a reading, and all of them."""
+        """Return the number of guesses that are right in a reading, and the number of all guesses."""
         return sum(guess.right[reading] for guess in self.guesses), len(self.guesses)
 
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The groups of one example or one page in each reading, the answer first; groups that are no name stand last."""
+    """The groups of one example or page in each reading, best first; groups that are not a name come last."""
 
     page: str
     title: str
     sequence: int | None
-    """The number of the example; None for a page of several examples."""
+    """Number of the example; None for a page with several examples."""
     masks: int
     readings: Mapping[str, tuple[SummedGroup, ...]]
-    """By the profile of the rules, the first reading first."""
+    """Groups by profile, the first reading first."""
 
 
 def group_tables(
@@ -72,13 +71,13 @@ def group_tables(
     aliases: Aliases | None = None,
     sequence: int | None = None,
 ) -> list[GroupTable]:
-    """Sum up the guesses of each example, and of each page that has several, under *rules* and the other reading.
+    """Pool the guesses of each example, and of each page with several, under *rules* and the other reading.
 
     Args:
-        rows: masks as dicts with the columns of a table of predictions, in any order.
-        rules: the first reading.
-        aliases: other names of the persons, by title.
-        sequence: only the example of this number.
+        rows: Masks as dicts with the columns of a table of predictions, in any order.
+        rules: The first reading.
+        aliases: Other names of the persons, by title.
+        sequence: Number of the only example to include.
     """
     tables = []
     ordered = sorted(rows, key=lambda row: (row["page"], row["sequence"], row["mask"]))
@@ -94,47 +93,46 @@ def group_tables(
 
 
 def answers_of(rows: Iterable[Row]) -> list[str]:
-    """The right answers of any of the masks."""
+    """Return the distinct right answers of all masks."""
     return list(dict.fromkeys(answer for row in rows for answer in row.get("answers") or [row["title"]]))
 
 
 def _table(rows: Sequence[Row], sequence: int | None, rules: Rules, aliases: Aliases) -> GroupTable:
-    answers, readings = answers_of(rows), (rules, rules.beside)
-    judges = {one.profile: (one, Tiers(make_matcher(one.matcher, answers, aliases))) for one in readings}
-    guesses = [Guesses(tuple(row["guesses"] or ()), tuple(row["scores"] or ())) for row in rows]
-    said = [
+    titles = answers_of(rows)
+    readings = {of.profile: (of, Tiers(make_matcher(of.matcher, titles, aliases))) for of in (rules, rules.beside)}
+    masks = [counted_guesses(row["guesses"] or (), row["scores"] or (), rules.k) for row in rows]
+    guesses = [
         GroupedGuess(
             name,
             row["sequence"],
             row["mask"],
             score,
-            {profile: tiers[name] >= of.tier for profile, (of, tiers) in judges.items()},
+            {profile: tiers[name] >= of.tier for profile, (of, tiers) in readings.items()},
         )
-        for row, one in zip(rows, guesses, strict=True)
-        for name, score in zip(one.names[: rules.k], one.scores[: rules.k], strict=True)
-        if name.strip()
+        for row, (names, scores) in zip(rows, masks, strict=True)
+        for name, score in zip(names, scores, strict=True)
     ]
-    found = {}
-    for profile, (of, _) in judges.items():
-        groups = pooled(guesses, of, make_matcher(of.matcher, answers, aliases))
-        size = math.fsum(abs(group.total) for group in groups)
-        found[profile] = tuple(
+    tables = {}
+    for profile, (of, tiers) in readings.items():
+        answers = pool_names(scores_by_name(masks), of, tiers)
+        size = math.fsum(map(abs, answers.totals))
+        tables[profile] = tuple(
             SummedGroup(
-                " / ".join(answers) if of.pool == "gold" and group.right else group.name,
-                group.total,
-                group.total / size if size else 0.0,
-                group.right,
-                group.named,
-                tuple(guess for guess in said if guess.name in group.members),
+                " / ".join(titles) if of.pool == "gold" and answers.right[at] else answers.names[at],
+                answers.totals[at],
+                answers.totals[at] / size if size else 0.0,
+                answers.right[at],
+                answers.named[at],
+                tuple(guess for guess in guesses if guess.name in answers.members[at]),
             )
-            for group in groups
+            for at in answers.order
         )
-    return GroupTable(rows[0]["page"], rows[0]["title"] or "", sequence, len(rows), found)
+    return GroupTable(rows[0]["page"], rows[0]["title"] or "", sequence, len(rows), tables)
 
 
 @dataclass
-class Shown:
-    """Which groups are to be shown, and the rows that they need, kept while predictions stream by."""
+class GroupSelection:
+    """Selects the groups to show, and collects their rows while predictions are streamed."""
 
     everything: bool = False
     page: str | None = None
@@ -143,43 +141,42 @@ class Shown:
     _pages: set[str] = field(default_factory=set)
 
     @property
-    def asked(self) -> bool:
-        """Whether groups were asked for; else those of a single page with few examples are shown."""
+    def explicit(self) -> bool:
+        """Whether groups were requested; otherwise those of a single page with few examples are shown."""
         return self.everything or self.page is not None or self.sequence is not None
 
     def watch(self, batches: Any) -> Iterator[Any]:
-        """Hand on the record batches of predictions, or those of a table, and keep the rows to show."""
+        """Yield the record batches of predictions, or those of a table, and collect the rows to show."""
         from pyarrow import compute
 
-        found = batches.to_batches() if hasattr(batches, "to_batches") else batches
-        for batch in canonical(found):
-            self._pages.update(compute.unique(batch["page"]).to_pylist()[:2] if not self.asked else ())
-            if self.asked or len(self._pages) == 1:
-                kept = batch if self.page is None else batch.filter(compute.equal(batch["page"], self.page))
-                self._rows += kept.to_pylist()
+        for batch in canonical(batches.to_batches() if hasattr(batches, "to_batches") else batches):
+            self._pages.update(compute.unique(batch["page"]).to_pylist()[:2] if not self.explicit else ())
+            if self.explicit or len(self._pages) == 1:
+                selected = batch if self.page is None else batch.filter(compute.equal(batch["page"], self.page))
+                self._rows += selected.to_pylist()
             else:
                 self._rows.clear()
             yield batch
 
     def tables(self, rules: Rules, aliases: Aliases) -> list[GroupTable]:
-        """The groups to show of what went by; of the next predictions none is known yet."""
+        """Return the groups to show of the streamed predictions, and forget their rows."""
         rows = list(self._rows)
         self._rows.clear()
         self._pages.clear()
-        if not self.asked:
+        if not self.explicit:
             few = len({row["sequence"] for row in rows}) <= _FEW_EXAMPLES
             return group_tables(rows, rules, aliases) if few else []
         pages = {row["page"] for row in rows}
         if self.page is not None and not rows:
             raise InputError(
-                f"there is no page {self.page!r} among the predictions", remedy="give an id that the data has"
+                f"there is no page {self.page!r} in the predictions", remedy="give the id of a page in the data"
             )
         if self.sequence is not None:
             if len(pages) > 1:
                 raise InputError(
-                    f"the predictions are of {counts(len(pages), 'page')}, each with an example of its own number",
+                    f"the predictions cover {counts(len(pages), 'page')}, which number their examples separately",
                     where="--example",
-                    remedy="name the page as well, with --page",
+                    remedy="give the page as well, with --page",
                 )
             known = sorted({row["sequence"] for row in rows})
             if self.sequence not in known:

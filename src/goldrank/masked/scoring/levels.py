@@ -1,7 +1,7 @@
-"""What scoring masked predictions gives: where the right name landed, per mask, per example and per page.
+"""Score masked predictions: the rules, and the ranks of the right name per mask, example and page.
 
-Each level is a Hits whose queries are the pages, so every rank metric applies and every interval is clustered by
-page, whatever is counted within it.
+Each level is a Hits whose queries are the pages, so that every rank metric applies and every interval is clustered by
+page.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Floats, Hits, Ints
 from goldrank.masked.names.matching import MATCHERS
 from goldrank.masked.names.patterns import Tier
-from goldrank.masked.scoring.profiles import READINGS, SOURCE, Pool, Reading, reading
+from goldrank.masked.scoring.profiles import READINGS, SOURCE, Pool, find_profile
 from goldrank.stats import Sample
 
 if TYPE_CHECKING:
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
     from goldrank.tasks.ranking.sharding import Sharding
 
-Average = Literal["micro", "macro"]
 Bools = NDArray[np.bool_]
 
 LEVELS = ("mask", "example", "page")
-"""From the single guess to all that was said of a person."""
+"""From a single mask to a whole page."""
 POOLS = ("alias", "gold")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as right, and how guesses are pooled into one answer; by default those of the profile ``source``.
+    """What counts as right, and how guesses are pooled into answers; by default those of the profile ``source``.
 
     >>> Rules().profile, Rules.of("strict").matcher, Rules(matcher="seed").profile
     ('source', 'names', 'custom')
@@ -47,12 +46,12 @@ class Rules:
     """One of ``MATCHERS``: ``tokens`` is any name of the person, ``names`` the same person, ``surname`` the surname;
     ``original`` and ``seed`` are rules of earlier work."""
     tier: Tier = SOURCE.tier
-    """The least agreement that is right."""
+    """The lowest tier that is right."""
     pool: Pool = SOURCE.pool
-    """``gold`` is the original definition: all right guesses together, every other by its case-folded string;
+    """``gold``, the original definition, pools all right guesses, and every other guess by its case-folded string;
     ``alias`` pools all guesses that name the same person, right or wrong."""
     k: int | None = None
-    """Only the first so many guesses of each mask count; None for all."""
+    """Number of guesses of each mask that count; None for all."""
 
     def __post_init__(self) -> None:
         if self.matcher not in MATCHERS:
@@ -60,11 +59,11 @@ class Rules:
         if self.pool not in POOLS:
             raise unknown_name("pool", self.pool, POOLS, ", ".join(POOLS))
         if self.k is not None and self.k < 1:
-            raise InputError(f"k is {self.k}", remedy="keep at least one guess of each mask")
+            raise InputError(f"k={self.k} is not a whole number >= 1", remedy="keep at least one guess per mask")
         if self.tier not in TIERS.get(self.matcher, tuple(Tier)):
             raise InputError(
-                f"the matcher {self.matcher} does not tell the tier {self.tier.name.lower()} from others",
-                remedy="use the matcher names (--profile strict), which knows every tier, or leave the tier out",
+                f"the matcher {self.matcher} does not distinguish the tier {self.tier.name.lower()}",
+                remedy="use the matcher names (--profile strict), which has every tier, or omit the tier",
             )
 
     @classmethod
@@ -77,34 +76,32 @@ class Rules:
         matcher: str | None = None,
         tier: str | None = None,
     ) -> Rules:
-        """Return the rules of a profile, ``source`` (the default) or ``strict``, with single ones changed.
+        """Return the rules of a profile, ``source`` (the default) or ``strict``, with individual changes.
 
         Raises:
-            InputError: a change has no effect, or the changes turn the profile that was asked for into the other.
+            InputError: A change has no effect, or the changes turn the given profile into the other.
         """
-        of = reading(profile or SOURCE.name)
+        of = find_profile(profile or SOURCE.name)
         least = of.tier if tier is None else Tier[tier.upper()]
-        made = cls(matcher or of.matcher, least, pool or of.pool, k)  # type: ignore[arg-type]
-        if profile is not None and made.profile not in (profile, "custom"):
+        rules = cls(matcher or of.matcher, least, pool or of.pool, k)  # type: ignore[arg-type]
+        if profile is not None and rules.profile not in (profile, "custom"):
             given = {"pool": pool, "matcher": matcher, "tier": tier}
             changes = " and ".join(f"{name} {value}" for name, value in given.items() if value is not None)
             raise InputError(
-                f"{changes} turn the profile {profile} into {made.profile}",
-                remedy=f"ask for the profile {made.profile} alone",
+                f"{changes} turn the profile {profile} into {rules.profile}",
+                remedy=f"use the profile {rules.profile} alone",
             )
-        return made
+        return rules
 
     @property
     def profile(self) -> str:
         """The profile that has these rules, or ``custom``."""
-        return next((name for name, of in READINGS.items() if self._follows(of)), "custom")
-
-    def _follows(self, of: Reading) -> bool:
-        return (self.matcher, self.tier, self.pool) == (of.matcher, of.tier, of.pool)
+        own = self.matcher, self.tier, self.pool
+        return next((name for name, of in READINGS.items() if own == (of.matcher, of.tier, of.pool)), "custom")
 
     @property
     def beside(self) -> Rules:
-        """The other reading, to be shown beside this one: ``strict``, or ``source`` beside ``strict``."""
+        """The other reading, shown beside this one: ``strict``, or ``source`` if this is ``strict``."""
         return Rules.of("source" if self.profile == "strict" else "strict", self.k)
 
 
@@ -114,22 +111,7 @@ TIERS = {
     "original": (Tier.GIVEN,),
     "seed": (Tier.GIVEN,),
 }
-"""The tiers that change what is right under a matcher, where these are not all; the default is always one."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Guesses taken as one answer."""
-
-    name: str
-    """The member that decides whether the group is right."""
-    total: float
-    """The sum of its members' scores, exactly rounded, so that no order of the guesses changes it."""
-    right: bool
-    members: tuple[str, ...]
-    """The spellings in the group, in the order of their first appearance."""
-    named: bool = True
-    """Whether it can be the answer; pronouns and other words that name nobody cannot with ``pool=alias``."""
+"""The tiers that a matcher distinguishes, if not all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,63 +121,63 @@ class Level:
     name: str
     """``mask``, ``example`` or ``page``."""
     hits: Hits
-    """One query per page; its gold items are the masks ("SEQUENCE:MASK"), the examples ("SEQUENCE") or the title."""
+    """One query per page; the gold items are its masks ("SEQUENCE:MASK"), its examples ("SEQUENCE") or the title."""
     right: Bools
-    """Whether the first answer is right; of equal scores the one that was said first."""
+    """Whether the first answer is right; of equal scores the first in input order."""
     margin: Floats
-    """The best right answer's score less the best wrong one's, over the sum of all; NaN where there is no answer."""
+    """Score of the best right answer minus that of the best wrong one, over the sum of all; NaN without an answer."""
     confidence: Floats
-    """The first answer's score (masks), or its share of the sum of all; NaN where there is no answer."""
+    """Score of the first answer (masks), or its share of the sum of all; NaN without an answer."""
     example: Ints
     """The row of ``MaskedScores.examples`` that each row belongs to; -1 for pages."""
 
-    def sample(self, values: Floats | Bools, average: Average = "micro") -> Sample:
-        """*values*, one per row, as a value per page: ``micro`` weighs pages by their rows, ``macro`` alike."""
+    def sample(self, values: Floats | Bools) -> Sample:
+        """Return the mean of *values*, one per row, for each page, weighted by the number of rows."""
         defined = ~np.isnan(values)
         pages, page = len(self.hits.queries), self.hits.query_index
         counts = np.bincount(page[defined], minlength=pages).astype(np.float64)
         sums = np.bincount(page[defined], values[defined].astype(np.float64), minlength=pages)
         means = np.divide(sums, counts, out=np.full(pages, np.nan), where=counts > 0)
-        return Sample(means, counts if average == "micro" else None)
+        return Sample(means, counts)
 
 
 @dataclass(frozen=True)
 class MaskedCounts:
-    """What was scored; shown with every result."""
+    """The size of what was scored, shown with every result."""
 
     pages: int
     examples: int
     masks: int
     unanswered: int
-    """Masks without any guess: they count as wrong."""
+    """Masks without a guess, which count as wrong."""
     absent: int
-    """Masks that the examples are said to have and the predictions do not hold: they are not counted at all."""
+    """Masks of the examples that are missing from the predictions; they are not counted."""
     led_by_no_name: int = 0
-    """Examples whose largest sum is that of a word that names nobody, so that the largest sum of a name answers."""
+    """Examples whose largest sum belongs to a word that names nobody; the largest sum of a name is the answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Legacy:
-    """The name-matching scores of the original project, each as a value per page weighted by its masks."""
+    """The name-matching scores of the original project: one value per page, weighted by its masks."""
 
     coded: dict[str, Sample]
-    """``pnms``, ``nld``, ``lnms`` and ``w-pnms`` as coded there, faults included."""
+    """``pnms``, ``nld``, ``lnms`` and ``w-pnms`` as coded there, including faults."""
     right: dict[str, Sample]
-    """The same four done right."""
+    """The same four, corrected."""
     distances: Ints
-    """How many first guesses lie at which normalised distance from the title: equal bins from 0 to 1."""
+    """Histogram of the normalised distances of first guesses, in equal bins from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedScores:
-    """All levels of one set of predictions, and what results can be split by."""
+    """All levels of one set of predictions, and the columns that results can be split by."""
 
     rules: Rules
     levels: dict[str, Level]
     """By name: ``mask``, ``example``, ``page``."""
     examples: dict[str, NDArray[Any]]
-    """One row per example: ``page`` and ``type`` (str), ``sequence``, ``masks`` and ``length`` (int64; -1 where a
-    length is not known), then further columns of the data (float64 with NaN, or str with None, for no value)."""
+    """One row per example: ``page`` and ``type`` (str), ``sequence``, ``masks`` and ``length`` (int64; -1 if unknown),
+    then further columns of the data (float64 with NaN, or str with None, for missing values)."""
     counts: MaskedCounts
     legacy: Legacy
     frequent: Counter[str] = field(default_factory=Counter)
@@ -210,7 +192,7 @@ class MaskedScores:
 
 
 FREQUENT = 1000
-"""How many of the most frequent first answers are kept."""
+"""Number of most frequent first answers that are kept."""
 
 
 def score_predictions(
@@ -221,16 +203,15 @@ def score_predictions(
     workers: int | None = None,
     sharding: Sharding | None = None,
 ) -> MaskedScores:
-    """Score predictions in canonical columns, in whatever order the rows come, under *rules* and the other reading.
+    """Score predictions under *rules* and under the other reading; the order of the rows has no influence.
 
     Args:
-        predictions: a file of predictions, or their table or record batches (see `goldrank.masked.predictions.files`);
-            read once, never held as a whole.
-        rules: what counts as right and how guesses are pooled; ``Rules.of("strict")`` for the profile ``strict``.
-        aliases: other names of the persons, by title.
-        workers: how many processes score; by default one per core where there is enough to do. The result is the
-            same to the bit for any number.
-        sharding: let a cluster score the parts instead; the result is the same again.
+        predictions: A file, a table or record batches (see `goldrank.masked.predictions.files`), read once as a stream.
+        rules: What counts as right and how guesses are pooled; ``Rules.of("strict")`` for the profile ``strict``.
+        aliases: Other names of the persons, by title.
+        workers: Number of processes, which has no influence on the result; by default one per core if there is enough
+            to do.
+        sharding: Let a cluster score the parts instead, with the same result.
     """
     from goldrank.masked.scoring.streaming import score_stream
 

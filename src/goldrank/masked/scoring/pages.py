@@ -1,4 +1,4 @@
-"""Scoring the pages of one table: rows put in order and checked, then every page by mask, by example and as a whole."""
+"""Score the pages of one table: sort and validate its rows, then score every page by mask, example and page."""
 
 from __future__ import annotations
 
@@ -16,31 +16,37 @@ from goldrank.hits import Ints
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import MaskKey
 from goldrank.masked.names.matching import Person, make_matcher
-from goldrank.masked.scoring.assembly import COUNTS, DESCRIBED, FURTHER, PLACES, Part, place_table
-from goldrank.masked.scoring.legacy import DISTANCE_BINS, SUMS, Gold, PageSums
+from goldrank.masked.scoring.assembly import COUNTS, DESCRIBED, FURTHER, RANK_COLUMNS, Part, rank_table
+from goldrank.masked.scoring.legacy import DISTANCE_BINS, SUMS, GuessDistances, PageSums
 from goldrank.masked.scoring.levels import Bools, Rules
-from goldrank.masked.scoring.pooling import Place, Tiers, answers, place, pool_names, scores_by_name
+from goldrank.masked.scoring.pooling import (
+    GoldRank,
+    NamesAndScores,
+    Tiers,
+    counted_guesses,
+    pool_names,
+    rank_gold,
+    scores_by_name,
+)
 
 Aliases = Mapping[str, Sequence[str]]
 Readings = Sequence[Rules]
-"""The rules to score by, which look at the same guesses."""
+"""The rules to score by, with the same k."""
 Answer = tuple[str, ...]
-"""The right answers of a mask, any of which will do."""
-Kept = tuple[Sequence[str], Sequence[float]]
-"""The guesses of a mask that count, and their scores."""
+"""The right answers of a mask, any of which counts."""
 
 REQUIRED = {"page": "string", "sequence": "int64", "mask": "int64", "title": "string"}
 OPTIONAL = {"masks": "int64", "length": "int64", "type": "string"}
 LISTS = {"guesses": "string", "scores": "float64"}
 OPTIONAL_LISTS = {"answers": "string"}
-"""The columns that scoring reads, and their types."""
+"""The columns that scoring reads, with their types."""
 _KEY = ("page", "sequence", "mask")
-# So many masks are Python objects at a time.
+# Number of masks that are Python objects at a time.
 _BLOCK = 20_000
 
 
 def score_part(table: Any, readings: Readings, aliases: Aliases) -> Part:
-    """Score all pages of *table*, which has the columns of the stream in any order of rows, in one pass."""
+    """Score all pages of *table*, whose rows may be in any order."""
     sorted_rows = _sorted(table)
     scorer = _Scorer(readings, aliases)
     starts = [*np.flatnonzero(sorted_rows.new_page).tolist(), len(sorted_rows.table)]
@@ -52,7 +58,7 @@ def score_part(table: Any, readings: Readings, aliases: Aliases) -> Part:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the search for reference cycles: scoring makes none, and looking at every kept object takes a fifth."""
+    """Disable garbage collection: scoring creates no reference cycles, and the search for them takes a fifth."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -63,7 +69,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _Sorted:
-    """A part's rows in order of page, sequence number and mask, checked."""
+    """The rows of a part in order of page, sequence number and mask."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -74,7 +80,7 @@ class _Sorted:
 
 
 def _sorted(table: Any) -> _Sorted:
-    """The rows in order; what cannot be scored is refused with the mask's name."""
+    """Sort and validate the rows; an error names the mask."""
     pyarrow, _ = load_pyarrow()
     from pyarrow import compute
 
@@ -85,30 +91,30 @@ def _sorted(table: Any) -> _Sorted:
     _refuse(table, unequal, "the predictions and scores differ in number", "give each name its score")
     names, numbers = compute.list_flatten(guesses), compute.list_flatten(scores)
     nameless, bad = compute.is_null(names), compute.invert(compute.is_finite(numbers).fill_null(False))
-    for fault, what in ((nameless, "a prediction is null"), (bad, "a score is no finite number")):
+    for fault, what in ((nameless, "a prediction is null"), (bad, "a score is not a finite number")):
         if compute.any(fault).as_py():
             of = compute.list_parent_indices(guesses).to_numpy()
             rows = np.zeros(len(table), bool)
             rows[of[fault.to_numpy()]] = True
-            _refuse(table, pyarrow.array(rows), what, "write names with finite scores, or leave the guess out")
+            _refuse(table, pyarrow.array(rows), what, "write names with finite scores, or omit the guess")
     table = table.take(compute.sort_indices(table, sort_keys=[(name, "ascending") for name in _KEY])).combine_chunks()
     rows_in_order = _Sorted(table)
     same = ~rows_in_order.new_example & (np.diff(rows_in_order.mask, prepend=rows_in_order.mask[0]) == 0)
-    _refuse(table, pyarrow.array(same), "the mask is there twice", "keep one row for each mask")
+    _refuse(table, pyarrow.array(same), "the mask appears twice", "keep one row for each mask")
     retitled = _changes(table["title"]) & ~rows_in_order.new_page
     _refuse(table, pyarrow.array(retitled), "the page has two titles", "give all its rows the same title")
     return rows_in_order
 
 
 def _changes(column: Any) -> Bools:
-    """Whether each value differs from the one before; the first one does."""
+    """Return whether each value differs from the previous one; True for the first."""
     codes = column.combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
     changed: Bools = np.diff(codes, prepend=-1) != 0
     return changed
 
 
 def _refuse(table: Any, fault: Any, what: str, remedy: str) -> None:
-    """Raise where *fault* is true anywhere, naming the first of those masks in order."""
+    """Raise an error for the first mask, in order, for which *fault* is true."""
     from pyarrow import compute
 
     if not compute.any(fault).as_py():
@@ -118,7 +124,7 @@ def _refuse(table: Any, fault: Any, what: str, remedy: str) -> None:
 
 
 def _blocks(starts: list[int]) -> Iterator[tuple[int, int]]:
-    """Runs of whole pages with about _BLOCK rows, as positions in *starts*."""
+    """Yield blocks of whole pages with about _BLOCK rows, as positions in *starts*."""
     first = 0
     for at in range(1, len(starts)):
         if starts[at] - starts[first] >= _BLOCK or at == len(starts) - 1:
@@ -141,7 +147,7 @@ def _score_block(scorer: _Scorer, rows: _Sorted, starts: list[int]) -> None:
 
 
 def _names(lists: Any) -> list[list[str]]:
-    """Lists of strings, in which equal strings are one object, so that each is made and hashed once."""
+    """Return lists in which equal strings are one object, so that each is created and hashed once."""
     flat = lists.combine_chunks().flatten().dictionary_encode()
     strings = np.array(flat.dictionary.to_pylist(), object)
     return _cut(strings[flat.indices.to_numpy()].tolist(), lists)
@@ -159,122 +165,126 @@ def _cut(flat: list[Any], lists: Any) -> list[list[Any]]:
 
 
 def _title_answer(title: str) -> Answer:
-    # Unlike a listed answer, a title without letters is a mistake in the data.
+    # Unlike a listed answer, a title without letters is an error in the data, which Person raises.
     return (Person(title).title,) if not any(map(str.isalpha, title)) else (title,)
 
 
 class _Judge(dict[str, Tiers]):
-    """Whether guesses are right by each matcher, for one set of right answers; each is made when first asked for."""
+    """The tiers of guesses by matcher for one set of right answers, created on first use."""
 
     def __init__(self, answers: Answer, aliases: Aliases) -> None:
         super().__init__()
         self._answers, self._aliases = answers, aliases
-        self.gold = Gold(answers)
+        self.distances = GuessDistances(answers)
 
     def __missing__(self, matcher: str) -> Tiers:
-        made = self[matcher] = Tiers(make_matcher(matcher, self._answers, self._aliases))
-        return made
+        tiers = self[matcher] = Tiers(make_matcher(matcher, self._answers, self._aliases))
+        return tiers
 
 
-Said = tuple[_Judge, dict[str, list[float]]]
-"""What an example or a page says, name by name, and who judges it."""
+Pooled = tuple[_Judge, dict[str, list[float]]]
+"""The judge and the scores by name of an example or a page."""
 
 
-Judged = tuple[list[bool], Place]
-"""Which guesses of a mask are right, and the place that follows."""
+Judged = tuple[list[bool], GoldRank]
+"""Which guesses of a mask are right, and the resulting rank."""
 
 
 class _Judges(dict[Answer, _Judge]):
-    """The judges of one page, made when first asked for; mostly there is one."""
+    """The judges of one page by right answers, created on first use; usually there is one."""
 
     def __init__(self, aliases: Aliases) -> None:
         super().__init__()
         self._aliases = aliases
 
     def __missing__(self, answers: Answer) -> _Judge:
-        made = self[answers] = _Judge(answers, self._aliases)
-        return made
+        judge = self[answers] = _Judge(answers, self._aliases)
+        return judge
 
 
 def _any_of(golds: list[Answer]) -> Answer:
-    """All answers that are right somewhere, in order: what is pooled from several masks is right for any of them."""
+    """Return all answers in order: a group pooled from several masks is right if it is right for any of them."""
     first = golds[0]
     return first if golds.count(first) == len(golds) else tuple(dict.fromkeys(chain.from_iterable(golds)))
 
 
-class _Places:
-    """Where the right answers stand in one reading, for the rows of each level."""
+class _ReadingRanks:
+    """The ranks of the right answers in one reading, for the rows of each level."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.levels: dict[str, list[Place]] = {"mask": [], "example": [], "page": []}
+        self.levels: dict[str, list[GoldRank]] = {"mask": [], "example": [], "page": []}
         self.depths: list[tuple[int, int, int]] = []
         self.led_by_no_name = 0
 
     def add_page(
-        self, masks: list[tuple[_Judge, Kept]], examples: list[Said], page: Said | None, judged: list[Judged]
+        self,
+        masks: list[tuple[_Judge, NamesAndScores]],
+        examples: list[Pooled],
+        page: Pooled | None,
+        judged: list[Judged],
     ) -> None:
-        """Place the masks, the examples and the whole of one page, which is None where it is the one example.
+        """Rank the answers of one page; *page* is None if the page has a single example.
 
-        What was *judged* of the masks in the first reading is kept there for the second.
+        The results of the first reading are stored in *judged* for the second.
         """
         rules, matcher, tier, levels = self.rules, self.rules.matcher, self.rules.tier, self.levels
         for at, (judge, (names, scores)) in enumerate(masks):
             tiers = judge[matcher]
             right = [tiers[name] >= tier for name in names]
-            # Most masks are the same in both readings.
-            known, found = judged[at] if at < len(judged) else (None, None)
-            if found is None or right != known:
-                found = place(names, scores, right)
+            # Most masks have the same right guesses in both readings.
+            known, rank = judged[at] if at < len(judged) else (None, None)
+            if rank is None or right != known:
+                rank = rank_gold(names, scores, right)
             if at == len(judged):
-                judged.append((right, found))
-            levels["mask"].append(found)
-        pooled = [pool_names(said, rules, judge[matcher]) for judge, said in examples]
+                judged.append((right, rank))
+            levels["mask"].append(rank)
+        pooled = [pool_names(by_name, rules, judge[matcher]) for judge, by_name in examples]
         self.led_by_no_name += sum(groups.led_by_no_name for groups in pooled)
-        levels["example"] += [groups.place() for groups in pooled]
+        levels["example"] += [groups.rank() for groups in pooled]
         whole = pooled[0] if page is None else pool_names(page[1], rules, page[0][matcher])
-        levels["page"].append(levels["example"][-1] if page is None else whole.place())
+        levels["page"].append(levels["example"][-1] if page is None else whole.rank())
         longest = max(len(names) for _, (names, _) in masks)
         self.depths.append((longest, max(groups.size for groups in pooled), whole.size))
 
 
 class _Scorer:
-    """Scores pages one after another and keeps what is said of each row."""
+    """Scores pages one after another and collects the results of each row."""
 
     def __init__(self, readings: Readings, aliases: Aliases) -> None:
         self.aliases = aliases
         self.k = readings[0].k
-        self.places = [_Places(rules) for rules in readings]
+        self.ranks = [_ReadingRanks(rules) for rules in readings]
         self.sums: list[dict[str, float]] = []
         self.distances: Ints = np.zeros(DISTANCE_BINS, np.int64)
-        self.answers: Counter[str] = Counter()
+        self.first_answers: Counter[str] = Counter()
         self.unanswered = 0
 
     def add_page(self, golds: list[Answer], names: list[list[str]], scores: list[list[float]], cuts: list[int]) -> None:
-        """Score one page: the right answers and the guesses of its masks in order, and where its examples begin."""
+        """Score one page, given the right answers and guesses of its masks in order and the bounds of its examples."""
         judges = _Judges(self.aliases)
         legacy = PageSums(self.distances)
-        kept = [answers(said, numbers, self.k) for said, numbers in zip(names, scores, strict=True)]
-        masks = [(judges[gold], guesses) for gold, guesses in zip(golds, kept, strict=True)]
-        for judge, (said, numbers) in masks:
-            by_names = judge["names"]
-            first = said[numbers.index(max(numbers))] if said else None
-            legacy.add(judge.gold, said, max([by_names[name] for name in said], default=0), first)
+        counted = [counted_guesses(*guesses, self.k) for guesses in zip(names, scores, strict=True)]
+        masks = [(judges[gold], guesses) for gold, guesses in zip(golds, counted, strict=True)]
+        for judge, (of_mask, numbers) in masks:
+            tiers = judge["names"]
+            first = of_mask[numbers.index(max(numbers))] if of_mask else None
+            legacy.add(judge.distances, of_mask, max([tiers[name] for name in of_mask], default=0), first)
             if first is None:
                 self.unanswered += 1
             else:
-                self.answers[first.strip()] += 1
+                self.first_answers[first.strip()] += 1
         examples = [
-            (judges[_any_of(golds[start:end])], scores_by_name(kept[start:end])) for start, end in pairwise(cuts)
+            (judges[_any_of(golds[start:end])], scores_by_name(counted[start:end])) for start, end in pairwise(cuts)
         ]
-        page = None if len(examples) == 1 else (judges[_any_of(golds)], scores_by_name(kept))
+        page = None if len(examples) == 1 else (judges[_any_of(golds)], scores_by_name(counted))
         judged: list[Judged] = []
-        for places in self.places:
-            places.add_page(masks, examples, page, judged)
+        for ranks in self.ranks:
+            ranks.add_page(masks, examples, page, judged)
         self.sums.append(legacy.values)
 
     def part(self, rows: _Sorted) -> Part:
-        """The tables of all pages scored."""
+        """Return the tables of all scored pages."""
         pyarrow, _ = load_pyarrow()
         table, starts = rows.table, np.flatnonzero(rows.new_example)
         page_starts = np.flatnonzero(rows.new_page)
@@ -288,31 +298,33 @@ class _Scorer:
         columns["masks"] = pyarrow.array(np.diff(page_starts, append=len(table)))
         columns["examples"] = pyarrow.array(np.diff(np.searchsorted(starts, page_starts), append=len(starts)))
         columns |= {name: pyarrow.array([sums[name] for sums in self.sums], pyarrow.float64()) for name in SUMS}
-        spoken = pyarrow.array(list(self.answers), pyarrow.string()), pyarrow.array(list(self.answers.values()))
-        keys = {name: table[name] for name in ("sequence", "mask")}
+        answers = {
+            "answer": pyarrow.array(list(self.first_answers), pyarrow.string()),
+            "count": pyarrow.array(list(self.first_answers.values()), pyarrow.int64()),
+        }
         tables = {
-            "masks": keys,
+            "masks": {name: table[name] for name in ("sequence", "mask")},
             "examples": examples,
             "pages": columns,
-            "answers": {"answer": spoken[0], "count": spoken[1].cast(pyarrow.int64())},
+            "answers": answers,
             "distances": {"count": self.distances},
         }
-        for at, places in enumerate(self.places):
-            for level, found in places.levels.items():
-                tables[place_table(level, at)] = _columns(found, "top" if level == "mask" else "share")
-            for level, depth in zip(places.levels, zip(*places.depths, strict=True), strict=True):
-                tables[place_table("page", at)][f"{level}_depth"] = pyarrow.array(depth, pyarrow.int64())
+        for at, ranks in enumerate(self.ranks):
+            for level, of_level in ranks.levels.items():
+                tables[rank_table(level, at)] = _columns(of_level, "top" if level == "mask" else "share")
+            for level, depth in zip(ranks.levels, zip(*ranks.depths, strict=True), strict=True):
+                tables[rank_table("page", at)][f"{level}_depth"] = pyarrow.array(depth, pyarrow.int64())
         # Which words name nobody does not depend on what is right.
-        led_by_no_name = max(places.led_by_no_name for places in self.places)
-        return Part({name: pyarrow.table(made) for name, made in tables.items()}, self.unanswered, led_by_no_name)
+        led_by_no_name = max(ranks.led_by_no_name for ranks in self.ranks)
+        return Part({name: pyarrow.table(data) for name, data in tables.items()}, self.unanswered, led_by_no_name)
 
 
-def _columns(places: list[Place], confidence: str) -> dict[str, Any]:
-    """The places as columns; *confidence* says which of their numbers is the confidence."""
-    fields = Place._fields
-    values = np.fromiter(chain.from_iterable(places), float, len(places) * len(fields)).reshape(-1, len(fields)).T
+def _columns(ranks: list[GoldRank], confidence: str) -> dict[str, Any]:
+    """Convert ranks to columns; *confidence* names the field that is the confidence."""
+    fields = GoldRank._fields
+    values = np.fromiter(chain.from_iterable(ranks), float, len(ranks) * len(fields)).reshape(-1, len(fields)).T
     kinds: dict[str, Any] = {**dict.fromkeys(COUNTS, np.int64), "right": np.bool_}
     return {
         name: values[fields.index(confidence if name == "confidence" else name)].astype(kinds.get(name, float))
-        for name in PLACES
+        for name in RANK_COLUMNS
     }

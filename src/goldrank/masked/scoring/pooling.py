@@ -1,14 +1,13 @@
-"""Pooling guesses into answers, and where the right answer stands among them.
+"""Pool guesses into answers, and rank the right answer among them.
 
-A guess is right when it matches the title. A *group* of guesses is right when the member that decides is: with
-``pool=alias`` the fullest name (most words with letters, then the highest sum of scores, then the first in the order
-of the alphabet), so that a group is built and judged without a look at the gold; with ``pool=gold`` every right guess
-is in the one right group by definition.
+A guess is right if it matches the title. A *group* of guesses is right if its decisive member is. With ``pool=alias``
+that is the fullest name (most words with letters, then the highest sum of scores, then alphabetical order), so that a
+group is formed and judged without the gold. With ``pool=gold`` all right guesses form the one right group.
 
-With ``pool=alias`` only a name can be the answer. A guess is *no name* if all of its words are `name_words.NO_NAMES`
+With ``pool=alias`` only a name can be the answer. A guess is *not a name* if all its words are in `vocabulary.NO_NAMES`
 (pronouns, function words, offices without a name), or if it is an article with an office or trade (``the King``). A
-group is no name if all of its guesses are, or if all are written in lower case where another group has a capital:
-predictors that write capitals write names with them, and those that write none are judged by the list alone.
+group is not a name if no guess in it is, or if all its guesses are in lower case while another group has a capital:
+predictors that write capitals capitalise names, and those that do not are judged by the list alone.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from itertools import compress, pairwise
 from operator import not_
 from typing import NamedTuple
 
-from goldrank.masked.examples.chunks import Guesses
 from goldrank.masked.names.aliases import group_aliases
 from goldrank.masked.names.folding import fold
 from goldrank.masked.names.matching import Matcher
@@ -29,14 +27,14 @@ from goldrank.masked.names.parts import AROUND, POSSESSIVE, parse_name, plain_wo
 from goldrank.masked.names.patterns import Pattern
 from goldrank.masked.names.variants import spelling
 from goldrank.masked.names.vocabulary import ARTICLES, HONORIFICS, NO_NAMES, RANKS
-from goldrank.masked.scoring.levels import Group, Rules
+from goldrank.masked.scoring.levels import Rules
 
 
-class Place(NamedTuple):
-    """Where the best right answer stands; the counts are those of Hits, other right answers are no rivals."""
+class GoldRank(NamedTuple):
+    """The rank of the best right answer, as the counts of Hits; other right answers are not counted."""
 
     above: int
-    """How many wrong answers have a higher score; -1 where no answer is right."""
+    """Number of wrong answers with a higher score; -1 if no answer is right."""
     tied: int
     tied_docid: int
     tied_input: int
@@ -44,17 +42,21 @@ class Place(NamedTuple):
     """Whether the first answer is right."""
     margin: float
     top: float
-    """The score of the first answer."""
+    """Score of the first answer."""
     share: float
-    """The same over the sum of all."""
+    """Score of the first answer over the sum of all."""
 
 
-NOWHERE = Place(-1, 0, 0, 0, False, math.nan, math.nan, math.nan)
-"""Where nothing was answered."""
+NO_ANSWER = GoldRank(-1, 0, 0, 0, False, math.nan, math.nan, math.nan)
+"""The result without any answer."""
+
+
+NamesAndScores = tuple[Sequence[str], Sequence[float]]
+"""The names guessed for a mask, and their scores."""
 
 
 class Tiers(dict[str, int]):
-    """How well each guess agrees with one title, 0 where it does not; a guess is matched when first asked for."""
+    """The tier of each guess for one title, 0 if it does not match; computed on first use."""
 
     def __init__(self, matcher: Matcher) -> None:
         super().__init__()
@@ -68,20 +70,23 @@ class Tiers(dict[str, int]):
 
 @dataclass(frozen=True)
 class Answers:
-    """Groups of guesses in the order of their first appearance, as parallel lists; see `Group`."""
+    """Groups of guesses in the order of first appearance, as parallel lists."""
 
     names: list[str]
+    """The member of each group that decides whether it is right."""
     totals: list[float]
+    """The sum of the scores in each group, exactly rounded, so that the order of the guesses has no influence."""
     right: list[bool]
     members: list[list[str]]
+    """The spellings in each group, in the order of first appearance."""
     named: list[bool]
-    """Whether each group may be the answer; see `Group.named`."""
+    """Whether each group can be the answer; with ``pool=alias``, words that name nobody cannot."""
 
-    def place(self) -> Place:
-        """Where the best right group stands among those that may be the answer."""
+    def rank(self) -> GoldRank:
+        """Rank the best right group among those that can be the answer."""
         if False not in self.named:
-            return place(self.names, self.totals, self.right)
-        return place(
+            return rank_gold(self.names, self.totals, self.right)
+        return rank_gold(
             list(compress(self.names, self.named)),
             list(compress(self.totals, self.named)),
             list(compress(self.right, self.named)),
@@ -89,45 +94,34 @@ class Answers:
 
     @property
     def led_by_no_name(self) -> bool:
-        """Whether the largest sum is that of a group that is no name."""
+        """Whether the group with the largest sum is not a name."""
         if False not in self.named:
             return False
         largest = max(compress(self.totals, self.named), default=-math.inf)
         return any(total > largest for total, is_name in zip(self.totals, self.named, strict=True) if not is_name)
 
     @property
+    def order(self) -> list[int]:
+        """Indices of the groups, best first, ties in order of appearance; groups that are not a name come last."""
+        return sorted(range(len(self.names)), key=lambda at: (not self.named[at], -self.totals[at]))
+
+    @property
     def size(self) -> int:
-        """How many groups may be the answer."""
+        """Number of groups that can be the answer."""
         return sum(self.named)
 
 
-def pooled(guesses: Sequence[Guesses], rules: Rules, matcher: Matcher) -> list[Group]:
-    """All guesses of an example or a page as answers, the best first; equal sums in the order of appearance.
-
-    Groups that are no name stand last.
-    """
-    kept = [answers(one.names, one.scores, rules.k) for one in guesses]
-    found = pool(kept, rules, Tiers(matcher))
-    groups = map(Group, found.names, found.totals, found.right, map(tuple, found.members), found.named)
-    return sorted(groups, key=lambda group: (not group.named, -group.total))
-
-
-def answers(names: Sequence[str], scores: Sequence[float], k: int | None) -> tuple[Sequence[str], Sequence[float]]:
-    """The first *k* guesses of a mask without the empty ones, which padding leaves and which answer nothing."""
+def counted_guesses(names: Sequence[str], scores: Sequence[float], k: int | None) -> NamesAndScores:
+    """Return the first *k* guesses of a mask without empty ones, which result from padding."""
     names, scores = names[:k], scores[:k]
     if all(map(str.strip, names)):
         return names, scores
-    kept = [at for at, name in enumerate(names) if name.strip()]
-    return [names[at] for at in kept], [scores[at] for at in kept]
+    named = [at for at, name in enumerate(names) if name.strip()]
+    return [names[at] for at in named], [scores[at] for at in named]
 
 
-def pool(masks: Sequence[tuple[Sequence[str], Sequence[float]]], rules: Rules, tiers: Mapping[str, int]) -> Answers:
-    """The names and scores of several masks as groups."""
-    return pool_names(scores_by_name(masks), rules, tiers)
-
-
-def scores_by_name(masks: Sequence[tuple[Sequence[str], Sequence[float]]]) -> dict[str, list[float]]:
-    """All scores of each name that was said at several masks."""
+def scores_by_name(masks: Sequence[NamesAndScores]) -> dict[str, list[float]]:
+    """Return all scores of each name over several masks."""
     said: dict[str, list[float]] = {}
     for names, scores in masks:
         for name, score in zip(names, scores, strict=True):
@@ -139,7 +133,7 @@ def scores_by_name(masks: Sequence[tuple[Sequence[str], Sequence[float]]]) -> di
 
 
 def pool_names(said: dict[str, list[float]], rules: Rules, tiers: Mapping[str, int]) -> Answers:
-    """Names with their scores as groups."""
+    """Pool names with their scores into groups."""
     return (_by_alias if rules.pool == "alias" else _by_gold)(said, rules.tier, tiers)
 
 
@@ -151,14 +145,14 @@ def _by_alias(said: dict[str, list[float]], tier: int, tiers: Mapping[str, int])
 
 
 def _named(members: list[list[str]]) -> list[bool]:
-    """Whether each group is a name, by the words and the capitals of its guesses."""
+    """Return whether each group is a name, by the words and capitals of its guesses."""
     signs = [_sign(group[0]) if len(group) == 1 else max(map(_sign, group)) for group in members]
     least = _CASELESS if _CAPITAL in signs else _LOWER_CASE
     return [sign >= least for sign in signs]
 
 
 _NO_NAME, _LOWER_CASE, _CASELESS, _CAPITAL = range(4)
-"""How much speaks for a guess being a name."""
+"""Degrees of evidence that a guess is a name."""
 _BLANKS = dict.fromkeys(map(ord, AROUND), " ")
 
 
@@ -172,7 +166,7 @@ def _sign(guess: str) -> int:
 
 
 def is_no_name(guess: str) -> bool:
-    """Return True if a guess names nobody, whatever its case: pronouns, function words, offices without a name.
+    """Return True if a guess names nobody, regardless of case: pronouns, function words, offices without a name.
 
     >>> [is_no_name(guess) for guess in ("He", "his", "together", "the former president", "The King")]
     [True, True, True, True, True]
@@ -188,10 +182,10 @@ _WITH_ARTICLE = NO_NAMES | HONORIFICS | RANKS
 
 
 def same_person(said: Mapping[str, Sequence[float]]) -> list[list[str]]:
-    """Distinct names, with their scores, by the person they name, in the order of their first appearance.
+    """Group distinct names by the person they name, in the order of first appearance.
 
-    The groups are those of `group_aliases`, which is asked only about names that share a word with another: in most
-    lists they are few, and the others stay alone.
+    The groups are those of `group_aliases`, which is called only for names that share a word with another: in most
+    lists these are few, and the others stay alone.
     """
     names = list(said)
     words = list(map(_words_to_join_by, names))
@@ -213,16 +207,16 @@ def same_person(said: Mapping[str, Sequence[float]]) -> list[list[str]]:
 
 @lru_cache(maxsize=1 << 18)
 def _words_to_join_by(guess: str) -> tuple[str, ...]:
-    """One of these is common to any two guesses that may name the same person."""
+    """Return words of which any two guesses that may name the same person have at least one in common."""
     name = parse_name(guess)
     if not name.names:
         return (fold(guess).strip(AROUND) or guess.strip(),)
     if name.plain and (len(name.names) == 1 or not name.joined):
-        # Most names; these are the words and spellings of their pattern.
+        # Fast path for most names: these are the words and spellings of their pattern.
         words = {*name.names, *map("".join, pairwise(name.names[: name.surname_at]))}
         return tuple(words.union(map(spelling, words)))
     parts = {part for word in name.names for part in word.split("-")}
-    # Initials alone are one word, however they are written.
+    # Initials alone are one word, regardless of spelling.
     whole = {name.key} if max(map(len, parts)) == 1 else set()
     pattern = Pattern(name)
     return tuple(parts | pattern.words | pattern.spellings | whole)
@@ -254,15 +248,15 @@ def _words(name: str) -> int:
     return sum(any(map(str.isalpha, word)) for word in name.split())
 
 
-def place(names: Sequence[str], scores: Sequence[float], right: Sequence[bool]) -> Place:
-    """Where the best right answer stands among answers in the order of the input, whatever the order of the scores."""
+def rank_gold(names: Sequence[str], scores: Sequence[float], right: Sequence[bool]) -> GoldRank:
+    """Rank the best right answer among answers in input order, which need not be sorted by score."""
     if not names:
-        return NOWHERE
+        return NO_ANSWER
     top = max(scores)
     size = math.fsum(map(abs, scores))
     share = top / size if size else 0.0
     if True not in right:
-        return Place(-1, 0, 0, 0, False, -share, top, share)
+        return GoldRank(-1, 0, 0, 0, False, -share, top, share)
     best = max(compress(scores, right))
     rivals = list(compress(scores, map(not_, right)))
     margin = (best - max(rivals, default=0.0)) / size if size else 0.0
@@ -270,10 +264,10 @@ def place(names: Sequence[str], scores: Sequence[float], right: Sequence[bool]) 
     tied = rivals.count(best)
     above = 0 if best == top else len([score for score in rivals if score > best])
     if not tied:
-        return Place(above, 0, 0, 0, first, margin, top, share)
+        return GoldRank(above, 0, 0, 0, first, margin, top, share)
     level = [at for at, score in enumerate(scores) if score == best]
     earliest = min(at for at in level if right[at])
     last_name = max(names[at] for at in level if right[at])
     by_name = sum(names[at] > last_name for at in level if not right[at])
     by_input = sum(at < earliest for at in level if not right[at])
-    return Place(above, tied, by_name, by_input, first, margin, top, share)
+    return GoldRank(above, tied, by_name, by_input, first, margin, top, share)

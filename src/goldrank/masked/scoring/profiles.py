@@ -1,4 +1,4 @@
-"""The two profiles of masked scoring, each one reading of what a right answer is: `source` and `strict`."""
+"""The profiles of masked evaluation: `source` and `strict`, two readings of what a right answer is."""
 
 from __future__ import annotations
 
@@ -14,38 +14,37 @@ ProfileName = Literal["source", "strict"]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a profile decides, in scoring and in making examples."""
+class MaskedProfile:
+    """The settings of a profile for scoring and for making examples."""
 
     name: ProfileName
     matcher: str
-    """What makes a guess right: one of `goldrank.masked.names.matching.MATCHERS`."""
+    """Key of `goldrank.masked.names.matching.MATCHERS` that decides which guesses are right."""
     pool: Pool
     """``gold``: all right guesses are one group, every other guess is grouped by its case-folded string; ``alias``: all
-    names of a person are one group, whether right or wrong."""
+    names of a person are one group, right or wrong."""
     tier: Tier
-    """The least agreement that is right."""
+    """The lowest tier that is right."""
     masking: Masking
-    """``parts``: every part of the title's name is masked wherever it stands as written; ``person``: mentions of the
-    person are."""
+    """``parts``: every part of the title's name is masked as written; ``person``: mentions of the person are masked."""
 
 
-SOURCE = Reading("source", matcher="tokens", pool="gold", tier=Tier.GIVEN, masking="parts")
-"""The definition of the project that made the data: a guess is right if it shares a part of the name with the title.
+SOURCE = MaskedProfile("source", matcher="tokens", pool="gold", tier=Tier.GIVEN, masking="parts")
+"""The definition of the project that published the data: a guess is right if it shares a name part with the title.
 
-A part of a name is a whole word, whatever its case: ``tokens``, not ``seed``, for which the qualifier of a title
-(*photographer*), a particle (*von*), a numeral and an initial would be parts of a name as well.
+A part of a name is a whole word, regardless of case. The matcher is ``tokens``, because for ``seed`` the qualifier of a
+title (*photographer*), a particle (*von*), a numeral and an initial are parts of a name as well.
 """
-STRICT = Reading("strict", matcher="names", pool="alias", tier=Tier.GIVEN, masking="person")
-"""The same person by the full name: a further name that contradicts the title makes it somebody else."""
-READINGS: dict[str, Reading] = {reading.name: reading for reading in (SOURCE, STRICT)}
-"""By the name of the profile, the default first."""
+STRICT = MaskedProfile("strict", matcher="names", pool="alias", tier=Tier.GIVEN, masking="person")
+"""The same person by the full name: a name that contradicts the title makes a guess wrong."""
+READINGS: dict[str, MaskedProfile] = {profile.name: profile for profile in (SOURCE, STRICT)}
+"""Profiles by name, the default first."""
 
 
-def reading(profile: str) -> Reading:
-    """Return the reading of a profile.
+def find_profile(profile: str) -> MaskedProfile:
+    """Return a profile by name.
 
-    >>> reading("strict").matcher
+    >>> find_profile("strict").matcher
     'names'
     """
     if profile not in READINGS:

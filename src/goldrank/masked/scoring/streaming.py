@@ -1,9 +1,9 @@
-"""Scoring predictions of any number in any order: rows are gathered by page on disk, then scored part by part.
+"""Score any number of predictions in any order: split rows by page into parts on disk, and score each part.
 
 Small inputs stay in memory as one part. Larger ones are split by a hash of the page into temporary files, so that all
-rows of a page meet in one part and any process can score it, of this machine or of a cluster that reaches the files.
-Every part is sorted before it is scored and the parts are put together in the order of the pages: neither the order of
-the rows, nor the number of parts, nor that of the processes can change a bit of the result.
+rows of a page are in one part, which any process can score, on this machine or on a cluster that can read the files.
+Each part is sorted before scoring and the parts are assembled in page order, so that the result does not depend on the
+order of the rows or the number of parts or processes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from goldrank.hits import Ints
 from goldrank.io.column_names import listing
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.io.remote import shown
-from goldrank.masked.scoring.assembly import Part, assembled
+from goldrank.masked.scoring.assembly import Part, assemble
 from goldrank.masked.scoring.levels import MaskedScores, Rules
 from goldrank.masked.scoring.pages import LISTS, OPTIONAL, OPTIONAL_LISTS, REQUIRED, Aliases, Readings, score_part
 from goldrank.progress import Progress
@@ -37,9 +37,9 @@ Batches = Iterable[Any]
 Work = Callable[[int], tuple[int, Part]]
 
 _IN_MEMORY = 200_000
-"""Up to so many masks, splitting costs more than it saves."""
+"""Up to this number of masks, splitting costs more than it saves."""
 _PARTS = 64
-"""How many files: a part of ten million masks then takes some tens of megabytes."""
+"""Number of parts: a part of ten million masks then takes some tens of megabytes."""
 
 
 def score_stream(
@@ -47,21 +47,22 @@ def score_stream(
 ) -> MaskedScores:
     """Score predictions; see `goldrank.masked.scoring.levels.score_predictions`."""
     if workers is not None and workers < 1:
-        raise InputError(f"{workers} processes cannot score", remedy="ask for at least one")
+        raise InputError(f"workers={workers} is not a whole number >= 1", remedy="use at least one process")
     readings = rules, rules.beside
     batches = canonical(_batches(predictions))
-    held, rows = [], 0
+    in_memory, rows = [], 0
     for batch in batches:
-        held.append(batch)
+        in_memory.append(batch)
         rows += batch.num_rows
         if rows > _IN_MEMORY:
-            return _score_on_disk(_chained(held, batches), readings, aliases, workers or usable_cores(), sharding)
+            stream = _chain(in_memory, batches)
+            return _score_on_disk(stream, readings, aliases, workers or usable_cores(), sharding)
     if not rows:
         raise InputError("there are no predictions to score", remedy="check that the file was written completely")
     if sharding is not None:
-        return _score_on_disk(iter(held), readings, aliases, 1, sharding)
+        return _score_on_disk(iter(in_memory), readings, aliases, 1, sharding)
     pyarrow, _ = load_pyarrow()
-    return assembled([score_part(pyarrow.Table.from_batches(held), readings, aliases)], readings)
+    return assemble([score_part(pyarrow.Table.from_batches(in_memory), readings, aliases)], readings)
 
 
 def _batches(predictions: Any) -> Batches:
@@ -69,18 +70,19 @@ def _batches(predictions: Any) -> Batches:
         from goldrank.masked.predictions.files import prediction_batches
 
         return prediction_batches(predictions)
-    found: Batches = predictions.to_batches() if hasattr(predictions, "to_batches") else predictions
-    return found
+    batches: Batches = predictions.to_batches() if hasattr(predictions, "to_batches") else predictions
+    return batches
 
 
-def _chained(held: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
-    while held:
-        yield held.pop(0)
+def _chain(first: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
+    # Popped, so that no batch stays in memory after its use.
+    while first:
+        yield first.pop(0)
     yield from rest
 
 
 def canonical(batches: Batches) -> Iterator[Any]:
-    """Every batch with the columns that scoring reads, in the types of the first batch."""
+    """Yield every batch with the columns that scoring reads, and the further columns of the first batch."""
     pyarrow, _ = load_pyarrow()
     schema = None
     for batch in batches:
@@ -94,25 +96,26 @@ def _schema(given: Any, pyarrow: Any) -> Any:
     missing = [name for name in (*REQUIRED, *LISTS) if name not in given.names]
     if missing:
         raise InputError(
-            f"the predictions have no column {listing(missing)}", remedy="join them with the data they were made for"
+            f"the predictions have no column {listing(missing)}",
+            remedy="join them with the data they were made for (--data)",
         )
     fields = [pyarrow.field(name, pyarrow.type_for_alias(kind)) for name, kind in (REQUIRED | OPTIONAL).items()]
     lists = (LISTS | OPTIONAL_LISTS).items()
     fields += [pyarrow.field(name, pyarrow.list_(pyarrow.type_for_alias(kind))) for name, kind in lists]
     known = {field.name for field in fields} | {"hidden"}
     for field in given:
-        if field.name not in known and (kind := _kind_of_extra(field.type, pyarrow)) is not None:
-            fields.append(pyarrow.field(field.name, kind))
+        if field.name not in known and (extra_type := _extra_type(field.type, pyarrow)) is not None:
+            fields.append(pyarrow.field(field.name, extra_type))
     return pyarrow.schema(fields)
 
 
-def _kind_of_extra(kind: Any, pyarrow: Any) -> Any:
-    """Numbers to bin by, words to split by; anything else is no column to split by."""
+def _extra_type(column_type: Any, pyarrow: Any) -> Any:
+    """Return the type of a further column: float64 for numbers, string for words; None if it cannot be split by."""
     types = pyarrow.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_integer(column_type) or types.is_floating(column_type) or types.is_decimal(column_type):
         return pyarrow.float64()
     words = (types.is_string, types.is_large_string, types.is_boolean, types.is_null, types.is_dictionary)
-    return pyarrow.string() if any(is_kind(kind) for is_kind in words) else None
+    return pyarrow.string() if any(is_word(column_type) for is_word in words) else None
 
 
 def _column(batch: Any, field: Any, pyarrow: Any) -> Any:
@@ -124,7 +127,7 @@ def _column(batch: Any, field: Any, pyarrow: Any) -> Any:
     except pyarrow.ArrowException as error:
         reason = str(error).partition("\n")[0]
         raise InputError(
-            f"the column cannot be read as {field.type} ({reason})", where=f"column {field.name}"
+            f"the column cannot be converted to {field.type} ({reason})", where=f"column {field.name}"
         ) from None
 
 
@@ -136,24 +139,24 @@ def _score_on_disk(
         rows = _split(batches, folder)
         full = [number for number in range(_PARTS) if rows[number]]
         work = partial(_score_file, folder, readings, dict(aliases))
-        scored = _scored(work, full, workers) if sharding is None else _scored_by(sharding, work, full)
+        scored = _score_parts(work, full, workers, sharding)
         parts: dict[int, Part] = {}
-        # Closed first: no process may write into the folder while it is removed.
+        # Closed first, because no process may write to the folder while it is removed.
         with closing(scored), Progress("scoring", total=int(rows.sum()), unit="mask") as progress:
             for number, part in scored:
                 parts[number] = part
                 _rows_file(folder, number).unlink()
                 progress.advance(int(rows[number]))
-        return assembled([parts[number] for number in full], readings)
+        return assemble([parts[number] for number in full], readings)
 
 
 def _shared_folder(sharding: Sharding | None) -> Path | None:
-    """Where parts are put for all workers to read; None is this machine's place for temporary files."""
+    """Return the folder that all workers can read; None for the local folder of temporary files."""
     if sharding is None:
         return None
     if "://" in sharding.folder:
         raise InputError(
-            "masked predictions are scored from files that all nodes mount, and this is an address",
+            "the work folder is an address, but masked predictions need a folder that all nodes mount",
             where=shown(sharding.folder),
             remedy="give --work-folder a path",
         )
@@ -163,7 +166,7 @@ def _shared_folder(sharding: Sharding | None) -> Path | None:
 
 
 def _split(batches: Iterator[Any], folder: Path) -> Ints:
-    """Write each row to the file of its part; how many rows each part has."""
+    """Write each row to the file of its part, and return the number of rows of each part."""
     pyarrow, _ = load_pyarrow()
     rows = np.zeros(_PARTS, np.int64)
     writers: list[Any] = []
@@ -185,7 +188,7 @@ def _split(batches: Iterator[Any], folder: Path) -> Ints:
 
 
 def _parts_of(pages: Any) -> Ints:
-    """The part of each row: a checksum of its page, which is the same in every process and on every machine."""
+    """Return the part of each row: a checksum of its page, which is the same on every machine."""
     encoded = pages.fill_null("").dictionary_encode()
     numbers = [zlib.crc32(page.encode()) % _PARTS for page in encoded.dictionary.to_pylist()]
     parts: Ints = np.array(numbers, np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
@@ -196,8 +199,13 @@ def _rows_file(folder: Path, number: int) -> Path:
     return folder / f"rows-{number}.arrow"
 
 
-def _scored(work: Work, full: list[int], workers: int) -> Generator[tuple[int, Part], None, None]:
-    """The scores of the parts, made in this process or in several."""
+def _score_parts(
+    work: Work, full: list[int], workers: int, sharding: Sharding | None
+) -> Generator[tuple[int, Part], None, None]:
+    """Score the parts in this process, in several processes, or by the workers of an engine."""
+    if sharding is not None:
+        yield from sharding.engine.map(work, full, what="scoring pages", total=len(full))
+        return
     if workers == 1:
         yield from map(work, full)
         return
@@ -207,18 +215,13 @@ def _scored(work: Work, full: list[int], workers: int) -> Generator[tuple[int, P
     try:
         yield from pool.map(_Shared.score, full)
     except BrokenProcessPool:
-        raise GoldrankError("a process that scored predictions was ended from outside; score with one worker") from None
+        raise GoldrankError("a scoring process was killed, perhaps for lack of memory; score with one worker") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _scored_by(sharding: Sharding, work: Work, full: list[int]) -> Generator[tuple[int, Part], None, None]:
-    """The same by the workers of an engine."""
-    yield from sharding.engine.map(work, full, what="scoring pages", total=len(full))
-
-
 class _Shared:
-    """What every part needs, sent to a process once."""
+    """The work that is common to all parts, sent to each process once."""
 
     work: Work
 

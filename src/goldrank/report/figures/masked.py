@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from goldrank.masked.scoring.calibration import calibration
 from goldrank.masked.scoring.level_scores import CONVENTIONS
 from goldrank.masked.scoring.levels import Level, MaskedScores
-from goldrank.masked.scoring.strata import UNKNOWN, Stratum, strata
+from goldrank.masked.scoring.strata import UNKNOWN, Stratum, split_by
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Series, compact_number
 from goldrank.report.figures.ranks import DRAWN, at_cutoffs, cutoffs, ends, shares, span
 from goldrank.scoring import Score, score_hits
@@ -315,7 +315,7 @@ def _by_family(runs: Runs) -> dict[str, list[MaskedRun]]:
 
 
 def _strata(run: MaskedRun, column: str, words: bool) -> list[Stratum]:
-    made = strata(run.scores, column, _WORDS if words else _BINS)
+    made = split_by(run.scores, column, _WORDS if words else _BINS)
     # Numbers that are not known have no place on an axis.
     return made if words else [part for part in made if part.label != UNKNOWN]
 

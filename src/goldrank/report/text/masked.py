@@ -20,7 +20,7 @@ from goldrank.masked.scoring.level_scores import (
     score_levels,
 )
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores, Rules
-from goldrank.masked.scoring.strata import strata
+from goldrank.masked.scoring.strata import split_by
 from goldrank.metrics import Metric
 from goldrank.report.render.themes import short_name
 from goldrank.report.text import comparison, formatting, results
@@ -278,7 +278,7 @@ def original_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
 def strata_grid(scores: MaskedScores, name: str, by: str, bins: int, how: Bootstrap) -> Grid:
     """Accuracy at each level for each class of a column, the two readings side by side."""
     rows = []
-    readings = [strata(of, by, bins) for of in scores.readings]
+    readings = [split_by(of, by, bins) for of in scores.readings]
     for of in zip(*readings, strict=True):
         cells = [
             _metric_cell(score_level(stratum.hits[level], ["hits@1"], name, how)["hits@1"])
@@ -383,7 +383,7 @@ def _reading_json(scores: MaskedScores, name: str, how: Bootstrap, by: str | Non
                     if len(hits.items)
                 },
             }
-            for stratum in strata(scores, by, bins)
+            for stratum in split_by(scores, by, bins)
         ]
     return entry
 
