@@ -147,7 +147,7 @@ def test_strata_and_the_original_scores_stand_below(here, capsys):
     assert "PNMS↑" in out
     assert "as coded" in out
     content = json.loads(run(capsys, "masked", "score", key, "--by", "length", "--original", "--format", "json")[1])
-    assert set(content["runs"][0]["original"]) == {"as_coded", "done_right"}
+    assert set(content["runs"][0]["original"]) == {"as_coded", "corrected"}
     assert sum(stratum["examples"] for stratum in content["runs"][0]["strata"]) == 6
 
 
@@ -163,7 +163,7 @@ def test_names_are_matched_by_themselves(here, capsys):
         (("predict", "none.jsonl", "-m", "names:random"), "No such file"),
         (("predict", "people.jsonl", "-m", "nomes:random"), "did you mean 'names'?"),
         (("predict", "people.jsonl", "-m", "names:random", "-k", "0"), "give -k 1 or more"),
-        (("predict", "people.jsonl", "-m", "names:random", "--limit", "0"), "give a number from 1 up"),
+        (("predict", "people.jsonl", "-m", "names:random", "--limit", "0"), "give a limit of 1 or more"),
         (("predict", "broken.jsonl", "-m", "names:random"), "broken.jsonl:2"),
         (("score", "no-such-key"), "there is no stored run"),
         (("score", "people.jsonl"), "people.jsonl"),

@@ -1,4 +1,4 @@
-"""`goldrank masked`: can a model name the person behind the mask? Make, check, predict, score and match."""
+"""`goldrank masked`: make, check, predict, score and match masked names."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, printing, result_folders
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, printing, result_folders, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.errors import InputError, counts
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.results import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from goldrank.masked.examples.checks import ExampleReport
-    from goldrank.masked.examples.chunks import Chunk
     from goldrank.masked.examples.mentions import Finder
     from goldrank.masked.scoring.groups import GroupTable
     from goldrank.masked.scoring.levels import MaskedScores, Rules
@@ -42,34 +40,38 @@ _EXAMPLES = """\
   goldrank masked score predictions.parquet --engine ray
   goldrank masked match "John F. Kennedy" Kennedy "Robert Kennedy" "J. F. K."
 
-The word persons stands for thirty short built-in pages.
+The name persons stands for thirty short built-in pages.
 """
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("masked", "Can a model name the person behind the mask?", _EXAMPLES)
-    actions = made.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
+    """Return the parser of the command."""
+    command = options.new_parser("masked", "Can a model name the person behind the mask?", _EXAMPLES)
+    actions = command.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
     for add in (_add_make, _add_check, _add_predict, _add_score, _add_match):
         add(actions).add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    return command
 
 
 def _add_make(actions: Any) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = actions.add_parser("make", help="mask the persons of pages, cut into examples")
-    made.add_argument("pages", metavar="PAGES", help="JSONL, CSV or Parquet with id, title, text; a folder; persons")
-    made.add_argument("-o", "--output", metavar="FILE", required=True, help="JSONL to write, .gz/.xz/.zst too")
-    made.add_argument("--size", type=int, default=512, metavar="N", help="characters of an example (default 512)")
-    made.add_argument("--merge", action="store_true", help="make one mask of several with only blanks between")
-    made.add_argument(
+    command: argparse.ArgumentParser = actions.add_parser(
+        "make", help="mask the persons in pages, and cut the pages into examples"
+    )
+    command.add_argument("pages", metavar="PAGES", help="JSONL, CSV or Parquet with id, title, text; a folder; persons")
+    command.add_argument("-o", "--output", metavar="FILE", required=True, help="JSONL to write, .gz/.xz/.zst too")
+    command.add_argument(
+        "--size", type=int, default=512, metavar="N", help="maximum characters of an example (default 512)"
+    )
+    command.add_argument("--merge", action="store_true", help="merge masks that are separated only by blanks")
+    command.add_argument(
         "--profile",
         choices=("strict", "source"),
         default="strict",
-        help="mask mentions of the person (strict, default), or every part of the name as it stands (source)",
+        help="mask mentions of the person (strict, default), or every part of the name as written (source)",
     )
-    _add_ner(made)
-    _add_aliases(made)
-    return made
+    _add_ner(command)
+    _add_aliases(command)
+    return command
 
 
 def _add_ner(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +80,9 @@ def _add_ner(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="en_core_web_sm",
         metavar="MODEL",
-        help="take mentions from a tagger: of spaCy (extra ner; default en_core_web_sm), or hf:NAME_OR_PATH of "
-        "transformers (extra fill-mask), such as hf:dslim/bert-base-NER, that of the source",
+        help="find mentions with a named-entity tagger: of spaCy (extra ner; default en_core_web_sm), or "
+        "hf:NAME_OR_PATH of transformers (extra fill-mask), such as hf:dslim/bert-base-NER, the tagger of "
+        "the source",
     )
 
 
@@ -91,101 +94,112 @@ def _finder(masking: Masking, model: str | None) -> Finder:
 
 
 def _add_check(actions: Any) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = actions.add_parser("check", help="leaks, mismatches, adjacent masks, namesakes")
-    made.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
-    made.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
-    made.add_argument("--strict", action="store_true", help="exit with 1 if anything was found")
-    made.add_argument(
-        "--remask", choices=("strict", "source"), help="only: how many examples come out the same, masked again"
+    command: argparse.ArgumentParser = actions.add_parser(
+        "check", help="find leaks, mismatches, adjacent masks and namesakes"
     )
-    _add_ner(made)
-    made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    _add_aliases(made)
-    return made
+    command.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
+    command.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
+    command.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
+    command.add_argument(
+        "--remask", choices=("strict", "source"), help="only count the examples that stay the same if masked again"
+    )
+    _add_ner(command)
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    _add_aliases(command)
+    return command
 
 
 def _add_predict(actions: Any) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = actions.add_parser("predict", help="guess every mask, and store the guesses")
-    made.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
-    made.add_argument(
+    command: argparse.ArgumentParser = actions.add_parser("predict", help="predict every mask, and store the guesses")
+    command.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
+    command.add_argument(
         "-m", "--model", nargs="+", required=True, metavar="P", help="predictors (goldrank list predictors)"
     )
-    made.add_argument("-k", type=int, default=5, metavar="K", help="guesses for each mask (default 5)")
-    made.add_argument(
+    command.add_argument("-k", type=int, default=5, metavar="K", help="guesses per mask (default 5)")
+    command.add_argument(
         "--context",
         choices=("masked", "revealed"),
         default="masked",
-        help="whether the other masks of an example stay masked or show the name",
+        help="whether the other masks of an example stay masked (default) or show the name",
     )
-    made.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
-    made.add_argument("--overwrite", action="store_true", help="guess anew what is stored already")
-    stored.add_store(made)
-    return made
+    command.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
+    command.add_argument("--overwrite", action="store_true", help="predict again what is already stored")
+    stored_runs.add_store(command)
+    return command
 
 
 def _add_score(actions: Any) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = actions.add_parser("score", help="per mask, example and page, with intervals")
-    made.add_argument("runs", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or predictions")
-    made.add_argument("--data", metavar="DATA", help="the examples that files of predictions are about")
-    made.add_argument("--pad", action="store_true", help="accept lists of unequal length, and say so")
-    add_rules(made)
-    made.add_argument(
+    command: argparse.ArgumentParser = actions.add_parser(
+        "score", help="score per mask, example and page, with intervals"
+    )
+    command.add_argument("runs", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or predictions")
+    command.add_argument("--data", metavar="DATA", help="the examples that the files of predictions were made for")
+    command.add_argument("--pad", action="store_true", help="pad lists of unequal length, and report it")
+    add_rules(command)
+    command.add_argument(
         "--groups",
         action="store_true",
-        help="the summed groups of every example and page (default: of a single page); with --format csv only these",
+        help="show the pooled guesses of every example and page (default: of a single page); with --format csv, only "
+        "these",
     )
-    made.add_argument("--page", metavar="ID", help="only the summed groups of this page")
-    made.add_argument("--example", type=int, metavar="N", help="only the summed groups of the example with this number")
-    made.add_argument("--by", metavar="COLUMN", help="split by masks, length, type or any column of the data")
-    made.add_argument("--bins", type=int, default=4, metavar="N", help="classes of a column of numbers (default 4)")
-    made.add_argument("--original", action="store_true", help="also PNMS, LNMS, W-PNMS and NLD, as coded and right")
-    made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    stored.add_store(made)
-    options.add_statistics(made)
-    add_engine(made, shards=False)
-    made.add_argument("--format", choices=options.FORMATS, default="table", help="output format (default table)")
-    made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    return made
+    command.add_argument("--page", metavar="ID", help="show only the pooled guesses of this page")
+    command.add_argument("--example", type=int, metavar="N", help="show only those of the example with this number")
+    command.add_argument("--by", metavar="COLUMN", help="split by masks, length, type or any column of the data")
+    command.add_argument(
+        "--bins", type=int, default=4, metavar="N", help="number of classes of a numeric column (default 4)"
+    )
+    command.add_argument(
+        "--original", action="store_true", help="also PNMS, LNMS, W-PNMS and NLD, as coded and corrected"
+    )
+    command.add_argument("--alpha", type=float, default=0.05, help="significance level (default 0.05)")
+    stored_runs.add_store(command)
+    options.add_statistics(command)
+    add_engine(command, shards=False)
+    command.add_argument("--format", choices=options.FORMATS, default="table", help="output format (default table)")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    return command
 
 
 def _add_match(actions: Any) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = actions.add_parser("match", help="whether guesses name the person of a title")
-    made.add_argument("title", metavar="TITLE", help="such as 'John F. Kennedy'")
-    made.add_argument("guesses", metavar="GUESS", nargs="+", help="what was said")
-    made.add_argument("--alias", action="append", default=[], metavar="NAME", help="another name of the person")
-    made.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
-    made.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    return made
+    command: argparse.ArgumentParser = actions.add_parser(
+        "match", help="test whether guesses name the person of a title"
+    )
+    command.add_argument("title", metavar="TITLE", help="such as 'John F. Kennedy'")
+    command.add_argument("guesses", metavar="GUESS", nargs="+", help="guessed names")
+    command.add_argument("--alias", action="append", default=[], metavar="NAME", help="another name of the person")
+    command.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    return command
 
 
 _PROFILE_HELP = (
-    "what is right: source (default), a part of the name, or strict, the same person by the full name; the other "
-    "reading is shown beside it"
+    "which guesses are right: source (default), those that share a part of the name, or strict, those that name the "
+    "same person; the other reading is shown beside it"
 )
 
 
 def add_rules(parser: argparse.ArgumentParser, *, profile: bool = True) -> None:
-    """What counts as right and how guesses are pooled; shared with `goldrank plot`, which has a profile already."""
+    """Add the options on right guesses and pooling; `goldrank plot` already has a profile."""
     group = parser.add_argument_group("rules")
     if profile:
         group.add_argument("--profile", choices=("source", "strict"), help=_PROFILE_HELP)
-    group.add_argument("-k", type=int, metavar="K", help="only the first K guesses of each mask")
+    group.add_argument("-k", type=int, metavar="K", help="use only the first K guesses of each mask")
     group.add_argument(
         "--pool",
         choices=("gold", "alias"),
-        help="for experts: all right guesses as one answer (gold, as in source), or all names of a person, right or "
-        "wrong (alias, as in strict)",
+        help="for experts: pool all right guesses (gold, as in source), or all names of a person, right or wrong "
+        "(alias, as in strict)",
     )
     group.add_argument(
         "--matcher",
         choices=("names", "tokens", "surname", "original", "seed"),
         help="for experts: tokens (as in source): any whole name of the title; names (as in strict): the same person; "
-        "surname: its surname; original: case-sensitive parts of words; seed: any part, whatever its case",
+        "surname: the surname; original: case-sensitive parts of words; seed: any part, regardless of case",
     )
     group.add_argument(
         "--tier",
         choices=("exact", "all", "surname", "given", "initial"),
-        help="for experts: the least agreement that is right (default given)",
+        help="for experts: the lowest tier of agreement that is right (default given)",
     )
     _add_aliases(group)
 
@@ -195,20 +209,20 @@ def _add_aliases(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked."""
+    """Run the subcommand."""
     actions = {"make": _make, "check": _check, "predict": _predict, "score": _score, "match": _match}
     return actions[args.action](args)
 
 
 def rules_of(args: argparse.Namespace, profile: str | None) -> Rules:
-    """The rules of the profile as the options change them."""
+    """Return the rules of the profile with the changes of the options."""
     from goldrank.masked.scoring.levels import Rules
 
     return Rules.of(profile, args.k, pool=args.pool, matcher=args.matcher, tier=args.tier)
 
 
 def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """Other names of the persons, where a table was given."""
+    """Return the other names of the persons, if a table is given."""
     from goldrank.masked.names.aliases import read_aliases
 
     return {} if args.aliases is None else read_aliases(args.aliases)
@@ -222,7 +236,7 @@ def _make(args: argparse.Namespace) -> int:
     options.refuse_unwritable(args)
     masking = find_profile(args.profile).masking
     if args.aliases is not None and masking == "parts":
-        raise InputError("--profile source masks parts of the title only", remedy="leave --aliases out, or use strict")
+        raise InputError("--profile source masks parts of the title only", remedy="omit --aliases, or use strict")
     masking_counts = MaskingCounts()
     chunks = mask_pages(
         pages_at(args.pages),
@@ -248,7 +262,7 @@ def _check(args: argparse.Namespace) -> int:
     options.refuse_unwritable(args)
     if args.remask is not None:
         return _remask(args)
-    options.refuse_unused(args, ["ner"], "without --remask", "name what is masked again with --remask, or leave it out")
+    options.refuse_unused(args, ["ner"], "without --remask", "add --remask, or omit --ner")
     aliases = aliases_of(args)
     built_in = is_built_in(args.data)
     report = (
@@ -259,16 +273,16 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _remask(args: argparse.Namespace) -> int:
-    """Restore the examples, mask them again and say how many come out the same."""
+    """Restore the examples, mask them again and report how many stay the same."""
     from goldrank.masked.examples.masking import examples_at
     from goldrank.masked.examples.part_mentions import count_same
     from goldrank.masked.scoring.profiles import find_profile
 
     for option, idle in (("--strict", args.strict), ("--aliases", args.aliases is not None)):
         if idle:
-            raise InputError(f"{option} has no effect with --remask", remedy="leave one of them out")
+            raise InputError(f"{option} has no effect with --remask", remedy="omit one of them")
     if args.format == "markdown":
-        raise InputError("--remask gives one sentence", remedy="use --format table or json")
+        raise InputError("--remask has no markdown output", remedy="use --format table or json")
     chunks = list(examples_at(args.data))
     masks = sum(len(chunk.masks) for chunk in chunks)
     same, same_masks = count_same(chunks, _finder(find_profile(args.remask).masking, args.ner))
@@ -278,7 +292,7 @@ def _remask(args: argparse.Namespace) -> int:
         return 0
     options.emit(
         f"Restored and masked again with --profile {args.remask}: {same} of {counts(len(chunks), 'example')} and "
-        f"{same_masks} of {counts(masks, 'mask')} come out the same.",
+        f"{same_masks} of {counts(masks, 'mask')} stay the same.",
         args,
     )
     return 0
@@ -287,7 +301,7 @@ def _remask(args: argparse.Namespace) -> int:
 def _check_table(report: ExampleReport, look: str) -> str:
     sizes = f"{counts(report.pages, 'page')}, {counts(report.chunks, 'example')}, {counts(report.masks, 'mask')}."
     if not report.findings:
-        return f"{sizes}\n\nNothing was found to be wrong."
+        return f"{sizes}\n\nThe check found no problems."
     rows = [
         [
             Cell(finding.severity, best=finding.severity == "error"),
@@ -300,14 +314,19 @@ def _check_table(report: ExampleReport, look: str) -> str:
 
 
 def _predict(args: argparse.Namespace) -> int:
+    from itertools import islice
+
+    from goldrank.masked.examples.masking import examples_at
     from goldrank.masked.predictors import load_predictor
     from goldrank.runs.masked import Order, name_of, predict_run
     from goldrank.store import Store
 
     if args.k < 1:
-        raise InputError(f"{args.k} guesses are asked for", remedy="give -k 1 or more")
+        raise InputError(f"-k {args.k} is less than 1", remedy="give -k 1 or more")
     predictors = {spec: load_predictor(spec) for spec in args.model}
-    chunks = list(_limited(args))
+    if args.limit is not None and args.limit < 1:
+        raise InputError(f"--limit {args.limit} is less than 1", remedy="give a limit of 1 or more")
+    chunks = list(islice(examples_at(args.data), args.limit))
     store = Store.open(args.store)
     for spec, predictor in predictors.items():
         order = Order(name_of(args.data), chunks, spec, predictor, args.k, args.context)
@@ -318,90 +337,76 @@ def _predict(args: argparse.Namespace) -> int:
     return 0
 
 
-def _limited(args: argparse.Namespace) -> Iterator[Chunk]:
-    from itertools import islice
-
-    from goldrank.masked.examples.masking import examples_at
-
-    if args.limit is not None and args.limit < 1:
-        raise InputError(f"the limit is {args.limit}", remedy="give a number from 1 up")
-    return islice(examples_at(args.data), args.limit)
-
-
 def _score(args: argparse.Namespace) -> int:
-    from goldrank.report.text.masked import groups_csv, show
+    from goldrank.report.text.masked import groups_csv, render_scores
 
     how = options.bootstrap(args)
     if not 0 < args.alpha < 1:
-        raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
+        raise InputError(f"--alpha {args.alpha:g} is not between 0 and 1", remedy="give a level such as 0.05")
     options.refuse_unwritable(args)
     args.runs = result_folders.expand(args.runs, args.store)
     _refuse_unused(args)
     with sharing(args.engine, args.work_folder) as sharding:
         runs, groups = _scored_runs(args, sharding)
-    if args.format == "csv" and _asks_for_groups(args):
+    if args.format == "csv" and (args.groups or args.page is not None or args.example is not None):
         options.emit(groups_csv(groups), args)
         return 0
     settings = {"by": args.by, "bins": args.bins, "original": args.original, "alpha": args.alpha}
-    options.emit(show(runs, how, args.format, groups, **settings), args)
+    options.emit(render_scores(runs, how, args.format, groups, **settings), args)
     return 0
 
 
-def _asks_for_groups(args: argparse.Namespace) -> bool:
-    return bool(args.groups) or args.page is not None or args.example is not None
-
-
 def _refuse_unused(args: argparse.Namespace) -> None:
-    """Raise for options of `score` that would change nothing."""
+    """Raise an error for options of `score` that have no effect."""
     if args.page is not None or args.example is not None:
         options.refuse_unused(args, ["groups"], "beside --page or --example, which choose the groups")
-    files = [one for one in args.runs if Path(one).is_file()]
+    files = [run for run in args.runs if Path(run).is_file()]
     if not files:
-        options.refuse_unused(args, ["data", "pad"], "on stored runs", "leave it out, or give a file of predictions")
+        options.refuse_unused(args, ["data", "pad"], "on stored runs", "omit it, or give a file of predictions")
     if len(files) == len(args.runs):
         options.refuse_unused(args, ["store"], "on files")
     if args.by is None:
-        options.refuse_unused(args, ["bins"], "without --by", "name the column with --by, or leave it out")
+        options.refuse_unused(args, ["bins"], "without --by", "give the column with --by, or omit it")
     if args.format == "csv":
-        options.refuse_unused(args, ["by", "original", "alpha"], "on --format csv", "take --format json for all of it")
+        options.refuse_unused(args, ["by", "original", "alpha"], "on --format csv", "use --format json for all results")
     if len(args.runs) == 1:
         options.refuse_unused(args, ["alpha"], "on one run, which is compared with nothing")
     if args.engine in (None, "local"):
-        options.refuse_unused(args, ["work_folder"], "without a cluster", "add --engine ray, or leave it out")
+        options.refuse_unused(args, ["work_folder"], "without a cluster", "add --engine ray, or omit it")
 
 
 def _scored_runs(
     args: argparse.Namespace, sharding: Sharding | None
 ) -> tuple[dict[str, MaskedScores], dict[str, list[GroupTable]]]:
-    """The scores of stored runs and of files with the groups to show, by key or by the name of the file."""
+    """Return the scores and the groups to show of stored runs and files, by label or name of the file."""
     from goldrank.masked.scoring.groups import GroupSelection
     from goldrank.masked.scoring.levels import score_predictions
     from goldrank.runs.masked import table_of
     from goldrank.store import Store
 
     rules, aliases = rules_of(args, args.profile), aliases_of(args)
-    files = options.run_names([one for one in args.runs if Path(one).is_file()])
+    files = options.run_names([run for run in args.runs if Path(run).is_file()])
     names = {path: name for name, path in files.items()}
-    kept = {one: Store.open(args.store).get(one) for one in args.runs if one not in names}
-    if len(keys := {run.key for run in kept.values()}) < len(args.runs) - len(names):
-        raise InputError(f"of {', '.join(sorted(keys))} one is given twice", remedy="name each run once")
-    labels = _labels([*kept.values()])
+    stored = {run: Store.open(args.store).get(run) for run in args.runs if run not in names}
+    if len(keys := {run.key for run in stored.values()}) < len(args.runs) - len(names):
+        raise InputError(f"one of {', '.join(sorted(keys))} is given twice", remedy="give each run once")
+    labels = _labels([*stored.values()])
     selection = GroupSelection(args.groups, args.page, args.example)
     runs: dict[str, MaskedScores] = {}
     groups: dict[str, list[GroupTable]] = {}
-    for one in args.runs:
-        name = names[one] if one in names else labels[kept[one].key]
+    for run in args.runs:
+        name = names[run] if run in names else labels[stored[run].key]
         predictions, notes = (
-            predictions_of(one, args.data, pad=args.pad) if one in names else (table_of(kept[one]), list)
+            predictions_of(run, args.data, pad=args.pad) if run in names else (table_of(stored[run]), list)
         )
         runs[name] = score_predictions(selection.watch(predictions), rules, aliases=aliases, sharding=sharding)
         groups[name] = selection.tables(rules, aliases)
-        stored.print_notes([f"{one}: {note}".rstrip(".") for note in notes()])
+        stored_runs.print_notes([f"{run}: {note}".rstrip(".") for note in notes()])
     return runs, groups
 
 
 def _labels(runs: list[StoredRun]) -> dict[str, str]:
-    """What to call each run: a single one by its key, several by what tells them apart."""
+    """Return a label for each run: the key of a single run, otherwise what distinguishes the runs."""
     by_model = {run.key: run.model for run in runs}
     by_context = {run.key: f"{run.model} {run.inputs.get('context')}" for run in runs}
     for labels in (by_model, by_context):
@@ -411,7 +416,7 @@ def _labels(runs: list[StoredRun]) -> dict[str, str]:
 
 
 def predictions_of(path: str, data: str | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
-    """The predictions of a file, and what there is to say of them once they were read."""
+    """Return the predictions of a file, and a function that returns remarks on them once they are read."""
     from goldrank.masked.examples.masking import examples_at
     from goldrank.masked.predictions.files import prediction_batches, read_predictions
     from goldrank.masked.predictions.joining import join, masks_by_page
@@ -430,11 +435,11 @@ def _match(args: argparse.Namespace) -> int:
     from goldrank.masked.names.matching import Person
 
     person = Person(args.title, args.alias)
-    found = [(guess, person.match(guess)) for guess in args.guesses]
+    matches = [(guess, person.match(guess)) for guess in args.guesses]
     if args.format == "json":
         entries = [
             {"guess": guess, "tier": match and match.tier.name.lower(), "evidence": match and match.evidence}
-            for guess, match in found
+            for guess, match in matches
         ]
         options.emit(to_json({"title": args.title, "guesses": entries}), args)
         return 0
@@ -444,7 +449,7 @@ def _match(args: argparse.Namespace) -> int:
             Cell(match.tier.name.lower() if match else "–", best=bool(match)),
             Cell(match.evidence if match else ""),
         ]
-        for guess, match in found
+        for guess, match in matches
     ]
     options.emit(
         render([Grid(["guess", "tier", "evidence"], rows, title=args.title, text_columns=3)], args.format), args

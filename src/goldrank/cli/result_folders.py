@@ -1,4 +1,4 @@
-"""Folders of result files in place of keys: one file of predictions for each model and configuration."""
+"""Expand folders of result files, with one file of predictions per model and configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import stored_runs
 from goldrank.errors import InputError, shorten
 from goldrank.io.column_names import listing
 from goldrank.io.compression import COMPRESSIONS
@@ -18,12 +18,14 @@ _SIZE = re.compile(r"(.+)-(\d+)b(\d*)(?:_.*)?")
 
 
 def expand(arguments: Sequence[str], store: str | None) -> list[str]:
-    """Return the arguments with every folder replaced by its files of predictions, in the order of their names.
+    """Replace every folder in the arguments by its files of predictions, sorted by name.
 
-    A name is a folder here or in the folder ``results``. What is not taken for predictions is named on standard error.
-    A folder without predictions, and a name that is both a folder and a stored run, are errors.
+    A folder is relative to the current folder or to ``results``. Skipped files are listed on standard error.
+
+    Raises:
+        InputError: A folder has no predictions, or a name is both a folder and a stored run.
     """
-    return [path for one in arguments for path in _paths(one, store)]
+    return [path for argument in arguments for path in _paths(argument, store)]
 
 
 def _paths(argument: str, store: str | None) -> Iterator[str]:
@@ -41,14 +43,14 @@ def _files(folder: str) -> list[str]:
     skipped = [f"{entry.name}{os.sep if entry.is_dir() else ''}" for entry in entries if entry not in files]
     endings = f"files that end in {', '.join(_SUFFIXES)}"
     if not files:
-        holds = f"it holds {listing(skipped)}" if skipped else "it is empty"
+        content = f"it has {listing(skipped)}" if skipped else "it is empty"
         raise InputError(
-            f"the folder has no predictions: {holds}",
+            f"the folder has no predictions: {content}",
             where=folder,
             remedy=f"put one file for each model and configuration there; {endings}, compressed or not, are read",
         )
     if skipped:
-        stored.print_notes([f"{folder}: skipped {listing(skipped)}; only {endings} are read"])
+        stored_runs.print_notes([f"{folder}: skipped {listing(skipped)}; only {endings} are read"])
     return list(map(str, files))
 
 
@@ -59,7 +61,7 @@ def _is_predictions(name: str) -> bool:
 
 
 def _refuse_stored(argument: str, folder: str, store: str | None) -> None:
-    """Raise where the name of a folder may be meant as the key of a stored run."""
+    """Raise an error if the name of a folder may also be the key of a stored run."""
     from goldrank.store import Store
 
     if not _KEY.fullmatch(argument):
@@ -76,10 +78,10 @@ def _refuse_stored(argument: str, folder: str, store: str | None) -> None:
 
 
 def named_size(name: str) -> tuple[str, float | None]:
-    """Return the family and the number of parameters that a file name says, as in ``FAMILY-SIZE_CONFIG_LENGTH``.
+    """Return the family and the number of parameters in a file name such as ``FAMILY-SIZE_CONFIG_LENGTH``.
 
     >>> named_size("bloomz-7b1_original_1000"), named_size("mt0-13b"), named_size("majority")
     (('bloomz', 7100000000.0), ('mt0', 13000000000.0), ('majority', None))
     """
-    found = _SIZE.fullmatch(name)
-    return (found[1], float(f"{found[2]}.{found[3] or 0}") * 1e9) if found else (name, None)
+    match = _SIZE.fullmatch(name)
+    return (match[1], float(f"{match[2]}.{match[3] or 0}") * 1e9) if match else (name, None)

@@ -1,4 +1,4 @@
-"""The scores of the original project, as coded and done right."""
+"""The scores of the original project, as coded and corrected."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_as_coded_parentheses_of_the_title_are_no_part_of_what_is_sought_but_of_
     assert value(made.coded["lnms"]) == 0
 
 
-def test_done_right_whole_names_count_in_any_case():
+def test_corrected_whole_names_count_in_any_case():
     made = scored("John Smith", [["he", "Johnnie"], ["SMITH"], ["john"], []])
     assert value(made.right["pnms"]) == 2 / 4
     assert value(made.right["lnms"]) == 1 / 4
@@ -58,12 +58,12 @@ def test_as_coded_the_distance_is_undefined_where_nothing_is_correct():
     assert np.isnan(value(scored("John Smith", [["he"]]).coded["nld"]))
 
 
-def test_done_right_the_distance_is_over_all_masks_and_never_above_one():
+def test_corrected_the_distance_is_over_all_masks_and_never_above_one():
     made = scored("John Smith", [["JOHN SMITH"], ["x" * 40], []])
     assert value(made.right["nld"]) == pytest.approx((0 + 1 + 1) / 3)
     assert made.distances.sum() == 2
     assert (made.distances[0], made.distances[-1]) == (1, 1)
 
 
-def test_accents_and_qualifiers_are_no_distance_when_done_right():
+def test_accents_and_qualifiers_are_no_distance_when_corrected():
     assert value(scored("Zoë Müller (actor)", [["Zoe Muller"]]).right["nld"]) == 0

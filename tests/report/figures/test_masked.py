@@ -118,7 +118,7 @@ def test_size_groups_models_by_family_and_names_those_without_one(runs):
     assert net.y == (accuracy(runs[0]), accuracy(runs[1]))
     assert (strict.name, strict.x, strict.hollow) == ("net, strict", net.x, True)
     assert tree.name == "tree, source"
-    assert made.note == "Left out, as their size is not known: names."
+    assert made.note == "Left out, because their size is unknown: names."
     assert accuracy_by_size(runs[2:]) == LeftOut(
         "accuracy-by-size", "the size of 1 of 2 models is known, and two are needed"
     )

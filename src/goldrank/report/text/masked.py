@@ -1,4 +1,4 @@
-"""Masked entities as people read them: the three levels, the original scores, strata, and runs against each other."""
+"""Render scores of masked predictions as tables, JSON and CSV: levels, groups, strata, and comparisons of runs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from goldrank.scoring import Bootstrap, Score
 
 _LABELS = {"hits@1": "accuracy", MACRO: "macro accuracy", "mrr(of=all)": "MRR"}
 _LONGEST_NAME = 60
-"""How many characters of a name are shown; files of predictions may hold whole texts in its place."""
+"""Maximum number of characters shown of a name; files of predictions may have whole texts in its place."""
 _ORIGINAL = {"pnms": "PNMS", "lnms": "LNMS", "w-pnms": "W-PNMS", "nld": "NLD"}
 
 
 Groups = Mapping[str, Sequence[GroupTable]]
-"""The tables of summed groups to show, by the name of the run."""
+"""The tables of groups to show, by the name of the run."""
 
 
-def show(runs: Mapping[str, MaskedScores], how: Bootstrap, look: str, groups: Groups, **options: Any) -> str:
-    """One run by its levels, or several against each other, in the look asked for."""
+def render_scores(runs: Mapping[str, MaskedScores], how: Bootstrap, look: str, groups: Groups, **options: Any) -> str:
+    """Render the levels of one run, or a comparison of several runs, in the format *look*."""
     if look == "json":
         return results.to_json(as_json(runs, how, groups, **options))
     if look == "csv":
@@ -57,7 +57,7 @@ def _as_text(
     original: bool = False,
     alpha: float = 0.05,
 ) -> str:
-    """The verdicts, where there are two runs or more, and everything as tables."""
+    """Return the verdicts of several runs, and all scores as tables."""
     compared = compare_readings(runs, METRICS, how, alpha) if len(runs) > 1 else {}
     grids = [levels_grid(scores, name, how) for name, scores in runs.items()]
     grids += [grid for name in runs for table in groups.get(name, ()) for grid in group_grids(table)]
@@ -70,11 +70,11 @@ def _as_text(
 
 
 def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, Grid]:
-    """Every pair of runs at each level: the differences and p values of the second reading beside the first's."""
+    """Return a table of all pairs of runs for each level, with the differences and p values of both readings."""
     if not compared:
         return {}
     (first, main), (second, beside) = compared.items()
-    made = {}
+    grids = {}
     for level, comparisons in main.items():
         grid, other = comparison.pairs_grid(comparisons), comparison.pairs_grid(beside[level])
 
@@ -83,35 +83,31 @@ def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, G
 
         headings = beside_each(grid.headings, [f"{heading}, {second}" for heading in other.headings])
         rows = [beside_each(ours, theirs) for ours, theirs in zip(grid.rows, other.rows, strict=True)]
-        notes = [f"Columns without a name are of the reading {first}.", *grid.notes]
-        made[level] = Grid(headings, rows, notes=notes, text_columns=grid.text_columns)
-    return made
+        notes = [f"Columns without the name of a reading are of the reading {first}.", *grid.notes]
+        grids[level] = Grid(headings, rows, notes=notes, text_columns=grid.text_columns)
+    return grids
 
 
 def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
-    """Every level and measure in a row, the two readings side by side."""
+    """Return a table with a row for each level and measure, and a column for each reading."""
     readings = {of.rules.profile: score_levels(of, name, how) for of in scores.readings}
     rows = []
     for level in LEVELS:
-        found = [levels[level] for levels in readings.values()]
-        head = [Cell(level), Cell(str(len(found[0].level.hits.items)))]
+        of_readings = [levels[level] for levels in readings.values()]
+        head = [Cell(level), Cell(str(len(of_readings[0].level.hits.items)))]
         for metric in (*METRICS, MACRO):
-            rows.append([*head, Cell(f"{label(metric)}↑"), *(_metric_cell(one.scores[metric]) for one in found)])
+            rows.append([*head, Cell(f"{label(metric)}↑"), *(_metric_cell(of.scores[metric]) for of in of_readings)])
             head = [Cell(""), Cell("")]
-        margins = [Cell(_signed(one.margin), _bounds(one.margin_interval, signed=True)) for one in found]
-        errors = [Cell(_plain(one.ece), _bounds(one.ece_interval)) for one in found]
+        margins = [Cell(_signed(of.margin), _bounds(of.margin_interval, signed=True)) for of in of_readings]
+        errors = [Cell(_plain(of.ece), _bounds(of.ece_interval)) for of in of_readings]
         rows += [[*head, Cell("margin↑"), *margins], [*head, Cell("ECE↓"), *errors]]
-    rows = [[level, n, measure, *(_one_line(cell) for cell in cells)] for level, n, measure, *cells in rows]
+    # Details on the line of their value keep many rows readable.
+    rows = [[replace(cell, text=f"{cell.text} {cell.detail}".rstrip(), detail="") for cell in row] for row in rows]
     return Grid(["level", "n", "measure", *readings], rows, title=name, notes=_notes(scores, how), text_columns=3)
 
 
-def _one_line(cell: Cell) -> Cell:
-    """A cell whose detail stands behind its value, so that many rows stay readable."""
-    return replace(cell, text=f"{cell.text} {cell.detail}".rstrip(), detail="")
-
-
 def group_grids(table: GroupTable) -> list[Grid]:
-    """The summed groups of an example or a page: a table for each reading, each with what the other one says."""
+    """Return the groups of an example or a page: a table for each reading, with the verdict of the other."""
     of_page = table.sequence is None
     page = short_name(table.page, _LONGEST_NAME)
     place = f"page {page}" if of_page else f"page {page}, example {table.sequence}"
@@ -128,8 +124,8 @@ def group_grids(table: GroupTable) -> list[Grid]:
                 *(_agreement(group, other) for other in others),
             ]
             name = short_name(group.name, _LONGEST_NAME)
-            for said in _guesses_by_mask(group, of_page):
-                rows.append([Cell(name, best=group.right), Cell(said), *map(Cell, cells)])
+            for line in _guesses_by_mask(group, of_page):
+                rows.append([Cell(name, best=group.right), Cell(line), *map(Cell, cells)])
                 name, cells = "", [""] * len(cells)
         title = f"{short_name(table.title, _LONGEST_NAME)} ({place}): groups of the reading {profile}"
         headings = ["group", "guesses by mask", "sum", "share", profile, *others]
@@ -138,22 +134,22 @@ def group_grids(table: GroupTable) -> list[Grid]:
 
 
 def _guesses_by_mask(group: SummedGroup, of_page: bool) -> list[str]:
-    """The guesses of a group, those at one mask in a line."""
+    """Return the guesses of a group, one line per mask."""
     masks: dict[str, list[str]] = {}
     for guess in group.guesses:
         mask = f"{guess.sequence}:{guess.mask}" if of_page else str(guess.mask)
         masks.setdefault(mask, []).append(f"{short_name(guess.name, _LONGEST_NAME)} {guess.score:.4g}")
-    return [f"{mask}: {', '.join(said)}" for mask, said in masks.items()]
+    return [f"{mask}: {', '.join(guesses)}" for mask, guesses in masks.items()]
 
 
 def _agreement(group: SummedGroup, reading: str) -> str:
-    """What another reading says of the guesses of a group, which are none of its groups."""
+    """Return the verdict of another reading on the guesses of a group."""
     right, of = group.agreement(reading)
     return "right" if right == of else "wrong" if not right else f"{right} of {of} right"
 
 
 def groups_csv(groups: Groups) -> str:
-    """Every guess of every group in a row, for programs."""
+    """Return a CSV table with a row for each guess of each group."""
     first = next(iter(groups.values()), ())
     profiles = [profile for table in first[:1] for profile in table.readings]
     lines: list[Sequence[Any]] = [
@@ -162,8 +158,8 @@ def groups_csv(groups: Groups) -> str:
     ]  # fmt: skip
     for name, tables in groups.items():
         for table in tables:
-            for reading, found in table.readings.items():
-                for rank, group in enumerate(found, start=1):
+            for reading, of_reading in table.readings.items():
+                for rank, group in enumerate(of_reading, start=1):
                     for guess in group.guesses:
                         lines.append(
                             [name, table.page, table.sequence, table.title, reading, rank, group.name,
@@ -174,7 +170,7 @@ def groups_csv(groups: Groups) -> str:
 
 
 def groups_json(table: GroupTable) -> dict[str, Any]:
-    """The summed groups of an example or a page, for programs and the explorer."""
+    """Return the groups of an example or a page as JSON data."""
     return {
         "page": table.page,
         "title": table.title,
@@ -206,7 +202,7 @@ def groups_json(table: GroupTable) -> dict[str, Any]:
 
 
 def label(metric: str) -> str:
-    """What a metric is called among masked entities.
+    """Return the name of a metric in masked evaluation.
 
     >>> label("hits@1"), label("hits@5")
     ('accuracy', 'in top 5')
@@ -222,61 +218,60 @@ def _notes(scores: MaskedScores, how: Bootstrap) -> list[str]:
         f"{counts(of.masks, 'mask')} in {counts(of.examples, 'example')} of {counts(of.pages, 'page')}; "
         f"{how.level:.0%} intervals, bootstrap over pages of {how.resamples} resamples (seed {how.seed}).",
         *rules_lines(scores),
-        "Accuracy over all rows of a level (micro); macro accuracy is the mean over pages. Margin: the best right "
-        "answer's share of all scores less the best wrong one's. ECE: expected calibration error, ten bins.",
+        "Accuracy is over all rows of a level (micro); macro accuracy is the mean over pages. Margin: share of the "
+        "best right answer in all scores minus that of the best wrong one. ECE: expected calibration error, ten bins.",
     ]
     if of.unanswered:
-        notes.append(f"{counts(of.unanswered, 'mask')} without a guess: wrong.")
+        notes.append(f"{counts(of.unanswered, 'mask')} without a guess, counted as wrong.")
     if of.led_by_no_name:
         notes.append(
             f"Pooled by alias, a word that names nobody (he, the, president) has the largest sum in "
-            f"{counts(of.led_by_no_name, 'example')}: the largest sum of a name answers."
+            f"{counts(of.led_by_no_name, 'example')}; there the largest sum of a name is the answer."
         )
     if of.absent:
-        notes.append(f"{counts(of.absent, 'mask')} of the examples not among the predictions: not counted.")
+        notes.append(f"{counts(of.absent, 'mask')} of the examples missing from the predictions, not counted.")
     return notes
 
 
 def rules_lines(scores: MaskedScores) -> list[str]:
-    """The rules of each reading in a line."""
-    return [rules_line(of.rules) for of in scores.readings]
+    """Return the rules of each reading, one line each."""
+    return [_rules_line(of.rules) for of in scores.readings]
 
 
-def rules_line(rules: Rules) -> str:
-    """The rules in one line."""
-    kept = "all guesses" if rules.k is None else f"the first {rules.k} guesses"
+def _rules_line(rules: Rules) -> str:
+    counted = "all guesses" if rules.k is None else f"the first {rules.k} guesses"
     ties = ", ".join(f"{name}={value}" for name, value in CONVENTIONS.items())
     return (
-        f"Reading {rules.profile}: matcher={rules.matcher}, tier={rules.tier.name.lower()}, pool={rules.pool}, {kept}, "
-        f"{ties}."
+        f"Reading {rules.profile}: matcher={rules.matcher}, tier={rules.tier.name.lower()}, pool={rules.pool}, "
+        f"{counted}, {ties}."
     )
 
 
 def original_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
-    """PNMS and its kin, as they were coded and done right."""
-    kinds = {"as coded": scores.legacy.coded, "done right": scores.legacy.right}
+    """Return a table of PNMS and the other scores of the original project, as coded and corrected."""
+    kinds = {"as coded": scores.legacy.coded, "corrected": scores.legacy.right}
     rows = []
     for kind, samples in kinds.items():
-        found = stats.intervals(
-            [samples[one] for one in _ORIGINAL],
+        intervals = stats.intervals(
+            [samples[score] for score in _ORIGINAL],
             resamples=how.resamples,
             level=how.level,
             method=how.method,
             seed=how.seed,
         )
-        means = [stats.aggregate(samples[one].values, samples[one].weights) for one in _ORIGINAL]
-        rows.append([Cell(kind), *(Cell(_plain(m), _bounds(i)) for m, i in zip(means, found, strict=True))])
+        means = [stats.aggregate(samples[score].values, samples[score].weights) for score in _ORIGINAL]
+        rows.append([Cell(kind), *(Cell(_plain(m), _bounds(i)) for m, i in zip(means, intervals, strict=True))])
     notes = [
         "As coded: parts of the title in a guess, case-sensitive and inside words; LNMS: its last word; W-PNMS = "
-        ".35 PNMS + .65 LNMS; NLD: edits over the title's length, of right guesses only. Done right: whole names, the "
-        "real surname, NLD of the nearest guess of every mask over the longer length."
+        ".35 PNMS + .65 LNMS; NLD: edits over the title's length, of right guesses only. Corrected: whole names, the "
+        "real surname, NLD of the first answer of every mask over the longer length."
     ]
-    headings = ["scores of the original", *(f"{one}{'↓' if one == 'NLD' else '↑'}" for one in _ORIGINAL.values())]
+    headings = ["scores of the original", *(f"{score}{'↓' if score == 'NLD' else '↑'}" for score in _ORIGINAL.values())]
     return Grid(headings, rows, title=name, notes=notes)
 
 
 def strata_grid(scores: MaskedScores, name: str, by: str, bins: int, how: Bootstrap) -> Grid:
-    """Accuracy at each level for each class of a column, the two readings side by side."""
+    """Return a table of the accuracy at each level and in each reading for each class of a column."""
     rows = []
     readings = [split_by(of, by, bins) for of in scores.readings]
     for of in zip(*readings, strict=True):
@@ -288,23 +283,22 @@ def strata_grid(scores: MaskedScores, name: str, by: str, bins: int, how: Bootst
             for stratum in of
         ]
         rows.append([Cell(of[0].label), Cell(str(int(of[0].examples.sum()))), *cells])
-    notes = ["Accuracy. Pages are left out where one has examples in several classes."]
+    notes = ["Accuracy. Pages are left out if a page has examples in several classes."]
     return Grid([by, "examples", *level_headings(scores)], rows, title=name, notes=notes)
 
 
 def level_headings(scores: MaskedScores) -> list[str]:
-    """A heading for each level in each reading."""
+    """Return a heading for each level in each reading."""
     return [f"{level}, {of.rules.profile}↑" for level in LEVELS for of in scores.readings]
 
 
 def verdicts(compared: Mapping[str, Mapping[str, Comparison]]) -> list[str]:
-    """What the data say of the accuracy at each level, in each reading."""
+    """Return the verdicts on accuracy at each level, in each reading."""
     return [
-        f"By {level}, {profile}: {comparison.verdict(pair, one)}".replace("hits@1", label("hits@1"))
+        f"By {level}, {profile}: {comparison.verdict(pair, levels[level])}".replace("hits@1", label("hits@1"))
         for level in LEVELS
         for profile, levels in compared.items()
-        for one in [levels[level]]
-        for pair in one.pairs
+        for pair in levels[level].pairs
         if pair.metric == "hits@1"
     ]
 
@@ -319,19 +313,19 @@ def as_json(
     original: bool = False,
     alpha: float = 0.05,
 ) -> dict[str, Any]:
-    """Everything for programs, in the shape of `score`; what the other reading says is under ``beside``."""
+    """Return all results as JSON data in the shape of `goldrank score`; the other reading is under ``beside``."""
     first = next(iter(runs.values()))
     content: dict[str, Any] = {**_rules_json(first.rules), "conventions": dict(CONVENTIONS)}
     if first.beside is not None:
         content["beside"] = _rules_json(first.beside.rules)
     content["runs"] = [_run_json(scores, name, how, by, bins, original) for name, scores in runs.items()]
     for entry in content["runs"]:
-        if found := (groups or {}).get(entry["name"]):
-            entry["groups"] = [groups_json(table) for table in found]
+        if tables := (groups or {}).get(entry["name"]):
+            entry["groups"] = [groups_json(table) for table in tables]
     if len(runs) > 1:
         compared = compare_readings(runs, METRICS, how, alpha)
         main, *others = (
-            {level: comparison.as_json(one)["comparison"] for level, one in levels.items()}
+            {level: comparison.as_json(of_level)["comparison"] for level, of_level in levels.items()}
             for levels in compared.values()
         )
         content["comparisons"] = main
@@ -356,20 +350,23 @@ def _run_json(
         entry["beside"] = _reading_json(scores.beside, name, how, by, bins)
     if original:
         entry["original"] = {
-            kind: {one: results.number(stats.aggregate(made.values, made.weights)) for one, made in samples.items()}
-            for kind, samples in (("as_coded", scores.legacy.coded), ("done_right", scores.legacy.right))
+            kind: {
+                score: results.number(stats.aggregate(sample.values, sample.weights))
+                for score, sample in samples.items()
+            }
+            for kind, samples in (("as_coded", scores.legacy.coded), ("corrected", scores.legacy.right))
         }
     return entry
 
 
 def _reading_json(scores: MaskedScores, name: str, how: Bootstrap, by: str | None, bins: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"profile": scores.rules.profile, "levels": {}}
-    for level, one in score_levels(scores, name, how).items():
+    for level, of_level in score_levels(scores, name, how).items():
         entry["levels"][level] = {
-            "rows": len(one.level.hits.items),
-            "scores": {metric: _score_json(score) for metric, score in one.scores.items()},
-            "margin": _number_json(one.margin, one.margin_interval),
-            "ece": _number_json(one.ece, one.ece_interval),
+            "rows": len(of_level.level.hits.items),
+            "scores": {metric: _score_json(score) for metric, score in of_level.scores.items()},
+            "margin": _number_json(of_level.margin, of_level.margin_interval),
+            "ece": _number_json(of_level.ece, of_level.ece_interval),
         }
     if by is not None:
         entry["strata"] = [
@@ -400,8 +397,8 @@ def _as_csv(runs: Mapping[str, MaskedScores], how: Bootstrap) -> str:
             for metric in (*METRICS, MACRO):
                 cells: list[Any] = []
                 for profile, levels in readings.items():
-                    found = _score_json(levels[level].scores[metric])
-                    cells += [profile, found["mean"], found.get("low"), found.get("high")]
+                    score = _score_json(levels[level].scores[metric])
+                    cells += [profile, score["mean"], score.get("low"), score.get("high")]
                 lines.append([name, level, metric, *cells, rows, scores.counts.pages, *rules_lines(scores)])
     return results.to_csv(lines)
 
