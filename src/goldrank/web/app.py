@@ -111,9 +111,9 @@ def _add_documents(app: FastAPI) -> None:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    made = app.openapi()
-    made.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR_SCHEMA
-    return made
+    description = app.openapi()
+    description.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR_SCHEMA
+    return description
 
 
 def _add_page(app: FastAPI) -> None:

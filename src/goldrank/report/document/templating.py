@@ -28,7 +28,7 @@ def environment(package: str) -> Environment:
     except ImportError:
         raise MissingExtraError("an HTML page", "jinja2", "report") from None
 
-    made = Environment(
+    templates = Environment(
         autoescape=True,
         finalize=_without_unfit,
         loader=PackageLoader(package),
@@ -36,10 +36,10 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {"bdi": isolated, "split_at": split_at}
-    made.globals |= {"counts": counts}
-    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    return made
+    templates.filters |= {"bdi": isolated, "split_at": split_at}
+    templates.globals |= {"counts": counts}
+    templates.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return templates
 
 
 def _without_unfit(value: Any) -> Any:
