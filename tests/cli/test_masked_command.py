@@ -281,7 +281,7 @@ def test_figures_are_drawn_from_a_folder_of_result_files(results, capsys):
 
 RUNNABLES = pytest.mark.parametrize(
     ("module", "options"),
-    [("top_k_evaluation", []), ("plotting.precomputed_plotting", ["--figure", "accuracy-by-size"])],
+    [("top_k_evaluation", []), ("plotting.precomputed_plotting", ["--figure", "accuracy-by-k"])],
 )
 
 

@@ -284,10 +284,10 @@ def test_run_score_and_compare_compute_nauc_from_the_stored_rankings(capsys):
     assert code == 0
     (board,) = json.loads(out)["tasks"]
     name = "nauc(of=ndcg@10,confidence=max)"
-    of_run = {entry["name"]: entry["scores"][name]["mean"] for entry in board["runs"]}
+    of_run = {entry["name"]: entry["scores"][name]["value"] for entry in board["runs"]}
     keys = board["keys"]
     for command in (("score", keys["bm25"]), ("compare", keys["bm25"], keys["wordllama"])):
         code, out, _ = run(capsys, *command, *asked)
         assert code == 0
-        assert json.loads(out)["runs"][0]["scores"][name]["mean"] == of_run["bm25"]
+        assert json.loads(out)["runs"][0]["scores"][name]["value"] == of_run["bm25"]
     assert of_run["bm25"] != of_run["wordllama"]

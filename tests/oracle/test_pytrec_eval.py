@@ -70,7 +70,7 @@ def test_means_equal_pytrec_evals_aggregates(gold, run):
         values = [values[name] for values in theirs.values()]
         assert ours[metric].value == pytest.approx(pytrec_eval.compute_aggregated_measure(name, values), abs=1e-12)
     logs = [values["gm_map"] for values in theirs.values()]
-    assert ours["gmap"].mean == pytest.approx(float(np.exp(np.mean(logs))), rel=1e-9)
+    assert ours["gmap"].value == pytest.approx(float(np.exp(np.mean(logs))), rel=1e-9)
 
 
 def test_a_near_tie_in_float32_is_ordered_by_id_in_trec_eval_9_and_by_score_in_10():
