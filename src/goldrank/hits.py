@@ -323,10 +323,10 @@ class Run(_Rows):
                 from goldrank.io.memory_mapping import unchanged
 
                 with unchanged(self._trec[0]):
-                    found = native.trec_hits(self._trec[0], *where)
+                    found = native.count_trec_hits(self._trec[0], *where)
             else:
                 mapping = self._mapping if self._mapping is not None else self.to_dict()
-                found = native.mapping_hits(mapping, *where)
+                found = native.count_mapping_hits(mapping, *where)
         except native.RowFault as fault:
             from goldrank.io.formats.trec import fault_to_error
 

@@ -108,11 +108,11 @@ def cut_first(data, *rest):
     return cut_first.inner(data, *rest)
 
 if sys.argv[2] == "hits":
-    cut_first.inner, native.trec_hits = native.trec_hits, cut_first
+    cut_first.inner, native.count_trec_hits = native.count_trec_hits, cut_first
     act = lambda: run.hits(gold)
 else:
     from goldrank.io.formats import trec
-    cut_first.inner, trec.trec_columns = trec.trec_columns, cut_first
+    cut_first.inner, trec.parse_trec = trec.parse_trec, cut_first
     act = lambda: run.columns
 try:
     act()

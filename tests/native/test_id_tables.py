@@ -59,7 +59,7 @@ def run_of(ids: list[bytes], role: str) -> bytes:
 def work(data: bytes) -> float:
     def once() -> float:
         start = time.process_time()
-        native.trec_columns(data, 6, 4)
+        native.parse_trec(data, 6, 4)
         return time.process_time() - start
 
     return min(once() for _ in range(3))
@@ -76,7 +76,7 @@ def test_the_order_of_all_results_is_the_same_under_every_seed():
     code = (
         "import hashlib; from goldrank import native\n"
         "data = b''.join(b'q%d Q0 d%d 1 %d t\\n' % (n % 97, n * 7919 % 10007, n) for n in range(9000))\n"
-        "queries, starts, items, values, *_ = native.trec_columns(data, 6, 4)\n"
+        "queries, starts, items, values, *_ = native.parse_trec(data, 6, 4)\n"
         "print(hashlib.sha256(repr((queries, bytes(starts), items, bytes(values))).encode()).hexdigest())"
     )
     answers = {

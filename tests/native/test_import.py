@@ -8,7 +8,7 @@ import pytest
 
 from goldrank.native import COMPILED
 
-PRINT_CHOICE = "from goldrank import native; print(native.COMPILED, native.trec_hits.__module__)"
+PRINT_CHOICE = "from goldrank import native; print(native.COMPILED, native.count_trec_hits.__module__)"
 
 
 @pytest.mark.parametrize("setting", ["", "1"])

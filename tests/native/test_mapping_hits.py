@@ -1,4 +1,4 @@
-"""`mapping_hits` counts what `trec_hits` counts, and reports the first entry that it cannot use."""
+"""`count_mapping_hits` counts what `count_trec_hits` counts, and reports the first entry that it cannot use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rankings(values, keys=ids):
 def test_counts_are_those_of_the_definition(module: ModuleType, run, gold, float32, drop_self):
     plain = {query: {item: float(score) for item, score in ranking.items()} for query, ranking in run.items()}
     expected = hits_by_definition(plain, gold, float32, drop_self)
-    assert hits(module.mapping_hits, run, gold, float32=float32, drop_self=drop_self) == expected
+    assert hits(module.count_mapping_hits, run, gold, float32=float32, drop_self=drop_self) == expected
 
 
 @needs_compiled
@@ -66,8 +66,8 @@ def test_counts_are_those_of_the_definition(module: ModuleType, run, gold, float
 )
 @examples(2)
 def test_compiled_and_python_agree(run, gold, drop_self):
-    expected = all_hits(fallback.mapping_hits, run, gold, drop_self=drop_self)
-    assert all_hits(compiled.mapping_hits, run, gold, drop_self=drop_self) == expected
+    expected = all_hits(fallback.count_mapping_hits, run, gold, drop_self=drop_self)
+    assert all_hits(compiled.count_mapping_hits, run, gold, drop_self=drop_self) == expected
 
 
 @needs_compiled
@@ -80,8 +80,8 @@ def test_long_lists_agree_however_the_ranks_are_found(levels, in_order):
     ranking = dict(zip((f"d{n}" for n in rng.permutation(500)), values.tolist(), strict=True))
     for judged in (5, 300):
         gold = {"q": [f"d{n}" for n in range(judged)]}
-        expected = all_hits(fallback.mapping_hits, {"q": ranking}, gold)
-        assert all_hits(compiled.mapping_hits, {"q": ranking}, gold) == expected
+        expected = all_hits(fallback.count_mapping_hits, {"q": ranking}, gold)
+        assert all_hits(compiled.count_mapping_hits, {"q": ranking}, gold) == expected
 
 
 @both_implementations
@@ -100,25 +100,25 @@ def test_long_lists_agree_however_the_ranks_are_found(levels, in_order):
 )
 def test_the_first_unusable_entry_is_named(module: ModuleType, run, fault):
     kind, *details = fault
-    assert hits(module.mapping_hits, run, {"q": ["a"]}) == ("fault", 0, kind, tuple(details))
+    assert hits(module.count_mapping_hits, run, {"q": ["a"]}) == ("fault", 0, kind, tuple(details))
 
 
 @both_implementations
 def test_a_run_that_is_no_mapping_is_a_type_error(module: ModuleType):
-    assert hits(module.mapping_hits, [("q", {})], {}) == ("error", TypeError, "a run must be a mapping, not list")
+    assert hits(module.count_mapping_hits, [("q", {})], {}) == ("error", TypeError, "a run must be a mapping, not list")
 
 
 @both_implementations
 def test_asking_for_an_absent_item_adds_nothing_to_a_defaultdict(module: ModuleType):
     ranking = defaultdict(float, a=1.0)
-    hits(module.mapping_hits, defaultdict(dict, q=ranking), {"q": ["absent"], "p": ["a"]})
+    hits(module.count_mapping_hits, defaultdict(dict, q=ranking), {"q": ["absent"], "p": ["a"]})
     assert ranking == {"a": 1.0}
 
 
 @both_implementations
 def test_ids_no_encoding_can_write_are_compared_by_code_point(module: ModuleType):
     run = {"q": {"\ud800": 1.0, "z": 1.0, "\U00010000": 1.0}}
-    assert hits(module.mapping_hits, run, {"q": ["\ud800"]})[1] == [[0], [2], [1], [0]]
+    assert hits(module.count_mapping_hits, run, {"q": ["\ud800"]})[1] == [[0], [2], [1], [0]]
 
 
 @both_implementations
@@ -133,7 +133,7 @@ def test_a_score_that_changes_its_mapping_while_it_is_read_is_harmless(module: M
             return 2.0
 
     ranking.update({"a": Vandal(), "b": 3.0, "c": Vandal()})
-    result = hits(module.mapping_hits, run, {"q": ["a"], "p": ["a"]})
+    result = hits(module.count_mapping_hits, run, {"q": ["a"], "p": ["a"]})
     assert result == ((0, 0, 4), [[1, 0], [1, 0], [1, 0], [0, 0]], [3, 1])
 
 
@@ -143,7 +143,7 @@ def test_an_error_of_the_score_itself_is_passed_on(module: ModuleType):
         def __float__(self) -> float:
             raise LookupError("lost")
 
-    assert hits(module.mapping_hits, {"q": {"a": Broken()}}, {}) == ("error", LookupError, "lost")
+    assert hits(module.count_mapping_hits, {"q": {"a": Broken()}}, {}) == ("error", LookupError, "lost")
 
 
 @needs_compiled
@@ -162,5 +162,5 @@ def test_a_query_whose_hash_changes_its_results_is_harmless():
 
     run = {Vandal("q"): ranking}
     ranking.update(plain)
-    expected = hits(compiled.mapping_hits, {"q": plain}, {"q": ["d5"]}, drop_self=True)
-    assert hits(compiled.mapping_hits, run, {"q": ["d5"]}, drop_self=True) == expected
+    expected = hits(compiled.count_mapping_hits, {"q": plain}, {"q": ["d5"]}, drop_self=True)
+    assert hits(compiled.count_mapping_hits, run, {"q": ["d5"]}, drop_self=True) == expected

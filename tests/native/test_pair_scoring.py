@@ -28,8 +28,8 @@ def vectors(draw: st.DrawFn) -> tuple[NDArray[np.floating], NDArray[np.int64], N
 def test_rows_are_scored_alike_to_the_last_bit(given_vectors, squared):
     items, numbers, query = given_vectors
     ours, theirs = np.zeros(len(numbers)), np.ones(len(numbers))
-    compiled.row_scores(items, numbers, query, squared, ours)
-    fallback.row_scores(items, numbers, query, squared, theirs)
+    compiled.score_rows(items, numbers, query, squared, ours)
+    fallback.score_rows(items, numbers, query, squared, theirs)
     assert ours.tobytes() == theirs.tobytes()
     wide = items[numbers].astype(np.float64)
     exact = -np.square(wide - query).sum(axis=1) if squared else wide @ query
@@ -44,10 +44,10 @@ def test_pairs_are_scored_as_rows_are(given_vectors):
     queries = np.stack([query, 3 * query])
     columns = np.arange(len(numbers)) % 2
     ours, theirs = np.zeros(len(numbers)), np.ones(len(numbers))
-    compiled.pair_scores(items, numbers, queries, columns, ours)
-    fallback.pair_scores(items, numbers, queries, columns, theirs)
+    compiled.score_pairs(items, numbers, queries, columns, ours)
+    fallback.score_pairs(items, numbers, queries, columns, theirs)
     assert ours.tobytes() == theirs.tobytes()
-    compiled.row_scores(items, numbers, query, False, theirs)
+    compiled.score_rows(items, numbers, query, False, theirs)
     assert ours[::2].tobytes() == theirs[::2].tobytes()
 
 
@@ -55,4 +55,4 @@ def test_pairs_are_scored_as_rows_are(given_vectors):
 @pytest.mark.parametrize("number", [-1, 2])
 def test_a_row_number_outside_the_items_is_refused(module, number):
     with pytest.raises(ValueError, match="row number"):
-        module.row_scores(np.zeros((2, 3)), np.array([number]), np.zeros(3), False, np.zeros(1))
+        module.score_rows(np.zeros((2, 3)), np.array([number]), np.zeros(3), False, np.zeros(1))

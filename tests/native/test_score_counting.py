@@ -34,7 +34,7 @@ def test_counts_and_places_are_those_of_the_definition(module, block):
     module.count_beyond(scores, low, high, above, reached)
     assert above.tolist() == (scores > high).sum(axis=0).tolist()
     assert reached.tolist() == (scores >= low).sum(axis=0).tolist()
-    places = np.frombuffer(module.places_between(scores, low, high), np.int64)
+    places = np.frombuffer(module.find_between(scores, low, high), np.int64)
     assert places.tolist() == np.flatnonzero((scores >= low) & (scores <= high)).tolist()
 
 

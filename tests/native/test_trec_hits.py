@@ -1,4 +1,4 @@
-"""`trec_hits` counts as documented in both implementations, whatever the order and the faults of the file."""
+"""`count_trec_hits` counts as documented in both implementations, whatever the order and the faults of the file."""
 
 from __future__ import annotations
 
@@ -35,14 +35,16 @@ fallback, compiled, both_implementations = implementations("hit_counting")
 @examples(3)
 def test_compiled_and_python_agree(data, gold, float32, drop_self):
     options = {"float32": float32, "drop_self": drop_self}
-    assert all_hits(compiled.trec_hits, data, gold, **options) == all_hits(fallback.trec_hits, data, gold, **options)
+    assert all_hits(compiled.count_trec_hits, data, gold, **options) == all_hits(
+        fallback.count_trec_hits, data, gold, **options
+    )
 
 
 @both_implementations
 @given(data=files(broken=False), gold=golds, float32=st.booleans(), drop_self=st.booleans())
 def test_counts_are_those_of_the_definition(module: ModuleType, data, gold, float32, drop_self):
     expected = hits_by_definition(parsed(data), gold, float32, drop_self)
-    assert hits(module.trec_hits, data, gold, float32=float32, drop_self=drop_self) == expected
+    assert hits(module.count_trec_hits, data, gold, float32=float32, drop_self=drop_self) == expected
 
 
 def long_run(seed: int, queries: int, results: int, levels: int, order: str) -> tuple[bytes, Gold]:
@@ -66,27 +68,27 @@ def long_run(seed: int, queries: int, results: int, levels: int, order: str) -> 
 @pytest.mark.parametrize("seed", range(4))
 def test_long_lists_agree_however_the_ranks_are_found(seed, levels, order):
     data, gold = long_run(seed, queries=6, results=400, levels=levels, order=order)
-    assert all_hits(compiled.trec_hits, data, gold) == all_hits(fallback.trec_hits, data, gold)
+    assert all_hits(compiled.count_trec_hits, data, gold) == all_hits(fallback.count_trec_hits, data, gold)
 
 
 @both_implementations
 def test_ties_are_counted_by_id_and_by_input(module: ModuleType):
     data = b"q Q0 b 1 5 t\nq Q0 top 2 6 t\nq Q0 c 3 5 t\nq Q0 a 4 5.0 t\nq Q0 low 5 4 t\n"
-    _, counts, depth = hits(module.trec_hits, data, {"q": ["c", "absent"]})
+    _, counts, depth = hits(module.count_trec_hits, data, {"q": ["c", "absent"]})
     assert (counts, depth) == ([[1, -1], [2, 0], [0, 0], [1, 0]], [5])
 
 
 @both_implementations
 def test_float32_makes_ties_of_what_only_doubles_tell_apart(module: ModuleType):
     data = b"q Q0 a 1 1.00000001 t\nq Q0 b 2 1.00000002 t\n"
-    assert hits(module.trec_hits, data, {"q": ["a"]})[1] == [[1], [0], [0], [0]]
-    assert hits(module.trec_hits, data, {"q": ["a"]}, float32=True)[1] == [[0], [1], [1], [0]]
+    assert hits(module.count_trec_hits, data, {"q": ["a"]})[1] == [[1], [0], [0], [0]]
+    assert hits(module.count_trec_hits, data, {"q": ["a"]}, float32=True)[1] == [[0], [1], [1], [0]]
 
 
 @both_implementations
 def test_drop_self_leaves_the_query_out_of_its_own_results(module: ModuleType):
     data = b"x Q0 x 1 9 t\nx Q0 y 2 8 t\nother Q0 other 1 1 t\nz Q0 a 1 1 t\nx Q0 z 3 7 t\nz Q0 z 2 9 t\n"
-    totals, counts, depth = hits(module.trec_hits, data, {"x": ["x", "y"], "z": ["a"]}, drop_self=True)
+    totals, counts, depth = hits(module.count_trec_hits, data, {"x": ["x", "y"], "z": ["a"]}, drop_self=True)
     assert (totals, counts[0], depth) == ((1, 3, 6), [-1, 0, 0], [2, 1])
 
 
@@ -115,13 +117,13 @@ def run_of(*lines: str) -> bytes:
     ],
 )
 def test_the_earliest_fault_is_raised(module: ModuleType, data, fault):
-    assert hits(module.trec_hits, data, {"q": ["a"]}) == ("fault", *fault)
+    assert hits(module.count_trec_hits, data, {"q": ["a"]}) == ("fault", *fault)
 
 
 @both_implementations
 @pytest.mark.parametrize("data", [b"", b"\n", b"  \r\n\t"])
 def test_a_file_without_results_has_none(module: ModuleType, data):
-    assert hits(module.trec_hits, data, {"q": ["a"], "p": []}) == ((0, 0, 0), [[-1], [0], [0], [0]], [0, 0])
+    assert hits(module.count_trec_hits, data, {"q": ["a"], "p": []}) == ((0, 0, 0), [[-1], [0], [0], [0]], [0, 0])
 
 
 ASCENDING = ["q a 1 0.1", "q b 2 0.2", "q c 3 0.4"]
@@ -149,26 +151,26 @@ ASCENDING = ["q a 1 0.1", "q b 2 0.2", "q c 3 0.4"]
 def test_ranks_and_lists_that_contradict_the_scores_are_counted(module: ModuleType, lines, order):
     data = "".join("{} Q0 {} {} {} t\n".format(*line.split()) for line in lines).encode()
     for gold in ({"q": ["a"]}, {"other": ["a"]}):
-        assert all_hits(module.trec_hits, data, gold)[0][3:] == (*order, 0)
+        assert all_hits(module.count_trec_hits, data, gold)[0][3:] == (*order, 0)
 
 
 @both_implementations
 def test_text_after_the_tag_is_left_out_and_counted(module: ModuleType):
     data = b"q Q0 a 1 3 t and more\nq Q0 b 2 2 t\nq Q0 c 3 1 t x\n"
-    totals, counts, depth = all_hits(module.trec_hits, data, {"q": ["c"]})
+    totals, counts, depth = all_hits(module.count_trec_hits, data, {"q": ["c"]})
     assert (totals[-1], counts[0], depth) == (2, [2], [3])
 
 
 @both_implementations
 def test_queries_that_begin_with_a_hash_are_counted(module: ModuleType):
-    assert hits(module.trec_hits, b"#1 Q0 a 1 3 t\n", {"#1": ["a"]}) == ((0, 0, 1), [[0], [0], [0], [0]], [1])
+    assert hits(module.count_trec_hits, b"#1 Q0 a 1 3 t\n", {"#1": ["a"]}) == ((0, 0, 1), [[0], [0], [0], [0]], [1])
 
 
 @both_implementations
 def test_lines_longer_than_a_chunk_are_read(module: ModuleType):
     long = "x" * 30_000
     data = f"q Q0 a 1 2 t\nq Q0 {long} 1 3 t\nq Q0 c 1 1 {long}".encode()
-    assert hits(module.trec_hits, data, {"q": ["a", long, "c"]})[1][0] == [1, 0, 2]
+    assert hits(module.count_trec_hits, data, {"q": ["a", long, "c"]})[1][0] == [1, 0, 2]
 
 
 @both_implementations
@@ -176,8 +178,8 @@ def test_any_buffer_is_read(module: ModuleType, tmp_path: Path):
     (tmp_path / "run").write_bytes(b"q Q0 a 1 1 t\nq Q0 b 2 .5 t")
     expected = ((0, 0, 2), [[1], [0], [0], [0]], [2])
     with (tmp_path / "run").open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
-        assert hits(module.trec_hits, mapped, {"q": ["b"]}) == expected
-    assert hits(module.trec_hits, memoryview(b"q Q0 a 1 1 t\nq Q0 b 2 .5 t"), {"q": ["b"]}) == expected
+        assert hits(module.count_trec_hits, mapped, {"q": ["b"]}) == expected
+    assert hits(module.count_trec_hits, memoryview(b"q Q0 a 1 1 t\nq Q0 b 2 .5 t"), {"q": ["b"]}) == expected
 
 
 def arguments(**changed: object) -> list[object]:
@@ -194,7 +196,7 @@ def arguments(**changed: object) -> list[object]:
     return list({**fitting, **changed}.values())
 
 
-@pytest.mark.parametrize(("name", "run"), [("trec_hits", b""), ("mapping_hits", {})])
+@pytest.mark.parametrize(("name", "run"), [("count_trec_hits", b""), ("count_mapping_hits", {})])
 @both_implementations
 @pytest.mark.parametrize(
     ("changed", "error"),
@@ -222,7 +224,7 @@ def test_arrays_that_do_not_fit_the_gold_are_refused(module: ModuleType, name, r
 
 @both_implementations
 def test_gold_that_is_not_text_is_left_to_python(module: ModuleType):
-    assert hits(module.trec_hits, b"", {"q": ["\ud800"]})[1] is UnicodeEncodeError
+    assert hits(module.count_trec_hits, b"", {"q": ["\ud800"]})[1] is UnicodeEncodeError
 
 
 def test_a_fault_keeps_what_it_says_when_it_is_pickled():
@@ -236,4 +238,6 @@ def test_a_fault_keeps_what_it_says_when_it_is_pickled():
 @given(st.binary(max_size=300))
 @examples(2)
 def test_arbitrary_bytes_end_alike(data):
-    assert all_hits(compiled.trec_hits, data, {"q": ["a"]}) == all_hits(fallback.trec_hits, data, {"q": ["a"]})
+    assert all_hits(compiled.count_trec_hits, data, {"q": ["a"]}) == all_hits(
+        fallback.count_trec_hits, data, {"q": ["a"]}
+    )

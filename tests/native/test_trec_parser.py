@@ -1,4 +1,4 @@
-"""`trec_columns` groups by query and parses numbers as Python does, in both implementations."""
+"""`parse_trec` groups by query and parses numbers as Python does, in both implementations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ decimals = st.one_of(
 
 
 def value_read(module: ModuleType, token: str) -> object:
-    result = outcome(module.trec_columns, f"q 0 a {token}\n".encode(), 4, 3)
+    result = outcome(module.parse_trec, f"q 0 a {token}\n".encode(), 4, 3)
     return result if result[0] == "fault" else np.frombuffer(result[3])[0].tobytes()
 
 
@@ -70,13 +70,13 @@ def test_near_numbers_end_alike(token):
 @examples(1.2)
 def test_compiled_and_python_agree(shape, content):
     data = content.draw(files(*shape))
-    assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)
+    assert outcome(compiled.parse_trec, data, *shape) == outcome(fallback.parse_trec, data, *shape)
 
 
 @both_implementations
 def test_interleaved_queries_are_grouped_in_order_of_appearance(module: ModuleType):
     data = b"b 0 x 1\r\na\t0\ty\t2\n\nb 0 y 3\nc 0 x 4\na 0 x 5"
-    queries, starts, items, values, ranks, long_lines = module.trec_columns(data, 4, 3)
+    queries, starts, items, values, ranks, long_lines = module.parse_trec(data, 4, 3)
     assert queries == ["b", "a", "c"]
     assert np.frombuffer(starts, np.int64).tolist() == [0, 2, 4, 5]
     assert items == ["x", "y", "y", "x", "x"]
@@ -87,21 +87,21 @@ def test_interleaved_queries_are_grouped_in_order_of_appearance(module: ModuleTy
 @both_implementations
 def test_ranks_are_grouped_with_their_rows_and_text_after_the_tag_is_counted(module: ModuleType):
     data = b"a Q0 x 2 1 t\nb Q0 x - 2 t more text\na Q0 y 1 3 t\n".replace(b"- 2", b"7 2")
-    _, _, items, values, ranks, long_lines = module.trec_columns(data, 6, 4)
+    _, _, items, values, ranks, long_lines = module.parse_trec(data, 6, 4)
     assert (items, np.frombuffer(values).tolist()) == (["x", "y", "x"], [1, 3, 2])
     assert (np.frombuffer(ranks).tolist(), long_lines) == ([2, 1, 7], 1)
-    without = module.trec_columns(b"a Q0 x - 1 t\n", 6, 4)[4]
+    without = module.parse_trec(b"a Q0 x - 1 t\n", 6, 4)[4]
     assert np.isnan(np.frombuffer(without)).tolist() == [True]
 
 
 @both_implementations
 def test_a_line_that_begins_with_a_hash_is_data(module: ModuleType):
-    assert module.trec_columns(b"#1 0 x 1\n# 0 y 2\n", 4, 3)[0] == ["#1", "#"]
+    assert module.parse_trec(b"#1 0 x 1\n# 0 y 2\n", 4, 3)[0] == ["#1", "#"]
 
 
 @both_implementations
 def test_an_empty_file_has_no_queries(module: ModuleType):
-    assert module.trec_columns(b"", 4, 3) == ([], bytearray(8), [], bytearray(), bytearray(), 0)
+    assert module.parse_trec(b"", 4, 3) == ([], bytearray(8), [], bytearray(), bytearray(), 0)
 
 
 @both_implementations
@@ -119,7 +119,7 @@ def test_an_empty_file_has_no_queries(module: ModuleType):
     ],
 )
 def test_the_earliest_fault_is_raised(module: ModuleType, data, fault):
-    assert outcome(module.trec_columns, data, 4, 3) == ("fault", *fault)
+    assert outcome(module.parse_trec, data, 4, 3) == ("fault", *fault)
 
 
 @needs_compiled
@@ -127,14 +127,14 @@ def test_the_earliest_fault_is_raised(module: ModuleType, data, fault):
 @examples(5)
 def test_ids_are_utf8_where_python_says_so(token):
     data = b"q 0 " + token + b" 1\n"
-    assert outcome(compiled.trec_columns, data, 4, 3) == outcome(fallback.trec_columns, data, 4, 3)
+    assert outcome(compiled.parse_trec, data, 4, 3) == outcome(fallback.parse_trec, data, 4, 3)
 
 
 @both_implementations
 @pytest.mark.parametrize("shape", [(4, 4), (3, 2), (6, -1)])
 def test_a_number_before_the_item_is_refused(module: ModuleType, shape):
     with pytest.raises(ValueError, match="value_column"):
-        module.trec_columns(b"", *shape)
+        module.parse_trec(b"", *shape)
 
 
 @needs_compiled
@@ -142,4 +142,4 @@ def test_a_number_before_the_item_is_refused(module: ModuleType, shape):
 @examples(2)
 def test_arbitrary_bytes_end_alike(data):
     for shape in ((4, 3), (6, 4)):
-        assert outcome(compiled.trec_columns, data, *shape) == outcome(fallback.trec_columns, data, *shape)
+        assert outcome(compiled.parse_trec, data, *shape) == outcome(fallback.parse_trec, data, *shape)

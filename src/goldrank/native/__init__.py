@@ -21,31 +21,31 @@ if not TYPE_CHECKING and not os.environ.get("GOLDRANK_NO_NATIVE"):
     try:
         from goldrank.native import _amx_tiles
         from goldrank.native import _truncation_guard as truncation_guard
-        from goldrank.native._hit_counting import mapping_hits, trec_hits
-        from goldrank.native._pair_scoring import pair_scores, row_scores
-        from goldrank.native._score_counting import count_beyond, places_between
-        from goldrank.native._trec_parser import trec_columns
+        from goldrank.native._hit_counting import count_mapping_hits, count_trec_hits
+        from goldrank.native._pair_scoring import score_pairs, score_rows
+        from goldrank.native._score_counting import count_beyond, find_between
+        from goldrank.native._trec_parser import parse_trec
 
         COMPILED = True
         HAS_TILES = not os.environ.get("GOLDRANK_NO_TILES") and _amx_tiles.available()
     except ImportError:
         truncation_guard = None
 if TYPE_CHECKING or not COMPILED:
-    from goldrank.native.fallback.hit_counting import mapping_hits, trec_hits
-    from goldrank.native.fallback.pair_scoring import pair_scores, row_scores
-    from goldrank.native.fallback.score_counting import count_beyond, places_between
-    from goldrank.native.fallback.trec_parser import trec_columns
+    from goldrank.native.fallback.hit_counting import count_mapping_hits, count_trec_hits
+    from goldrank.native.fallback.pair_scoring import score_pairs, score_rows
+    from goldrank.native.fallback.score_counting import count_beyond, find_between
+    from goldrank.native.fallback.trec_parser import parse_trec
 
 __all__ = [
     "COMPILED",
     "HAS_TILES",
     "RowFault",
     "count_beyond",
-    "mapping_hits",
-    "pair_scores",
-    "places_between",
-    "row_scores",
-    "trec_columns",
-    "trec_hits",
+    "count_mapping_hits",
+    "count_trec_hits",
+    "find_between",
+    "parse_trec",
+    "score_pairs",
+    "score_rows",
     "truncation_guard",
 ]

@@ -38,7 +38,8 @@ constexpr Py_ssize_t kTileRows = 16, kStep = 32, kTile = kTileRows * kStep;
 constexpr Py_ssize_t kPanelRows = 2 * kTileRows, kStepSize = 4 * kTile;
 // The tiles sum up this many steps before their sum is added to the total, because a sum of sums has a smaller error.
 constexpr Py_ssize_t kStepsPerSum = 16;
-// As many panels of queries as fit into this size are multiplied with all items before the next, to stay in the L2 cache.
+// As many panels of queries as fit into this size are multiplied with all items before the next: they stay in the L2
+// cache.
 constexpr Py_ssize_t kCacheBytes = Py_ssize_t(1) << 20;
 
 Py_ssize_t panels_of(Py_ssize_t rows) { return (rows + kPanelRows - 1) / kPanelRows; }
@@ -177,7 +178,8 @@ struct Operands {
 template <class Use>
 GOLDRANK_TILED GOLDRANK_INLINE void for_each_panel(const Operands& operands, const Use& use) {
   const Py_ssize_t panel_size = operands.steps * kStepSize;
-  const Py_ssize_t cached = std::max<Py_ssize_t>(1, kCacheBytes / std::max<Py_ssize_t>(1, panel_size * sizeof(uint16_t)));
+  const Py_ssize_t panel_bytes = std::max<Py_ssize_t>(1, panel_size * sizeof(uint16_t));
+  const Py_ssize_t cached = std::max<Py_ssize_t>(1, kCacheBytes / panel_bytes);
   const Py_ssize_t item_panels = panels_of(operands.rows), query_panels = panels_of(operands.columns);
   Scores scores[2];
   Py_ssize_t turn = 0, waiting_row = 0, waiting_column = 0;
@@ -185,7 +187,8 @@ GOLDRANK_TILED GOLDRANK_INLINE void for_each_panel(const Operands& operands, con
   for (Py_ssize_t first = 0; first < query_panels; first += cached) {
     for (Py_ssize_t items = 0; items < item_panels; ++items) {
       for (Py_ssize_t queries = first; queries < std::min(first + cached, query_panels); ++queries) {
-        multiply(operands.items + items * panel_size, operands.queries + queries * panel_size, operands.steps, scores[turn % 2]);
+        multiply(operands.items + items * panel_size, operands.queries + queries * panel_size, operands.steps,
+                 scores[turn % 2]);
         if (turn > 0) use(scores[(turn - 1) % 2], waiting_row, waiting_column);
         waiting_row = items * kPanelRows;
         waiting_column = queries * kPanelRows;
@@ -207,8 +210,8 @@ GOLDRANK_TILED void write_products(const Operands& operands, float* out) {
   });
 }
 
-// Limits and counts, which _amx_tiles.pyi documents. There are several rounds of limits, round k for the first widths[k]
-// columns; the limits and counts of all rounds stand one after the other.
+// Limits and counts, which _amx_tiles.pyi documents. There are several rounds of limits, round k for the first
+// widths[k] columns; the limits and counts of all rounds stand one after the other.
 struct Comparison {
   const int64_t* left_out;
   const int64_t* widths;
@@ -244,7 +247,8 @@ GOLDRANK_INLINE void leave_out(const int64_t* left_out, Py_ssize_t row, Py_ssize
 GOLDRANK_TILED inline void compare(const Scores& scores, Py_ssize_t row, Py_ssize_t rows, Py_ssize_t column,
                                    Py_ssize_t lanes, Py_ssize_t at, Comparison& comparison) {
   const auto used = static_cast<__mmask16>((1u << lanes) - 1);
-  const __m512 low = _mm512_maskz_loadu_ps(used, comparison.low + at), high = _mm512_maskz_loadu_ps(used, comparison.high + at);
+  const __m512 low = _mm512_maskz_loadu_ps(used, comparison.low + at);
+  const __m512 high = _mm512_maskz_loadu_ps(used, comparison.high + at);
   const __m512i one = _mm512_set1_epi32(1);
   __m512i above = _mm512_setzero_si512();
   for (Py_ssize_t i = 0; i < rows; ++i) {

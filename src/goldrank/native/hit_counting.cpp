@@ -277,8 +277,8 @@ class TrecHitCounter {
   std::optional<LineFault> fault_;
 };
 
-PyObject* trec_hits(PyObject* tuple) {
-  const Arguments arguments(tuple, "OOOOppOO:trec_hits");
+PyObject* count_trec_hits(PyObject* tuple) {
+  const Arguments arguments(tuple, "OOOOppOO:count_trec_hits");
   const Buffer buffer(arguments.run, Buffer::kBytes);
   GoldArrays gold = arguments.gold();
   TrecHitCounter counter(buffer.bytes(), gold, Options(arguments));
@@ -460,15 +460,15 @@ class MappingHitCounter {
   Totals totals_;
 };
 
-PyObject* mapping_hits(PyObject* tuple) {
-  const Arguments arguments(tuple, "OOOOppOO:mapping_hits");
+PyObject* count_mapping_hits(PyObject* tuple) {
+  const Arguments arguments(tuple, "OOOOppOO:count_mapping_hits");
   GoldArrays gold = arguments.gold();
   return MappingHitCounter(gold, Options(arguments)).count(arguments.run).as_tuple();
 }
 
 PyMethodDef methods[] = {
-    method<trec_hits>("trec_hits", "Count hits in a TREC run; see fallback.hit_counting.trec_hits."),
-    method<mapping_hits>("mapping_hits", "Count hits in a mapping; see fallback.hit_counting.mapping_hits."),
+    method<count_trec_hits>("count_trec_hits", "See fallback.hit_counting.count_trec_hits."),
+    method<count_mapping_hits>("count_mapping_hits", "See fallback.hit_counting.count_mapping_hits."),
     {},
 };
 

@@ -96,7 +96,7 @@ void score_as(const Buffer& items, const Buffer& item_rows, const Buffer& querie
   if (!is_inside) raise_value_error("a row number is outside the items or the queries");
 }
 
-PyObject* score_pairs(const Buffer& items, const Buffer& item_rows, const Buffer& queries, const Buffer* query_rows,
+PyObject* score_buffers(const Buffer& items, const Buffer& item_rows, const Buffer& queries, const Buffer* query_rows,
                       bool squared, const Buffer& out) {
   if (items.holds<float>()) {
     score_as<float>(items, item_rows, queries, query_rows, squared, out);
@@ -108,25 +108,25 @@ PyObject* score_pairs(const Buffer& items, const Buffer& item_rows, const Buffer
   Py_RETURN_NONE;
 }
 
-PyObject* row_scores(PyObject* arguments) {
+PyObject* score_rows(PyObject* arguments) {
   PyObject *items, *item_rows, *query, *out;
   int squared;
-  parse_arguments(arguments, "OOOpO:row_scores", &items, &item_rows, &query, &squared, &out);
-  return score_pairs(Buffer(items), Buffer(item_rows), Buffer(query), nullptr, squared != 0,
+  parse_arguments(arguments, "OOOpO:score_rows", &items, &item_rows, &query, &squared, &out);
+  return score_buffers(Buffer(items), Buffer(item_rows), Buffer(query), nullptr, squared != 0,
                      Buffer(out, Buffer::kWritableArray));
 }
 
-PyObject* pair_scores(PyObject* arguments) {
+PyObject* score_pairs(PyObject* arguments) {
   PyObject *items, *item_rows, *queries, *query_rows, *out;
-  parse_arguments(arguments, "OOOOO:pair_scores", &items, &item_rows, &queries, &query_rows, &out);
+  parse_arguments(arguments, "OOOOO:score_pairs", &items, &item_rows, &queries, &query_rows, &out);
   const Buffer query_rows_buffer(query_rows);
-  return score_pairs(Buffer(items), Buffer(item_rows), Buffer(queries), &query_rows_buffer, false,
+  return score_buffers(Buffer(items), Buffer(item_rows), Buffer(queries), &query_rows_buffer, false,
                      Buffer(out, Buffer::kWritableArray));
 }
 
 PyMethodDef methods[] = {
-    method<row_scores>("row_scores", "See fallback.pair_scoring.row_scores."),
-    method<pair_scores>("pair_scores", "See fallback.pair_scoring.pair_scores."),
+    method<score_rows>("score_rows", "See fallback.pair_scoring.score_rows."),
+    method<score_pairs>("score_pairs", "See fallback.pair_scoring.score_pairs."),
     {},
 };
 

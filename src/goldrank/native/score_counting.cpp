@@ -74,7 +74,7 @@ GOLDRANK_INLINE bool any_between(const Number* scores, const Number* low, const 
 }
 
 template <class Number, class Count>
-GOLDRANK_INLINE void find_between(const Block<Number>& block, std::vector<int64_t>& places) {
+GOLDRANK_INLINE void find_places(const Block<Number>& block, std::vector<int64_t>& places) {
   constexpr Py_ssize_t kChunk = 64;
   for (Py_ssize_t row = 0; row < block.rows; ++row) {
     const Number* const scores = block.row(row);
@@ -98,10 +98,10 @@ GOLDRANK_WIDEST_REGISTERS void count(const Block<double>& block, int64_t* above,
   count_columns<double, int64_t>(block, above, reached);
 }
 GOLDRANK_WIDEST_REGISTERS void find(const Block<float>& block, std::vector<int64_t>& places) {
-  find_between<float, int32_t>(block, places);
+  find_places<float, int32_t>(block, places);
 }
 GOLDRANK_WIDEST_REGISTERS void find(const Block<double>& block, std::vector<int64_t>& places) {
-  find_between<double, int64_t>(block, places);
+  find_places<double, int64_t>(block, places);
 }
 
 // The scores and their limits, all of one type, float or double.
@@ -153,9 +153,9 @@ PyObject* count_beyond(PyObject* arguments) {
   Py_RETURN_NONE;
 }
 
-PyObject* places_between(PyObject* arguments) {
+PyObject* find_between(PyObject* arguments) {
   PyObject *scores, *low, *high;
-  parse_arguments(arguments, "OOO:places_between", &scores, &low, &high);
+  parse_arguments(arguments, "OOO:find_between", &scores, &low, &high);
   std::vector<int64_t> places;
   Comparison(scores, low, high).visit([&](const auto& block) {
     const ReleasedGil gil;
@@ -167,7 +167,7 @@ PyObject* places_between(PyObject* arguments) {
 
 PyMethodDef methods[] = {
     method<count_beyond>("count_beyond", "See fallback.score_counting.count_beyond."),
-    method<places_between>("places_between", "See fallback.score_counting.places_between."),
+    method<find_between>("find_between", "See fallback.score_counting.find_between."),
     {},
 };
 

@@ -121,10 +121,10 @@ class ColumnParser {
   std::optional<LineFault> fault_;
 };
 
-PyObject* trec_columns(PyObject* arguments) {
+PyObject* parse_trec(PyObject* arguments) {
   PyObject* data;
   TableShape shape;
-  parse_arguments(arguments, "Onn:trec_columns", &data, &shape.width, &shape.value_column);
+  parse_arguments(arguments, "Onn:parse_trec", &data, &shape.width, &shape.value_column);
   if (shape.value_column <= 2 || shape.value_column >= shape.width) {
     raise_value_error("value_column must be greater than 2, the column of the item, and less than width");
   }
@@ -139,7 +139,7 @@ PyObject* trec_columns(PyObject* arguments) {
 }
 
 PyMethodDef methods[] = {
-    method<trec_columns>("trec_columns", "Parse TREC text into columns; see fallback.trec_parser.trec_columns."),
+    method<parse_trec>("parse_trec", "See fallback.trec_parser.parse_trec."),
     {},
 };
 

@@ -35,7 +35,7 @@ from goldrank.index.exact.blocks import (
 from goldrank.index.exact.products import Error, Tiles, rounding_error
 from goldrank.index.exact.signs import Matrix, Signs, difference_signs
 from goldrank.index.exact.vectors import CHUNK, Vectors, single_threaded_blas, spread
-from goldrank.native import count_beyond, pair_scores, places_between
+from goldrank.native import count_beyond, find_between, score_pairs
 from goldrank.native.fallback.score_counting import Mask, count_columns
 from goldrank.progress import Progress
 
@@ -237,7 +237,7 @@ class Counter:
             scores = np.add.reduce(self._wide[columns] * self._wide_items(rows[chosen]), axis=1)
         else:
             scores = np.empty(len(chosen))
-            pair_scores(rows, chosen, self._wide, columns, scores)
+            score_pairs(rows, chosen, self._wide, columns, scores)
         return scores - halves[chosen] if self._squared else scores
 
     def _bound(self, columns: Ints, length: float | Floats, error: Error) -> Floats:
@@ -316,7 +316,7 @@ class Counter:
             sure[at] = 0
             self._count_signs(block, rows[at], self._dense_signs(block, rows[at], compared[:, at], low[at], high[at]))
         elif open_pairs:
-            places = np.frombuffer(places_between(compared, low, high), np.int64)
+            places = np.frombuffer(find_between(compared, low, high), np.int64)
             self._count_pairs(block, rows, *np.divmod(places, len(rows)))
         compared[at_gold] = kept
         with self._lock:

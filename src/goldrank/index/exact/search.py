@@ -11,7 +11,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
 from goldrank.index.exact.selection import select
 from goldrank.index.exact.vectors import Matrix, Vectors, spread
-from goldrank.native import row_scores
+from goldrank.native import score_rows
 
 _QUERY_BLOCK = 1024
 _QUERIES_AT_ONCE = 32
@@ -136,12 +136,12 @@ def _scores(row: Matrix, items: Vectors, numbers: Ints, squared: bool) -> Floats
     query = row.astype(np.float64)
     scores = np.empty(len(numbers))
     if (plain := items.plain) is not None:
-        row_scores(plain, numbers, query, squared, scores)
+        score_rows(plain, numbers, query, squared, scores)
         return scores
     step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))
     for start in range(0, len(numbers), step):
         part = numbers[start : start + step]
-        row_scores(items.take(part), np.arange(len(part)), query, squared, scores[start : start + step])
+        score_rows(items.take(part), np.arange(len(part)), query, squared, scores[start : start + step])
     return scores
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goldrank.hits import Floats, Ints
 from goldrank.index.exact.vectors import Matrix, Vectors, single_threaded_blas, spread
-from goldrank.native import places_between
+from goldrank.native import find_between
 
 # Scores of a block, and numbers of its items, which are copies where rows are normalised as they are read.
 _BLOCK_ELEMENTS = 2**21
@@ -100,7 +100,7 @@ class _Selection:
         """Keep what reaches the bar in one block of items."""
         block = self._items.read(start, min(start + size, len(self._items)))
         scores, bar = self._scores(block, self._buffer(len(block))), self._bar
-        places = np.frombuffer(places_between(scores, bar, np.full_like(bar, np.inf)), np.int64)
+        places = np.frombuffer(find_between(scores, bar, np.full_like(bar, np.inf)), np.int64)
         if len(places):
             row, column = np.divmod(places, len(self._queries))
             with self._lock:

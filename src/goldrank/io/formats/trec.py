@@ -9,7 +9,7 @@ from goldrank.io.checks import non_finite, not_a_number, parse_values
 from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, group, number_text, refuse_empty_queries
 from goldrank.io.formats import TREC_LAYOUT
 from goldrank.io.memory_mapping import MappedFile
-from goldrank.native import RowFault, trec_columns
+from goldrank.native import RowFault, parse_trec
 
 _SHAPE: dict[Kind, str] = {
     "gold": "TREC qrels have 4 (query 0 item grade)",
@@ -23,7 +23,7 @@ def load(data: bytes | MappedFile, kind: Kind, name: str) -> Columns:
     """Read qrels or a run; blank lines are skipped, and a line that begins with ``#`` is data like any other."""
     width, value_column = TREC_LAYOUT[kind]
     try:
-        queries, starts, items, values, ranks, _ = trec_columns(data, width, value_column)
+        queries, starts, items, values, ranks, _ = parse_trec(data, width, value_column)
     except RowFault as fault:
         if kind == "gold" and fault.kind == "duplicate" and _repeats_with_other_subtopic(data, fault):
             return load_subtopics(data, name)

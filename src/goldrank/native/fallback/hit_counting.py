@@ -18,7 +18,7 @@ ORDER_DEPTH = 20
 """How many results of a query `order_of` looks at."""
 
 
-def trec_hits(
+def count_trec_hits(
     data: bytes | bytearray | memoryview | mmap,
     gold_queries: Sequence[str],
     gold_starts: NDArray[np.int64],
@@ -68,7 +68,7 @@ def trec_hits(
     return *totals, *_sum_orders(rankings, ranks, float32), long_lines
 
 
-def mapping_hits(
+def count_mapping_hits(
     run: Mapping[str, Mapping[str, float]],
     gold_queries: Sequence[str],
     gold_starts: NDArray[np.int64],
@@ -81,8 +81,8 @@ def mapping_hits(
 ) -> tuple[int, int, int, int, int, int, int, int, int]:
     """Count where each judged item landed in a run of the form `{query: {item: score}}`.
 
-    The arguments and the result are those of `trec_hits`, except for the run. The order of the input is that of the
-    mappings. A score is anything that converts to a float, except text.
+    The arguments and the result are those of `count_trec_hits`, except for the run. The order of the input is that of
+    the mappings. A score is anything that converts to a float, except text.
 
     Raises:
         RowFault: An entry cannot be used; the first one is reported, with line 0.

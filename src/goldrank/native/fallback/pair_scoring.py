@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 LANES = 8
 
 
-def row_scores(
+def score_rows(
     items: NDArray[np.floating],
     item_rows: NDArray[np.int64],
     query: NDArray[np.float64],
@@ -25,7 +25,7 @@ def row_scores(
     A score is the dot product, or with *squared* minus the squared distance.
 
     >>> scores = np.zeros(2)
-    >>> row_scores(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]), np.array([10.0, 1.0]), False, scores)
+    >>> score_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]), np.array([10.0, 1.0]), False, scores)
     >>> scores.tolist()
     [34.0, 12.0]
     """
@@ -33,7 +33,7 @@ def row_scores(
     _sum_rows(-np.square(selected - query) if squared else selected * query, scores)
 
 
-def pair_scores(
+def score_pairs(
     items: NDArray[np.floating],
     item_rows: NDArray[np.int64],
     queries: NDArray[np.float64],
@@ -44,7 +44,7 @@ def pair_scores(
     """Write the dot product of each pair of a row of *items* and a row of *queries* to *scores*.
 
     >>> scores = np.zeros(1)
-    >>> pair_scores(np.array([[1.0, 2.0]]), np.array([0]), np.array([[9.0, 9.0], [3.0, 4.0]]), np.array([1]), scores)
+    >>> score_pairs(np.array([[1.0, 2.0]]), np.array([0]), np.array([[9.0, 9.0], [3.0, 4.0]]), np.array([1]), scores)
     >>> scores.tolist()
     [11.0]
     """

@@ -29,10 +29,10 @@ def count_beyond(scores: Scores, low: Scores, high: Scores, above: Counts, reach
     reached[:] = count_columns(scores >= low)
 
 
-def places_between(scores: Scores, low: Scores, high: Scores, /) -> bytearray:
+def find_between(scores: Scores, low: Scores, high: Scores, /) -> bytearray:
     """Return the int64 places, in row-major order, of the scores from `low` to `high` of their column.
 
-    >>> np.frombuffer(places_between(np.array([[1.0, 5.0]]), np.array([0.0, 6.0]), np.array([1.0, 7.0])), np.int64)
+    >>> np.frombuffer(find_between(np.array([[1.0, 5.0]]), np.array([0.0, 6.0]), np.array([1.0, 7.0])), np.int64)
     array([0])
     """
     return bytearray(np.flatnonzero((scores >= low) & ~(scores > high)).astype(np.int64).tobytes())

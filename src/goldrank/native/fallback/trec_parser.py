@@ -13,7 +13,7 @@ from goldrank.native.faults import TEXT_LIMIT, RowFault
 RANK_COLUMN = 3
 
 
-def trec_columns(
+def parse_trec(
     data: bytes | bytearray | memoryview | mmap, width: int, value_column: int, /
 ) -> tuple[list[str], bytearray, list[str], bytearray, bytearray, int]:
     """Parse the query (column 0), item (column 2) and number (`value_column`) of every line, grouped by query.
@@ -36,7 +36,7 @@ def trec_columns(
     Raises:
         RowFault: A line cannot be read; the earliest such line is reported.
 
-    >>> queries, starts, items, values, _, _ = trec_columns(b"q1 0 a 1\\nq2 0 b 0\\nq1 0 c 2\\n", 4, 3)
+    >>> queries, starts, items, values, _, _ = parse_trec(b"q1 0 a 1\\nq2 0 b 0\\nq1 0 c 2\\n", 4, 3)
     >>> queries, np.frombuffer(starts, np.int64).tolist(), items, np.frombuffer(values).tolist()
     (['q1', 'q2'], [0, 2, 3], ['a', 'c', 'b'], [1.0, 2.0, 0.0])
     """
