@@ -24,7 +24,7 @@ test-all: test $(VENV)/.heavy
 
 coverage: $(VENV)/.coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest --numprocesses=auto
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
