@@ -1,1 +1,1 @@
-"""What models are evaluated on: collections, pairs, labelled texts, and where named data sets come from."""
+"""The data that models are evaluated on: collections, scored pairs, labelled texts and their sources."""

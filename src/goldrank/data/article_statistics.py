@@ -1,4 +1,4 @@
-"""Statistics of articles with lists of similar ones, as the papers on such data print them, and published counts."""
+"""Statistics of articles with lists of similar ones, as papers print them, and published counts."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _disjoint(
 
 
 def published_counts(gold: Columns) -> tuple[str, ...]:
-    """What others print of this very gold, and why it differs from what is in it; nothing for gold not known."""
+    """Return the counts that papers print of this gold, and why they differ from it; nothing for unknown gold."""
     pairs = sorted("\t".join(map(_folded, pair)) for pair in zip(row_queries(gold), gold.items, strict=True))
     return _PUBLISHED.get(hashlib.sha256("\n".join(pairs).encode()).hexdigest()[:16], ())
 

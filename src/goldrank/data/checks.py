@@ -1,4 +1,4 @@
-"""What is wrong, doubtful or merely odd about a collection, found before any model is asked."""
+"""Check a collection for errors and doubtful data before any model is run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FORMS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found: how grave it is, how often, a sentence, and up to five examples."""
+    """A property of a collection: its severity, how often it occurs, a sentence, and up to five examples."""
 
     severity: Severity
     name: str
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CollectionReport:
-    """A collection in numbers, and what was found in it."""
+    """The counts of a collection, and the findings of its check."""
 
     name: str
     source: str
@@ -73,18 +73,18 @@ class CollectionReport:
     findings: tuple[Finding, ...] = ()
 
     def of(self, severity: Severity) -> list[Finding]:
-        """The findings of one severity."""
+        """Return the findings of one severity."""
         return [finding for finding in self.findings if finding.severity == severity]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the report as plain data."""
         return asdict(self)
 
 
 def check(collection: Collection) -> CollectionReport:
-    """Go through a collection once and report what it holds.
+    """Check a collection and report what it holds.
 
-    An *error* leaves nothing to evaluate, a *warning* is probably not meant so, a *note* is good to know.
+    An *error* leaves nothing to evaluate, a *warning* is probably unintended, a *note* is good to know.
 
     >>> from goldrank.io.mappings import from_pairs
     >>> texts = Documents([Document.plain("a", "one"), Document.plain("b", " ")], "example")
@@ -93,8 +93,8 @@ def check(collection: Collection) -> CollectionReport:
     >>> [(finding.severity, finding.name) for finding in report.findings]
     [('warning', 'gold outside the corpus'), ('warning', 'empty items'), ('note', 'queries without gold')]
     """
-    items = _Survey.of(collection.items)
-    queries = items if collection.related else _Survey.of(collection.queries)
+    items = _DocumentSurvey.of(collection.items)
+    queries = items if collection.related else _DocumentSurvey.of(collection.queries)
     gold = collection.gold
     of_articles = collection.related and collection.format != "evalrank"
     found = [
@@ -153,7 +153,7 @@ def check_gold(gold: Columns) -> CollectionReport:
             "{n} with HTML entities, which not every copy of the articles has",
             noun="title",
         ),
-        *_about_spelling(_Survey(titles={title: title for title in titles}), "gold"),
+        *_about_spelling(_DocumentSurvey(titles={title: title for title in titles}), "gold"),
     ]
     return CollectionReport(
         name=gold.source,
@@ -184,8 +184,8 @@ def _gravest_first(finding: Finding) -> int:
 
 
 @dataclass
-class _Survey:
-    """What one pass over documents keeps of them."""
+class _DocumentSurvey:
+    """What one pass over documents collects of them."""
 
     ids: dict[str, None] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
@@ -203,7 +203,7 @@ class _Survey:
     lengths: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, documents: Documents) -> _Survey:
+    def of(cls, documents: Documents) -> _DocumentSurvey:
         """Go through them."""
         survey = cls()
         for document in documents:
@@ -233,7 +233,7 @@ class _Survey:
             self.replaced.append(document.id)
 
     def quantiles(self) -> dict[str, int]:
-        """How long the texts are, in words."""
+        """Return quantiles of the lengths of the texts, in words."""
         if not self.lengths:
             return {}
         values = np.percentile(self.lengths, list(QUANTILES.values()), method="nearest")
@@ -244,7 +244,7 @@ def _digest(words: Sequence[str]) -> bytes:
     return hashlib.blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _about_gold(gold: Columns, items: _Survey, queries: _Survey, *, related: bool) -> Iterator[Finding]:
+def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey, *, related: bool) -> Iterator[Finding]:
     asked, rows = dict.fromkeys(gold.queries), row_queries(gold)
     unknown = [query for query in asked if query not in queries.ids]
     outside = [(query, item) for query, item in zip(rows, gold.items, strict=True) if item not in items.ids]
@@ -315,7 +315,7 @@ def _misspelt(what: str, wanted: Sequence[str], there: Iterable[str]) -> Iterato
         )
 
 
-def _about_texts(survey: _Survey, noun: str) -> Iterator[Finding]:
+def _about_texts(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
     plural = _plural(noun)
     yield _finding("error", f"repeated ids of {plural}", survey.repeated, "{n} given more than once", noun=f"{noun} id")
     yield _finding("warning", f"empty {plural}", survey.empty, "{n} without any text", noun=noun)
@@ -344,7 +344,7 @@ def _about_texts(survey: _Survey, noun: str) -> Iterator[Finding]:
     )
 
 
-def _asked_and_ranked(items: _Survey, queries: _Survey) -> Iterator[Finding]:
+def _asked_and_ranked(items: _DocumentSurvey, queries: _DocumentSurvey) -> Iterator[Finding]:
     equal = [
         f"{shorten(query)} is {shorten(items.bodies[digest])}"
         for digest, query in queries.bodies.items()
@@ -390,7 +390,7 @@ def _relevant_pairs(collection: Collection) -> Iterator[RelevantPair]:
             yield RelevantPair(query, item, queries[query], content_of(document), *parts)
 
 
-def _about_near_duplicates(collection: Collection, items: _Survey) -> Iterator[Finding]:
+def _about_near_duplicates(collection: Collection, items: _DocumentSurvey) -> Iterator[Finding]:
     """Items that are nearly the same, and the queries that they tear apart."""
     if collection.format == "evalrank":
         return
@@ -425,7 +425,7 @@ def _about_near_duplicates(collection: Collection, items: _Survey) -> Iterator[F
     )
 
 
-def _about_spelling(survey: _Survey, noun: str) -> Iterator[Finding]:
+def _about_spelling(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
     """Ids and titles that only spelling tells apart."""
     for what, names in (("ids", survey.ids), ("titles", survey.titles)):
         for reason, pairs in _alike(names).items():

@@ -1,4 +1,4 @@
-"""Collections written in another layout: whole or not at all, and read back before they are called done."""
+"""Write a collection in another layout: completely or not at all, and verified by reading it back."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def _labels(gold: Columns) -> dict[str, dict[str, float]]:
 
 
 def _with_items(gold: Columns) -> tuple[Columns, list[str]]:
-    """The gold without queries that list no item, which a file of one row per pair cannot hold."""
+    """Return the gold without queries that list no item, which a file of one row per pair cannot hold."""
     sizes = np.diff(gold.starts)
     if sizes.all():
         return gold, []

@@ -83,7 +83,7 @@ class LabelledTexts:
         return self.splits is not None
 
     def rows(self, split: str) -> NDArray[np.int64]:
-        """The rows of a split; none without splits."""
+        """Return the rows of a split; none without splits."""
         return np.flatnonzero(np.array(self.splits or (), dtype=object) == split).astype(np.int64)
 
     @cached_property

@@ -136,7 +136,7 @@ def _cells(line: str, where: str, *, at_least: int) -> list[str]:
 
 
 def _file_of_split(path: Path, pattern: str, split: str | None) -> tuple[Path, dict[str, Path]]:
-    """The file of a split, and those of all splits that lie in the folder."""
+    """Return the file of a split, and those of all splits that lie in the folder."""
     folder = path if path.is_dir() else path.parent
     there = {_split_of(file): file for file in sorted(folder.glob(pattern))}
     if not path.is_dir() and split is None:
@@ -173,7 +173,7 @@ def read_pair_sources(paths: Sequence[PathLike]) -> list[ScoredPairs]:
 
 
 def _pair_files(path: Path) -> list[Path]:
-    """The files that a path stands for; the folder itself where sentences and scores are files of their own."""
+    """Return the files of a path; the folder itself where sentences and scores are in separate files."""
     if not path.is_dir() or any(path.glob("STS.input.*.txt")):
         return [path]
     for pattern in ("sts-*.csv", "SICK*.txt", "sem_text_rel_ranked.csv"):
@@ -249,7 +249,7 @@ def read_all(name: str, sets: Sequence[PairSet], path: Path | None, split: str |
 
 
 def _places(name: str, *folders: str) -> tuple[str, ...]:
-    """A name by itself and within the folders that EvalRank keeps it in."""
+    """Return a name by itself and within the folders that EvalRank keeps it in."""
     return tuple("/".join((*folders[start:], name)) for start in range(len(folders), -1, -1))
 
 

@@ -1,4 +1,4 @@
-"""Where the data of named tasks comes from: shipped with goldrank, a folder of the user's, a verified download."""
+"""The data of named tasks: part of goldrank, in a folder of the user, or a verified download."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from goldrank.io.private_files import make_private_folder
 
 @dataclass(frozen=True)
 class DatasetDescription:
-    """What a reader of a result wants to know of the data."""
+    """What a reader of a result needs to know about the data."""
 
     source: str
     licence: str
@@ -67,19 +67,19 @@ BEIR_CHECKSUMS = {
 
 
 def built_in(name: str) -> Read:
-    """One of the small collections that goldrank brings along: ``wines``, ``games`` or ``questions``."""
+    """Return the reader of a small collection that is part of goldrank: ``wines``, ``games`` or ``questions``."""
 
     def read(split: str | None) -> Collection:
         choose_split(split, ("test",), name)
         with as_file(files("goldrank") / "demo") as folder:
-            made = _questions(folder) if name == "questions" else read_collection(folder / name / "articles.jsonl")
-        return replace(made, name=name, source="built in")
+            data = _questions(folder) if name == "questions" else read_collection(folder / name / "articles.jsonl")
+        return replace(data, name=name, source="built in")
 
     return read
 
 
 def _questions(folder: Path) -> Collection:
-    """The questions on wines and on games, over the articles of both."""
+    """Return the questions on wines and on games, over the articles of both."""
     articles = [
         document for name in ("wines", "games") for document in read_collection(folder / name / "articles.jsonl").items
     ]
@@ -131,7 +131,7 @@ def find_below(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def beir(name: str) -> Read:
-    """A BEIR data set: from $GOLDRANK_DATA where it lies there, else downloaded once."""
+    """Return the reader of a BEIR data set: from $GOLDRANK_DATA if it is there, else downloaded once."""
 
     def read(split: str | None) -> Collection:
         folder = find_local(name, f"beir/{name}") or _unpacked(name)
@@ -175,16 +175,15 @@ _GOLD = (
 
 
 def wikipedia(name: str, *, record: int, article_file: str, gold_folder: str, gold_checksum: str) -> Read:
-    """Wikipedia articles with lists of similar ones: from $GOLDRANK_DATA, else downloaded.
+    """Return the reader of Wikipedia articles with lists of similar ones: from $GOLDRANK_DATA, else downloaded.
 
-    The articles are checked against the sum that their archive states, the lists against one of what they say.
+    The articles are verified by the checksum of their record, the lists by one of their content.
     """
 
     def read(split: str | None) -> Collection:
         choose_split(split, ("test",), name)
-        found = find_local(name, article_file)
-        made = read_collection(found or _download(), format="wiki", split=None)
-        return replace(made, name=name)
+        path = find_local(name, article_file) or _download()
+        return replace(read_collection(path, format="wiki", split=None), name=name)
 
     def _download() -> Path:
         from goldrank.io.formats.pickles import load_restricted
@@ -207,13 +206,13 @@ def wikipedia(name: str, *, record: int, article_file: str, gold_folder: str, go
 
 
 def content_checksum(gold: Any) -> str:
-    """A digest of what lists of similar articles say, however they were written."""
+    """Return a digest of the content of lists of similar articles, whatever their file format."""
     plain = {source: {title: float(weight) for title, weight in similar.items()} for source, similar in gold.items()}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def _zenodo_file(record: int, name: str) -> tuple[str, str]:
-    """Where the file of a Zenodo record lies, and the MD5 that the record states."""
+    """Return the address of a file of a Zenodo record, and the MD5 that the record states."""
     where = _ZENODO.format(record=record)
     content: Any = decode(_read_url(where).decode(errors="replace"), where, first_line=1)
     try:
@@ -240,7 +239,7 @@ LEE_RELATED = 0.5
 
 
 def lee(split: str | None) -> Collection:
-    """The Lee corpus of 50 news texts with human similarities, which the gensim package carries."""
+    """Return the Lee corpus of 50 news texts with human similarities, which the gensim package carries."""
     choose_split(split, ("test",), "lee")
     try:
         from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""TextRule: how a document becomes the text, or the pieces of text, that a model is given; declared and recorded."""
+"""TextRule: how a document is turned into the text, or the pieces of text, that a model encodes."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ class TextRule:
         return cls(tuple(part.strip() for part in parts.split("+")), **limits)
 
     def text(self, document: Document) -> str:
-        """The whole document as one text."""
+        """Return the whole document as one text."""
         return self._cut(self.separator.join(part for piece in self._pieces(document) for part in piece))
 
     def passages(self, document: Document) -> list[str]:
-        """One text for each section; the title stands before the first."""
+        """Return one text for each section; the title stands before the first."""
         joined = [self._cut(self.separator.join(piece)) for piece in self._pieces(document)]
         return [text for text in joined if text]
 
     def sentences(self, document: Document) -> list[list[str]]:
-        """The sentences of each section; a title and headings are sentences of their own."""
+        """Return the sentences of each section; a title and headings are sentences of their own."""
         found = []
         for piece in self._pieces(document):
             sentences = [sentence for part in piece for sentence in split_sentences(part)]
@@ -88,7 +88,7 @@ class TextRule:
         return text if len(ends) <= self.words else text[: ends[self.words - 1]]
 
     def as_dict(self) -> dict[str, Any]:
-        """The rule as it is recorded with a result."""
+        """Return the rule as it is recorded with a result."""
         return {
             "parts": "+".join(self.parts),
             "separator": self.separator,

@@ -1,4 +1,4 @@
-"""Titles that mean the same though they are spelt differently: HTML entities, encodings, Unicode, spaces, case."""
+"""Match titles that differ only in spelling: HTML entities, encoding, Unicode form, white space, case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 def normal_title(title: str) -> str:
-    """A title without the differences that come from how it was stored.
+    """Return a title without the differences that come from how it was stored.
 
     >>> normal_title(" Ratchet &amp;amp;  Clank ")
     'Ratchet & Clank'
@@ -68,7 +68,7 @@ def _folded(title: str) -> str:
 
 
 def _by_form(spellings: Iterable[str], form: Callable[[str], str]) -> Mapping[str, str]:
-    """The one spelling of each form; forms of several spellings are left out."""
+    """Return the one spelling of each form; forms of several spellings are left out."""
     sharing: defaultdict[str, list[str]] = defaultdict(list)
     for spelling in spellings:
         sharing[form(spelling)].append(spelling)

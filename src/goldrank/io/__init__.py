@@ -1,4 +1,4 @@
-"""Reads and writes gold and runs, one call each, in whatever format they come."""
+"""Read and write gold and runs in any supported format."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
     """Read gold or a run from *path* ("-" is standard input), of any format and compression.
 
     The format is recognised from the content unless *format* names it. Gold may also be a pickle of plain data, as SDR
-    shares it, of which nothing is executed. Whatever is wrong with the file is an `InputError` with the place and the
-    remedy.
+    publishes it; nothing in it is executed. Any fault of the file is an `InputError` with the place and the remedy.
     """
     if kind == "gold" and format is None and _is_pickle(path):
         return _read_pickle(path)
@@ -51,7 +50,7 @@ def _read_pickle(path: PathLike) -> Columns:
 
 
 def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[bytes | MappedFile, str, str]:
-    """The content of a file, the name it has in messages, and its format; no row is parsed yet.
+    """Return the content of a file, the name it has in messages, and its format; no row is parsed yet.
 
     A large TREC file comes as a map, any other as bytes.
     """
@@ -72,7 +71,7 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[by
 
 
 def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
-    """The format by the first lines; None where they do not tell."""
+    """Return the format that the first lines show; None where they do not show one."""
     from goldrank.io.formats.detection import recognise
 
     head = mapped[: 1 << 16]
@@ -83,7 +82,7 @@ def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
 
 
 def parse_rows(data: bytes | MappedFile, name: str, kind: Kind, format: str) -> Columns:
-    """The rows of a file that was opened."""
+    """Parse the rows of a file that `open_rows` opened."""
     with unchanged(data):
         columns = _load(data, kind, name, format)
     if not columns.queries:
@@ -92,7 +91,7 @@ def parse_rows(data: bytes | MappedFile, name: str, kind: Kind, format: str) -> 
 
 
 def no_rows(name: str) -> InputError:
-    """The error for a file that reads well and holds nothing."""
+    """Return the error for a file without rows."""
     return InputError("the file holds no rows", where=name, remedy="check that it was written completely")
 
 

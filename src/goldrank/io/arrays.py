@@ -1,4 +1,4 @@
-"""Arrays from outside: NumPy files, whatever is wrong with them an `InputError`, and torch tensors."""
+"""Load arrays from NumPy files, with an `InputError` for any fault, and from torch tensors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from goldrank.io.files import PathLike
 
 
 def load_array(path: PathLike) -> NDArray[Any]:
-    """The array of a ``.npy`` file, mapped, so that it may be larger than memory.
+    """Map the array of a ``.npy`` file, which may be larger than memory.
 
-    A file that is truncated later, while the array is in use, ends the command with a sentence and a program that uses
-    goldrank with SIGBUS.
+    If the file is truncated while the array is in use, the command ends with an error message, and a program that uses
+    goldrank ends with SIGBUS.
     """
     with _faults(path):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -32,7 +32,7 @@ def load_array(path: PathLike) -> NDArray[Any]:
 
 
 def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
-    """All arrays of a ``.npz`` file by name; an archive that unpacks to more than `size_limit` is refused."""
+    """Return all arrays of a ``.npz`` file by name; a file larger than `size_limit` when unpacked is refused."""
     with _faults(path):
         with zipfile.ZipFile(path) as archive:
             size, limit = sum(member.file_size for member in archive.infolist()), size_limit(Path(path).stat().st_size)

@@ -1,4 +1,4 @@
-"""What the cache folder holds besides encoded texts: how much of it there is, and being rid of it."""
+"""List and remove cache entries other than encoded texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = {
     "downloads": "the files they came in",
 }
 ABANDONED_SECONDS = 3600.0
-"""A temporary file that was not written to for so long belongs to no live process."""
+"""After so many seconds without a write, a temporary file belongs to no running process."""
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
@@ -39,7 +39,7 @@ class Kept:
 
 
 def kept(kind: str) -> list[Kept]:
-    """The parts that there are of a kind, the last used first."""
+    """Return the parts that there are of a kind, the last used first."""
     try:
         parts = [Path(entry.path) for entry in os.scandir(cache_folder() / kind)]
     except OSError:

@@ -1,4 +1,4 @@
-"""Checkpoints: rankings of single queries kept on disk as they come, so that a killed search goes on where it was."""
+"""Checkpoints: save the ranking of each query as it is computed, so that a killed search resumes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SUM_DIGITS = 16
 
 
 class Checkpoint:
-    """The rankings that a search has made so far, in a file named by the digest of all that decides them.
+    """The rankings that a search has computed so far, in a file named by a digest of all that decides them.
 
-    Each line is a checksum and a JSON object of rankings, written in one go, synced, under a lock. A line that a kill
-    or a full disk left unfinished is cut off by whoever adds next, and never read. Several processes may add to one
+    Each line is a checksum and a JSON object of rankings, written at once and synced under a lock. A line that was left
+    unfinished by a kill or a full disk is never read, and is cut off by the next `add`. Several processes may add to one
     checkpoint; where two of them ranked the same query, the first ranking counts. Numbers come back bit for bit.
 
     Args:
-        digest: names the search: model, data, depth … Two different searches must have different ones.
-        folder: where to keep it; ``partial`` in the cache folder if not given.
+        digest: Names the search: model, data, depth … Different searches must have different digests.
+        folder: Where to save the file; ``partial`` in the cache folder if not given.
 
     >>> import tempfile
     >>> checkpoint = Checkpoint("3f2a", tempfile.mkdtemp())
@@ -49,7 +49,7 @@ class Checkpoint:
         self.path = self.folder / f"{digest}.jsonl"
 
     def done(self) -> dict[str, dict[str, float]]:
-        """The rankings kept so far, by query; damaged lines are left out, so that their queries are ranked again."""
+        """Return the saved rankings by query; queries of damaged lines are left out, to be ranked again."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -57,14 +57,14 @@ class Checkpoint:
         except OSError as error:
             raise self._unusable(error) from None
         rankings: dict[str, dict[str, float]] = {}
-        # What stands behind the last newline is unfinished, or being written right now.
+        # Text after the last newline is unfinished, or is being written by another process.
         for line in content.split(b"\n")[:-1]:
             for query, ranking in _read_line(line).items():
                 rankings.setdefault(query, ranking)
         return rankings
 
     def add(self, rankings: Mapping[str, Mapping[str, float]]) -> None:
-        """Keep more rankings; they are on disk when this returns."""
+        """Save more rankings; they are on disk when this returns."""
         if not rankings:
             return
         line = _line(rankings)
@@ -83,7 +83,7 @@ class Checkpoint:
             raise self._unusable(error) from None
 
     def remove(self) -> None:
-        """Forget everything: the search is complete and stored elsewhere."""
+        """Delete the checkpoint, when the search is complete and stored elsewhere."""
         try:
             self.path.unlink(missing_ok=True)
         except NotADirectoryError:
@@ -100,8 +100,8 @@ class Checkpoint:
 
 
 def _line(rankings: Mapping[str, Mapping[str, float]]) -> bytes:
-    made = {query: {item: float(score) for item, score in ranking.items()} for query, ranking in rankings.items()}
-    for query, ranking in made.items():
+    plain = {query: {item: float(score) for item, score in ranking.items()} for query, ranking in rankings.items()}
+    for query, ranking in plain.items():
         for item, score in ranking.items():
             if not math.isfinite(score):
                 raise InputError(
@@ -109,7 +109,7 @@ def _line(rankings: Mapping[str, Mapping[str, float]]) -> bytes:
                     remedy="check the model",
                 )
     # Python writes the shortest decimal that reads back as the same double, and escapes what is not ASCII.
-    content = json.dumps(made, separators=(",", ":")).encode()
+    content = json.dumps(plain, separators=(",", ":")).encode()
     return _checksum(content) + b" " + content + b"\n"
 
 
@@ -126,7 +126,7 @@ def _checksum(content: bytes) -> bytes:
 
 
 def _cut_torn_line(stream: BinaryIO) -> int:
-    """Bring the file back to its last whole line; returns where that ends."""
+    """Truncate the file to its last whole line, and return where that ends."""
     end = stream.seek(0, os.SEEK_END)
     whole, step = end, 1
     while whole:

@@ -18,7 +18,7 @@ _DECIMAL = frozenset("0123456789+-.eE \t")
 
 
 def parse_values(tokens: Sequence[str], *, value: str, place: Place) -> NDArray[np.float64]:
-    """The numbers written in *tokens*; the first one that is not a finite decimal number is refused."""
+    """Parse numbers; the first token that is not a finite decimal number is refused."""
     try:
         numbers = np.array(list(map(float, tokens)), np.float64)
     except ValueError:
@@ -31,7 +31,7 @@ def parse_values(tokens: Sequence[str], *, value: str, place: Place) -> NDArray[
 
 
 def parse_ranks(cells: Sequence[object]) -> NDArray[np.float64]:
-    """The numbers of a rank column; NaN for a cell that holds none, as ranks are evidence and not data."""
+    """Parse the cells of a rank column; one that holds no number is NaN, since ranks are evidence and not data."""
     ranks = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         try:
@@ -42,7 +42,7 @@ def parse_ranks(cells: Sequence[object]) -> NDArray[np.float64]:
 
 
 def is_number(token: str) -> bool:
-    """Whether *token* is written like a number, finite or not: what tells a row from a header."""
+    """Return True if *token* is a number, finite or not, which distinguishes a row from a header."""
     try:
         float(token)
     except ValueError:
@@ -60,7 +60,7 @@ def _refuse_token(token: str, value: str, where: str) -> None:
 
 
 def id_strings(cells: Sequence[object], *, role: str, integers: bool, place: Place) -> list[str]:
-    """Ids as strings: text stays, integers become decimal where *integers* allows, all else is refused.
+    """Return ids as strings: text stays, integers become decimal if *integers*, anything else is refused.
 
     *role* is the word for messages: "query" or "item".
     """
@@ -131,7 +131,7 @@ def _refuse_surrogates(ids: list[str], role: str, place: Place) -> None:
 
 
 def numeric_values(cells: Sequence[object], *, value: str, place: Place) -> NDArray[np.float64]:
-    """Real numbers as float64; booleans, text and missing cells are refused."""
+    """Return real numbers as float64; booleans, text and missing cells are refused."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
         return cells.astype(np.float64)
     if not set(map(type, cells)) <= {int, float}:
@@ -157,7 +157,7 @@ def _refuse_value(cell: object, value: str, where: str) -> None:
 
 
 def is_missing(cell: object) -> bool:
-    """Whether *cell* is one of the ways of saying "no value": None, NaN, pandas' NA and NaT."""
+    """Return True if *cell* is a missing value: None, NaN, or NA and NaT of pandas."""
     return (
         cell is None
         or (isinstance(cell, (float, np.floating)) and bool(np.isnan(cell)))
@@ -174,7 +174,7 @@ def refuse_non_finite(values: NDArray[np.float64], *, value: str, place: Place) 
 
 
 def non_finite(token: str, *, value: str, where: str) -> InputError:
-    """The error for a value that is NaN, infinite or too large for a double."""
+    """Return the error for a value that is NaN, infinite or too large for a double."""
     return InputError(
         f"the {value} {shorten(token)} is not a finite number",
         where=where,
@@ -183,7 +183,7 @@ def non_finite(token: str, *, value: str, where: str) -> InputError:
 
 
 def not_a_number(token: str, *, value: str, where: str) -> InputError:
-    """The error for a value that is no decimal number at all."""
+    """Return the error for a value that is no decimal number at all."""
     return InputError(
         f"the {value} {shorten(token)} is not a number",
         where=where,

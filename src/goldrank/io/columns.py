@@ -28,7 +28,7 @@ VALUE_WORD: dict[Kind, str] = {"gold": "grade", "run": "score"}
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows grouped by query: queries in order of first appearance, each query's items in input order.
+    """Rows grouped by query: queries in order of first appearance, the items of each query in input order.
 
     The rows of query *i* are ``starts[i]:starts[i + 1]``; a query that was listed without items has none.
     *source* names where they came from, for messages. *ranks* are those of a run whose file has a column for

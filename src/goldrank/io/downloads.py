@@ -1,4 +1,4 @@
-"""Files from the network: checked by their checksum, kept, and taken up where a broken transfer ended."""
+"""Download files: verified by checksum, cached, and resumed after a broken transfer."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from goldrank.progress import Progress
 
 _CHUNK = 1 << 16
 ANSWER_LIMIT = 1 << 28
-"""How many bytes an answer may have that is held in memory."""
-# In the place of a size that is not known; a server could send for ever.
+"""The most bytes of a response that is held in memory."""
+# The limit of a download of unknown size: a server could send for ever.
 _LARGEST_DOWNLOAD = 1 << 36
-# Answers after which it is worth to ask once more.
+# HTTP status codes after which a request is repeated.
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A file to fetch, and how to know it."""
+    """A file to download, with the checksum that identifies it."""
 
     url: str
     algorithm: str
@@ -48,19 +48,19 @@ class _Wanted:
         return self.target.with_name(self.target.name + ".part.json")
 
     def forget_part(self) -> None:
-        """Remove what was received so far."""
+        """Delete what was received so far."""
         self.part.unlink(missing_ok=True)
         self.about_part.unlink(missing_ok=True)
 
     def has(self, path: Path) -> bool:
-        """Whether *path* is the file that is wanted."""
+        """Return True if *path* has the expected size and checksum."""
         if not path.is_file() or (self.size is not None and path.stat().st_size != self.size):
             return False
         return content_digest(path, self.algorithm) == self.checksum
 
 
 class _BrokenError(Exception):
-    """The transfer ended early; what came so far is kept."""
+    """The transfer ended early; what was received is kept."""
 
 
 def fetch(
@@ -74,20 +74,19 @@ def fetch(
     pause: float = 1.0,
     timeout: float = 30.0,
 ) -> Path:
-    """The file at *url*, downloaded unless it is there already; its path in the cache.
+    """Download the file at *url* unless it is in the cache, and return its path there.
 
     Args:
-        url: where it lies, over http or https.
-        name: what to call it in the cache.
-        sha256: its checksum; the file is not given out without it.
-        md5: the same, for sites that publish no other.
-        size: its bytes, where they are known.
-        attempts: how often to ask in a row without getting any further.
-        pause: seconds before the second attempt; the double before each one after.
-        timeout: seconds of silence after which a transfer counts as broken.
+        url: An http or https address.
+        name: The name of the file in the cache.
+        sha256: The expected checksum; one of the two is required.
+        md5: The expected checksum, for sites that publish no other.
+        size: The expected number of bytes, if known.
+        attempts: How many attempts may fail in a row without receiving anything.
+        pause: Seconds before the second attempt, doubled before each further one.
+        timeout: Seconds of silence after which a transfer counts as broken.
 
-    A transfer that broke off is kept and taken up again, by this call or the next. Two processes that want the same
-    file at once download it once.
+    A broken transfer is resumed, by this call or the next. Processes that need the same file at once download it once.
     """
     wanted = _wanted(url, name, sha256, md5, size, timeout)
     try:
@@ -148,7 +147,7 @@ def _download(wanted: _Wanted, attempts: int, pause: float) -> None:
 
 
 def _transfer(wanted: _Wanted, progress: Progress) -> None:
-    """Ask for what is missing and append it; raises `_BrokenError` unless all has come."""
+    """Request what is missing and append it; raise `_BrokenError` unless the file is then complete."""
     start, mark = _kept(wanted)
     headers = {"User-Agent": "goldrank", "Accept-Encoding": "identity"}
     if start:
@@ -170,7 +169,7 @@ def _transfer(wanted: _Wanted, progress: Progress) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416:
-            # What is kept does not fit to what lies there now.
+            # The part received before does not fit the file that is there now.
             wanted.forget_part()
         elif error.code not in _BUSY:
             raise _unreachable(wanted, f"HTTP {error.code} {error.reason}") from None
@@ -178,7 +177,7 @@ def _transfer(wanted: _Wanted, progress: Progress) -> None:
     except urllib.error.URLError as error:
         reason = str(getattr(error.reason, "strerror", None) or error.reason)
         if isinstance(error.reason, socket.gaierror):
-            # No name server, no network: asking again would only keep the user waiting.
+            # No name server or no network: another attempt would only keep the user waiting.
             raise _unreachable(wanted, reason) from None
         raise _BrokenError(reason) from None
     except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
@@ -205,7 +204,7 @@ def _append(source: Any, part: BinaryIO, wanted: _Wanted, progress: Progress) ->
 
 
 def read_answer(reply: Any, *, seconds: float) -> bytes:
-    """All of a server's answer, unless it is larger than `ANSWER_LIMIT` or takes longer than *seconds*.
+    """Return the whole response of a server, unless it is larger than `ANSWER_LIMIT` or takes longer than *seconds*.
 
     A timeout only bounds the time without a byte; a server that sends one byte a second never reaches it.
     """
@@ -226,7 +225,7 @@ def read_answer(reply: Any, *, seconds: float) -> bytes:
 
 
 class EndlessAnswerError(Exception):
-    """A server's answer is too large or takes too long; to ask again would not help."""
+    """The response of a server is too large or takes too long; another request would not help."""
 
 
 def _next(source: Any) -> bytes:
@@ -238,12 +237,12 @@ def _next(source: Any) -> bytes:
 
 
 def _kept(wanted: _Wanted) -> tuple[int, str]:
-    """How many bytes are here already, and the mark by which the server knows whether they still hold."""
+    """Return how many bytes were received before, and the validator by which the server knows if they still match."""
     try:
         about = json.loads(wanted.about_part.read_bytes())
         size = wanted.part.stat().st_size
         if about["url"] == wanted.url and about["mark"] and about["checksum"] == wanted.checksum:
-            # All of it may be there: then there is nothing to ask for, so the last byte is asked for again.
+            # The file may be complete: a range may not be empty, so the last byte is requested again.
             return max(0, size - 1), str(about["mark"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         pass

@@ -43,12 +43,12 @@ def data_folder() -> Path:
 
 
 def display_name(path: PathLike) -> str:
-    """How messages call *path*."""
+    """Return how messages call *path*."""
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """The decompressed content of *path* ("-" is standard input), known to be UTF-8 text or Parquet.
+    """Return the decompressed content of *path* ("-" is standard input), known to be UTF-8 text or Parquet.
 
     The compression is recognised by the first bytes, not by the name. A byte order mark is taken away. What does not
     say its size, a pipe or an archive, is read up to `size_limit`.
@@ -63,7 +63,7 @@ def read_bytes(path: PathLike) -> bytes:
 
 
 def map_text(path: PathLike) -> MappedFile | None:
-    """A large plain text file in place, checked like `read_bytes`; None for any other file."""
+    """Return a large plain text file in place, checked like `read_bytes`; None for any other file."""
     try:
         if os.fspath(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < _MAP_FROM:
             return None
@@ -99,7 +99,7 @@ def _checked(data: bytes, name: str) -> bytes:
 
 
 def is_parquet(data: bytes) -> bool:
-    """Whether *data* starts like a Parquet file; a text whose first word starts with PAR1 does not."""
+    """Return True if *data* starts like a Parquet file; a text whose first word starts with PAR1 does not."""
     return data[:4] == b"PAR1" and data[4:5] < b" " and data[4:5] not in b"\t\n\v\f\r"
 
 
@@ -150,7 +150,7 @@ def _read_whole(stream: IO[bytes], name: str) -> bytes:
 
 
 def _next_chunk(stream: IO[bytes]) -> bytes:
-    """The next bytes; a pipe may give few at a time, which is only the end where there are none."""
+    """Return the next bytes; a pipe may give few at a time, which is only the end where there are none."""
     parts, missing = [], _CHUNK
     while missing and (part := stream.read(missing)):
         parts.append(part)
@@ -159,7 +159,7 @@ def _next_chunk(stream: IO[bytes]) -> bytes:
 
 
 def _known_size(stream: IO[bytes]) -> int | None:
-    """The size of a plain file; None for what does not say it."""
+    """Return the size of a plain file; None for what does not say it."""
     try:
         status = os.fstat(stream.fileno())
     except OSError:  # no file of the system's, as in a test
@@ -187,7 +187,7 @@ def _nearest(path: Path) -> str:
 
 
 def without_mark(data: bytes, name: str) -> bytes:
-    """The data without its byte order mark; other marks than that of UTF-8 are refused."""
+    """Return the data without its byte order mark; other marks than that of UTF-8 are refused."""
     if data[:3] == b"\xef\xbb\xbf":
         return data[3:]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] == b"\x00\x00\xfe\xff":

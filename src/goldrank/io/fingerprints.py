@@ -1,4 +1,4 @@
-"""Fingerprint files by their content, and remember the digests of large files that have not changed since."""
+"""Digest files by their content, and cache the digests of large files until they change."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def content_digest(file: Path, algorithm: str) -> str:
 
 
 def _remembered(file: Path, state: FileState) -> Path | None:
-    """Where the digest of a large file is kept; None for small ones, and on Windows, where ctime is the creation."""
+    """Return the cache file for the digest of a large file; None for small ones, and on Windows (no ctime)."""
     if state[2] <= _ALWAYS_READ or sys.platform == "win32":
         return None
     name = hashlib.sha256(json.dumps([str(file.resolve()), state]).encode()).hexdigest()[:32]

@@ -31,7 +31,7 @@ class IdForms:
 
 
 def compare_forms(ones: Iterable[str], others: Iterable[str]) -> IdForms | None:
-    """The difference in writing that explains the most ids of *ones* which are not in *others*; None if none does.
+    """Return the difference in spelling that explains most ids of *ones* that are not in *others*; None if none does.
 
     >>> str(compare_forms(["007", "12"], ["7", "12"]))
     "the number format (such as '007' and '7')"
@@ -43,7 +43,7 @@ def compare_forms(ones: Iterable[str], others: Iterable[str]) -> IdForms | None:
 
 
 def disjoint_queries(gold: Sequence[str], run: Sequence[str]) -> InputError:
-    """The error for a run that has no query of the gold, with the remedy where only the writing differs."""
+    """Return the error for a run that has no query of the gold, with the remedy where only the writing differs."""
     forms = compare_forms(gold, run)
     return InputError(
         f"no query of the run is in the gold (the run has {shorten(run[0])}, the gold {shorten(gold[0])})",

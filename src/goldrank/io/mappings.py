@@ -1,4 +1,4 @@
-"""Queries mapped to their items, as dictionaries, lists or records: what JSON and Python users both write."""
+"""Columns from queries mapped to their items, as JSON files and Python objects hold them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _by_subtopic(
 
 
 def unfold(answer: object, kind: Kind, *, where: str) -> tuple[list[object], list[object]]:
-    """The items and values of one query.
+    """Return the items and values of one query.
 
     An answer is a mapping of items to values, a list of (item, value) pairs, a list of records with an id and
     a value, or a list of items alone. Items alone have grade 1 in gold; in a run they are a ranking, best

@@ -1,4 +1,4 @@
-"""Large plain files mapped instead of read, and refused where they change in the meantime."""
+"""Map large plain files into memory, and refuse one that changes while it is mapped."""
 
 from __future__ import annotations
 

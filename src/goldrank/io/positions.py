@@ -1,4 +1,4 @@
-"""Columns from lists and arrays that hold the items of one query after the other: positions are the query ids."""
+"""Columns from lists and arrays with the items of one query after the other; positions are the query ids."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Colu
 
 
 def ambiguous_rows(kind: Kind, where: str | None = None) -> InputError:
-    """The error for lists of three whole numbers, which fit two readings."""
+    """Return the error for lists of three whole numbers, which fit two readings."""
     value = VALUE_WORD[kind]
     return InputError(
         f"every list of the {kind} holds three numbers, which may be a (query, item, {value}) row or three items of "
@@ -117,7 +117,7 @@ def _without_gaps(answer: Any) -> Any:
 
 
 def _search_result(obj: Any) -> tuple[Any, Any] | None:
-    """The scores and the labels of a pair of matrices; None for anything else."""
+    """Return the scores and the labels of a pair of matrices; None for anything else."""
     if not isinstance(obj, tuple) or len(obj) != 2:
         return None
     first, second = map(as_array, obj)

@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/@?#]*@)?([^?#]*)")
 
 
 def shown(url: str) -> str:
-    """The address as messages may show it: without user, password and parameters.
+    """Return the address as messages may show it: without user, password and parameters.
 
     >>> shown("s3://key:secret@bucket/items.parquet?region=eu-central-1")
     's3://bucket/items.parquet'
@@ -37,12 +37,12 @@ def shown(url: str) -> str:
 
 
 def absolute(place: str) -> str:
-    """A path from the root, so that it means the same in every process; an address as it is."""
+    """Return an absolute path, which means the same in every process; an address stays as it is."""
     return place if _SCHEME.match(place) else str(Path(place).expanduser().absolute())
 
 
 def join(folder: str, *names: str) -> str:
-    """The address of something inside a folder; the parameters of a URL stay at its end.
+    """Return the address of something inside a folder; the parameters of a URL stay at its end.
 
     >>> join("s3://bucket/job?region=eu-central-1", "a.npz")
     's3://bucket/job/a.npz?region=eu-central-1'
@@ -54,7 +54,7 @@ def join(folder: str, *names: str) -> str:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """The pyarrow file system of an address, and the path in it."""
+    """Return the pyarrow file system of an address, and the path in it."""
     load_pyarrow()
     from pyarrow import fs
 
@@ -111,26 +111,26 @@ def write_whole(url: str, fill: Callable[[Any], object]) -> None:
 
 
 def open_input(url: str) -> Any:
-    """The file, to be read at any place."""
+    """Open a file for random access."""
     system, path = file_system(url)
     with _faults(url, "read"):
         return system.open_input_file(path)
 
 
 def read_bytes(url: str) -> bytes:
-    """All bytes of a file."""
+    """Return all bytes of a file."""
     with open_input(url) as stream, _faults(url, "read"):
         content: bytes = stream.read()
     return content
 
 
 def exists(url: str) -> bool:
-    """Whether there is a file or folder."""
+    """Return True if there is a file or folder at this address."""
     return str(_information(url).type.name) != "NotFound"
 
 
 def is_folder(url: str) -> bool:
-    """Whether there is a folder."""
+    """Return True if there is a folder at this address."""
     return str(_information(url).type.name) == "Directory"
 
 
@@ -139,23 +139,23 @@ def stamp(url: str) -> str:
 
     Other file systems say no more, and to read a file from there twice would cost as much as the work on it.
     """
-    found = _information(url)
-    if found.type.name != "File":
+    information = _information(url)
+    if information.type.name != "File":
         raise _missing(url)
     system, path = file_system(url)
     if system.type_name == "local":
         return file_digest(path)
-    return f"{found.size} {found.mtime_ns}"
+    return f"{information.size} {information.mtime_ns}"
 
 
 def list_files(folder: str, endings: Sequence[str]) -> list[str]:
-    """The addresses of the files right in a folder whose names end like this, sorted; hidden ones are left out."""
+    """Return the sorted addresses of the files in a folder with these *endings*, without hidden ones."""
     system, path = file_system(folder)
     from pyarrow import fs
 
     with _faults(folder, "read"):
-        found = system.get_file_info(fs.FileSelector(path))
-    names = [each.base_name for each in found if each.type.name == "File" and not each.base_name.startswith(".")]
+        entries = system.get_file_info(fs.FileSelector(path))
+    names = [each.base_name for each in entries if each.type.name == "File" and not each.base_name.startswith(".")]
     return [join(folder, name) for name in sorted(names) if name.endswith(tuple(endings))]
 
 

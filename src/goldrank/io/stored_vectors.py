@@ -1,4 +1,4 @@
-"""A matrix that lies in shards, read as it is asked for."""
+"""StoredVectors: a matrix in shards, of which only the requested rows are read."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from goldrank.io.remote import list_files, shown
 
 
 class StoredVectors:
-    """A matrix that lies in shards: slices and rows by number are read as they are asked for.
+    """A matrix in shards: slices and rows by number are read when they are requested.
 
-    One row group stays in memory, for those who go through all rows in order.
+    One row group stays in memory, for sequential access.
     """
 
     ndim = 2
@@ -49,11 +49,11 @@ class StoredVectors:
         self._count = expected
         self._firsts = np.array([shard.first for shard in self.shards], np.int64)
         self._open: tuple[int, ShardFile] | None = None
-        self._kept: tuple[tuple[int, int], Floats] | None = None
+        self._cached: tuple[tuple[int, int], Floats] | None = None
 
     @classmethod
     def in_folder(cls, folder: str) -> StoredVectors:
-        """The shards of a folder, in the order of their names."""
+        """Return the shards of a folder, in the order of their names."""
         shards: list[VectorShard] = []
         first = 0
         for path in list_files(folder, [".parquet"]):
@@ -67,7 +67,7 @@ class StoredVectors:
         return cls(shards)
 
     def ids(self) -> Iterator[str]:
-        """The ids of all rows."""
+        """Yield the ids of all rows."""
         for shard in self.shards:
             with open_shard(shard) as file:
                 yield from file.ids().to_pylist()
@@ -75,10 +75,10 @@ class StoredVectors:
     @property
     def stamp(self) -> str:
         """A digest of what the shards hold, from the sums of their ids and vectors."""
-        made = hashlib.blake2b(digest_size=8)
+        digest = hashlib.blake2b(digest_size=8)
         for shard in self.shards:
-            made.update(shard_stamp(shard).encode())
-        return made.hexdigest()
+            digest.update(shard_stamp(shard).encode())
+        return digest.hexdigest()
 
     def __len__(self) -> int:
         return self._count
@@ -94,7 +94,7 @@ class StoredVectors:
         return self._count, self.dimension
 
     def __getitem__(self, chosen: slice | Sequence[int] | Ints) -> Floats:
-        """The rows of a slice, or those with these numbers."""
+        """Return the rows of a slice, or those with these numbers."""
         if isinstance(chosen, slice):
             return self._take(np.arange(*chosen.indices(len(self)), dtype=np.int64))
         numbers = np.asarray(chosen)
@@ -109,7 +109,7 @@ class StoredVectors:
         return self._take(numbers)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """All rows, in memory."""
+        """Return all rows, in memory."""
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def _take(self, numbers: Ints) -> Floats:
@@ -121,10 +121,10 @@ class StoredVectors:
         return rows
 
     def _group(self, shard: int, group: int) -> Floats:
-        if self._kept is None or self._kept[0] != (shard, group):
-            self._kept = None
-            self._kept = (shard, group), self._file(shard).group(group)
-        return self._kept[1]
+        if self._cached is None or self._cached[0] != (shard, group):
+            self._cached = None
+            self._cached = (shard, group), self._file(shard).group(group)
+        return self._cached[1]
 
     def _file(self, at: int) -> ShardFile:
         if self._open is None or self._open[0] != at:

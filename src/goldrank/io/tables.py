@@ -77,7 +77,7 @@ def holds_labels(obj: object) -> bool:
 
 
 def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callable[[int], object]] | None:
-    """The names of a table's columns and a way to take one by its position; None for what is no table."""
+    """Return the column names of a table and a function from a position to a column; None for what is no table."""
     if library == "pandas" and type_name == "DataFrame":
         return list(obj.columns), lambda position: obj.iloc[:, position]
     if library == "polars" and type_name == "DataFrame":
@@ -140,7 +140,7 @@ def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
 
 
 def _cells(array: Any) -> Sequence[object]:
-    """A column as a numpy array of numbers or as a list of Python values."""
+    """Return a column as a numpy array of numbers or as a list of Python values."""
     if hasattr(array, "to_pylist"):
         kind = str(array.type)
         if kind in _ARROW_TEXT or (kind in _ARROW_NUMBERS and array.null_count == 0):

@@ -1,4 +1,4 @@
-"""Articles with labels, the format of similarity tasks: each article may name those that are like it."""
+"""Read articles with labels: each article may name those that are similar to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
 
 
 def matches(path: Path) -> bool:
-    """Whether this is a file of articles, a folder with one per split, or a data set that was saved to disk."""
+    """Return True if this is a file of articles, a folder with one per split, or a data set that was saved to disk."""
     if _is_saved(path):
         return True
     return any(_looks_like_articles(files[0]) for files in _files(path).values())
@@ -49,7 +49,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
     A record has an id, a text or a title with sections, and labels: ids, or records with an id and maybe a grade. A
     label without an id is looked up by its text among the titles. All articles of the split are items and queries;
-    the gold are the labels, with grade 1 if none is given. Labels that point outside the split stay in the gold.
+    the labels are the gold, with grade 1 if none is given. Labels that point outside the split stay in the gold.
     """
     place = Path(path)
     if _is_saved(place):
@@ -71,7 +71,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 def from_records(
     records: Iterable[PlacedRecord], source: PathLike, split: str, splits: Mapping[str, object], name: str | None = None
 ) -> Collection:
-    """The collection of articles that these records describe, each given with its place; a *name* that is no path's."""
+    """Return the collection of these articles, given with their places; its name is that of *source* unless given."""
     placed: list[tuple[str, Document]] = []
     labels: list[_Label] = []
     respelt = False
@@ -118,14 +118,14 @@ def _is_saved(path: Path) -> bool:
 
 
 def _files(path: Path) -> dict[str, list[Path]]:
-    """The files of each split; a file alone, or one called articles, is the split test."""
+    """Return the files of each split; a file alone, or one called articles, is the split test."""
     with suppress(OSError):
         if path.is_file():
             named = stem_and_suffix(path)[1] in _SUFFIXES or is_parquet(head(path, 8))
             return {"test": [path]} if named else {}
         for folder in (path, path / "data"):
-            if found := files_by_split(folder, _SUFFIXES):
-                return found
+            if files := files_by_split(folder, _SUFFIXES):
+                return files
         for file in files_in(path):
             if stem_and_suffix(file) in [("articles", suffix) for suffix in _SUFFIXES]:
                 return {"test": [file]}
@@ -140,12 +140,12 @@ def _looks_like_articles(file: Path) -> bool:
         names = [key.decode(errors="replace") for key in _KEY.findall(start)]
     else:
         return False
-    found = {normal(name) for name in names}
-    return "labels" in found or (not found.isdisjoint(("id", "_id")) and not found.isdisjoint(_TEXTS))
+    keys = {normal(name) for name in names}
+    return "labels" in keys or (not keys.isdisjoint(("id", "_id")) and not keys.isdisjoint(_TEXTS))
 
 
 def _parquet_names(file: Path) -> Sequence[str]:
-    """The columns of a file; those of articles where it cannot be opened, so that `read` says why."""
+    """Return the columns of a file; those of articles where it cannot be opened, so that `read` says why."""
     with suppress(Exception):
         _, parquet = load_pyarrow()
         names: Sequence[str] = parquet.read_schema(file).names
@@ -181,7 +181,7 @@ class _Label:
 
 
 def labels_of(record: Record, place: str, name: str = "labels") -> Sequence[object]:
-    """The labels of an article, ids or records; none where the field is missing or empty, and ``label`` is read too."""
+    """Return the labels of an article, ids or records; the field may be missing or empty, or be called ``label``."""
     value = record.get(name)
     if value is None and name == "labels":
         value = record.get("label")
@@ -215,7 +215,7 @@ def _label(value: object, article: str, place: str) -> _Label:
 
 
 def _gold(articles: Mapping[str, Document], labels: Sequence[_Label], source: str) -> tuple[Columns, list[str]]:
-    """The labels as gold under the ids of their articles, and what there is to say about them."""
+    """Return the labels as gold under the ids of their articles, and remarks on them."""
     open_titles = [label.text for label in labels if not label.sure and label.id not in articles]
     named = _by_title(articles, open_titles, source) if open_titles else {}
     rows: dict[str, dict[str, float]] = {}
@@ -246,16 +246,16 @@ def _gold(articles: Mapping[str, Document], labels: Sequence[_Label], source: st
 
 
 def _by_title(articles: Mapping[str, Document], wanted: Sequence[str], source: str) -> dict[str, str]:
-    """The ids of the articles that have the wanted titles; one without a title goes by its text."""
+    """Return the ids of the articles that have the wanted titles; one without a title goes by its text."""
     ids: dict[str, list[str]] = {}
     for article in articles.values():
         ids.setdefault(article.title or article.text, []).append(article.id)
-    found, _ = match_titles(wanted, ids)
-    for title, spelling in found.items():
+    matches, _ = match_titles(wanted, ids)
+    for title, spelling in matches.items():
         if len(ids[spelling]) > 1:
             raise InputError(
                 f"the label {shorten(title)} could be {' or '.join(map(repr, ids[spelling][:3]))}",
                 where=source,
                 remedy="name the article by its id",
             )
-    return {title: ids[spelling][0] for title, spelling in found.items()}
+    return {title: ids[spelling][0] for title, spelling in matches.items()}

@@ -1,4 +1,4 @@
-"""BEIR folders: corpus.jsonl, queries.jsonl and the judgments of each split in qrels/SPLIT.tsv."""
+"""Read BEIR folders: corpus.jsonl, queries.jsonl and the judgments of each split in qrels/SPLIT.tsv."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QRELS = (".tsv", ".txt", ".csv", ".jsonl", ".json", ".parquet", ".qrels")
 
 
 def matches(path: Path) -> bool:
-    """Whether the folder holds a corpus.jsonl, or queries.jsonl with qrels: what is missing is told by `read`."""
+    """Return True if the folder holds corpus.jsonl, or queries.jsonl with qrels; `read` reports what is missing."""
     return _holds(path, "corpus.jsonl") or (_holds(path, "queries.jsonl") and bool(_qrels(path)))
 
 
@@ -60,15 +60,15 @@ def _holds(folder: Path, name: str) -> bool:
 
 
 def _qrels(folder: Path) -> dict[str, Path]:
-    """The judgments of each split."""
-    found: dict[str, Path] = {}
+    """Return the judgments of each split."""
+    qrels: dict[str, Path] = {}
     for file in files_in(folder / "qrels"):
         stem, suffix = stem_and_suffix(file)
         if suffix in _QRELS and stem.lower() not in ("readme", "license"):
-            found.setdefault(stem, file)
-    if not found:
+            qrels.setdefault(stem, file)
+    if not qrels:
         for file in files_in(folder):
             stem, suffix = stem_and_suffix(file)
             if stem == "qrels" and suffix in _QRELS:
-                found.setdefault("test", file)
-    return found
+                qrels.setdefault("test", file)
+    return qrels

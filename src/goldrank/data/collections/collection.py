@@ -1,4 +1,4 @@
-"""Collection: documents to rank, documents to ask with, and which of them are right, read from any layout."""
+"""Collection: the documents to rank, the queries, and the gold of an evaluation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from goldrank.errors import InputError, shorten
+from goldrank.io.checks import find_duplicate
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
 
@@ -33,7 +34,7 @@ class Document:
 
     @classmethod
     def plain(cls, id: str, text: str, title: str = "") -> Document:
-        """A document whose text has no sections."""
+        """Return a document whose text has no sections."""
         return cls(id, title, (("", text),) if text else ())
 
     @property
@@ -48,14 +49,14 @@ class Document:
 
 
 class Documents:
-    """Documents in order, held in memory or read from their file each time they are gone through.
+    """Documents in order, held in memory or read from their file at each iteration.
 
     Args:
-        rows: the documents, or a function that starts reading them from the beginning.
-        source: where they come from, for messages.
-        files: the files that hold just these documents in this order, where that is so.
+        rows: The documents, or a function that reads them from the beginning.
+        source: Where they come from, for messages.
+        files: The files that hold exactly these documents in this order, if there are such files.
 
-    Documents that are streamed are never held together: what is kept of them is their ids.
+    Of streamed documents only the ids are held in memory.
 
     >>> documents = Documents([Document.plain("a", "one"), Document.plain("b", "two")], "example")
     >>> [document.text for document in documents], documents.ids
@@ -74,7 +75,7 @@ class Documents:
 
     @property
     def streamed(self) -> bool:
-        """Whether they are read anew each time."""
+        """Whether the documents are read from their file at each iteration."""
         return callable(self._rows)
 
     def __iter__(self) -> Iterator[Document]:
@@ -85,16 +86,15 @@ class Documents:
 
     @cached_property
     def ids(self) -> list[str]:
-        """All ids, each of which is there once."""
+        """All ids, which are unique."""
         ids = self._read_through[0]
-        if not _all_differ(ids):
-            seen: set[str] = set()
-            twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-            raise InputError(f"the id {shorten(twice)} is given twice", where=self.source, remedy="make ids unique")
+        if not _hashes_differ(ids) and (duplicate := find_duplicate(ids)):
+            what = f"the id {shorten(ids[duplicate[0]])} is given twice"
+            raise InputError(what, where=self.source, remedy="make ids unique")
         return ids
 
     def batches(self, size: int) -> Iterator[list[Document]]:
-        """The documents in lists of *size*."""
+        """Yield the documents in lists of *size*."""
         rows = iter(self)
         while batch := list(islice(rows, size)):
             yield batch
@@ -106,7 +106,7 @@ class Documents:
 
     @cached_property
     def _read_through(self) -> tuple[list[str], str]:
-        """Ids and digest, from one pass: to read millions of documents takes minutes."""
+        """Ids and digest from one pass, because reading millions of documents takes minutes."""
         ids: list[str] = []
         digest = hashlib.sha256()
         for document in self:
@@ -120,11 +120,11 @@ class Documents:
         return ids, digest.hexdigest()[:16]
 
 
-def _all_differ(ids: list[str]) -> bool:
-    """Whether no id is there twice; a set of millions is made only where two hashes are equal."""
+def _hashes_differ(ids: list[str]) -> bool:
+    """Return True if the hashes of all ids differ, which takes less memory than a set of millions of ids."""
     hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
     hashes.sort()
-    return not (hashes[1:] == hashes[:-1]).any() or len(set(ids)) == len(ids)
+    return not (hashes[1:] == hashes[:-1]).any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +147,9 @@ class Collection:
     format: str = ""
     """The reader that read it."""
     remarks: list[str] = field(default_factory=list)
-    """What the reader left out or mended, a sentence each; shown, never silent."""
+    """What the reader left out or repaired, a sentence each; they are shown to the user."""
     gold_order: tuple[int, ...] | None = None
-    """The rows of the gold in the order of the source, where that lists pairs and their order is to be kept."""
+    """The rows of the gold in the order of the source, where the order of its pairs has to be kept."""
 
     def __post_init__(self) -> None:
         if self.gold.subtopics is not None:
@@ -181,5 +181,7 @@ class Collection:
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:
-        asked = "related" if self.related else f"{len(self.queries)} queries"
-        return f"Collection({self.name}/{self.split}: {len(self.items)} items, {asked}, {len(self.gold.items)} judged)"
+        queries = "related" if self.related else f"{len(self.queries)} queries"
+        return (
+            f"Collection({self.name}/{self.split}: {len(self.items)} items, {queries}, {len(self.gold.items)} judged)"
+        )

@@ -1,4 +1,4 @@
-"""EvalRank data: positive pairs of words or sentences, and the background among which each positive is ranked."""
+"""Read EvalRank data: positive pairs of words or sentences, and a background among which each positive is ranked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PositivePair:
 
 
 def matches(path: Path) -> bool:
-    """Whether this is a folder with a file of pairs and at least one of background texts."""
+    """Return True if this is a folder with a file of pairs and at least one of background texts."""
     pairs, background = _files(path)
     return bool(pairs and background)
 
@@ -65,7 +65,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 def collection_of(
     pairs: Sequence[PositivePair], background: Iterable[str], name: str, source: str, remarks: list[str]
 ) -> Collection:
-    """The collection in which every pair's text asks for its positive, among the texts of all pairs and a background.
+    """Return the collection in which the text of each pair is a query for its positive, ranked among all texts.
 
     A text is known by itself where all are words, else by a number; a text of several pairs is one query with as many
     right items. A pair given again counts once. A pair of a text with itself stays: it is ranked like any other.
@@ -101,7 +101,7 @@ def collection_of(
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The files of pairs and of background texts; those of words by name, so that the basic ones come first."""
+    """Return the files of pairs and of background texts, sorted by name, so that basic_vocab comes first."""
     named = sorted((stem_and_suffix(file)[0].lower(), file) for file in files_in(folder) if _is_text(file))
     pairs = [file for stem, file in named if stem == "pairs" or stem.startswith("pos_pair")]
     background = [file for stem, file in named if stem.startswith("background") or stem.endswith("_vocab")]

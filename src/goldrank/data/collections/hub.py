@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, by name or as a local copy: in the layout of MTEB, or articles with labels."""
+"""Read data sets of the Hugging Face hub, by name or from a local copy: MTEB's layout, or articles with labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOCAL = "every loader takes a local path too: give the folder of a copy, or a B
 
 
 def matches(path: Path) -> bool:
-    """Whether the folder holds the parts of a data set in the layout of MTEB."""
+    """Return True if the folder holds the parts of a data set in the layout of MTEB."""
     return all(_part(path, name) for name in ("corpus", "queries")) and any(_part(path, name) for name in _QRELS)
 
 
@@ -115,7 +115,7 @@ def _collection(
 
 
 def _part(folder: Path, name: str) -> dict[str, list[Path]]:
-    """The files of one configuration by split; a file not named for one is under its configuration's name."""
+    """Return the files of one configuration by split; a file not named for one is under its configuration's name."""
     found: dict[str, list[Path]] = {}
     for file in files_in(folder / name):
         stem, suffix = stem_and_suffix(file)
@@ -144,7 +144,7 @@ def _load_package() -> Any:
 
 
 def _asked(ask: Callable[[], Any], name: str) -> Any:
-    """What the package answers; its faults (no network, no such name, no access, a broken file) are of many types."""
+    """Call the package; its errors (no network, no such name, no access, a broken file) are of many types."""
     try:
         return ask()
     except GoldrankError:

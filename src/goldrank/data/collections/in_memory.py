@@ -114,7 +114,7 @@ def gold_from(data: object) -> Columns:
 
 
 def _documents(part: Any, key: str, split: str, place: str) -> Documents:
-    """The texts of a corpus or of queries: records, or a mapping of ids to texts or records."""
+    """Return the texts of a corpus or of queries: records, or a mapping of ids to texts or records."""
     where = f"{place}[{key!r}]"
     if _is_splits(part):
         part = part[split] if split in part else next(iter(part.values()))
@@ -139,7 +139,7 @@ def _documents(part: Any, key: str, split: str, place: str) -> Documents:
 
 
 def _is_splits(part: object) -> bool:
-    """Whether this maps splits to tables, as a DatasetDict does."""
+    """Return True if this maps splits to tables, as a DatasetDict does."""
     return isinstance(part, Mapping) and bool(part) and all(hasattr(rows, "column_names") for rows in part.values())
 
 
@@ -153,7 +153,7 @@ def _rows(data: object) -> Sequence[Record]:
 
 
 def _rows_or_none(data: Any) -> Sequence[Record] | None:
-    """The records of a table or a list, or None for what holds none; nothing is imported to find out."""
+    """Return the records of a table or list, or None for anything else; no package is imported for that."""
     library = type(data).__module__.partition(".")[0]
     if library == "pandas" and hasattr(data, "to_dict"):
         return data.to_dict("records")  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Collections of the ir_datasets package, by the names that it gives them."""
+"""Read collections of the ir_datasets package by their names."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _load_package() -> Any:
 
 
 def _with_split(package: Any, name: str, split: str | None) -> tuple[str, tuple[str, ...]]:
-    """The full name, and the splits beside the one it names; none where the name has no splits."""
+    """Return the full name, and the splits beside the one it names; none where the name has no splits."""
     known = list(package.registry)
     try:
         package.load(name)
@@ -79,7 +79,7 @@ def _with_split(package: Any, name: str, split: str | None) -> tuple[str, tuple[
 
 
 def _rows(iterate: Callable[[], Any], id_field: str, name: str) -> Callable[[], Iterator[Document]]:
-    """What reads all documents or queries from the beginning."""
+    """Return a function that reads all documents or queries from the beginning."""
 
     def rows() -> Iterator[Document]:
         for row in _guarded(iterate, name):
@@ -115,7 +115,7 @@ def _gold(dataset: Any, name: str, remarks: list[str]) -> Columns:
 
 
 def _guarded(iterate: Callable[[], Any], name: str) -> Iterator[Any]:
-    """The rows of the package, whose faults (no network, a broken file, a licence to sign) are of many types."""
+    """Yield the rows of the package; its errors (no network, a broken file, a licence to sign) are of many types."""
     try:
         yield from iterate()
     except GoldrankError:

@@ -1,4 +1,4 @@
-"""Pairs of texts: a CSV or TSV of queries and the items that answer them, each with a grade if there is one."""
+"""Read pairs of texts: a CSV or TSV of queries and the items that answer them, maybe with a grade."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.splits import choose_split, files_by_split, files_in, in_order, stem_and_suffix
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import Place, parse_values
-from goldrank.io.column_names import listing, normal
+from goldrank.io.column_names import first_of, listing, normal
 from goldrank.io.columns import group
 from goldrank.io.files import PathLike, read_bytes
 from goldrank.io.formats.delimited import split_rows
@@ -27,7 +27,7 @@ _SUFFIXES = (".csv", ".tsv")
 
 
 def matches(path: Path) -> bool:
-    """Whether this is a CSV or TSV file, or a folder with one alone or one per split; `read` tells what is wrong."""
+    """Return True if this is a CSV or TSV file, or a folder with a single one or one per split."""
     return bool(_files(path))
 
 
@@ -52,16 +52,16 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         return f"{file}:{pairs.lines[row]}"
 
     values = parse_values(pairs.grades, value="grade", place=place) if pairs.grades else np.ones(len(pairs.lines))
-    kept, remarks = _merged(pairs, values.tolist(), place)
-    if not kept:
+    distinct, remarks = _merge_repeated(pairs, values.tolist(), place)
+    if not distinct:
         raise InputError("the file holds no pairs", where=str(file), remedy="check that it was written completely")
     gold = group(
-        [pairs.query_of_row[row] for row in kept],
-        [pairs.item_of_row[row] for row in kept],
-        values[kept],
+        [pairs.query_of_row[row] for row in distinct],
+        [pairs.item_of_row[row] for row in distinct],
+        values[distinct],
         "gold",
         source=str(file),
-        place=lambda row: place(kept[row]),
+        place=lambda row: place(distinct[row]),
     )
     if pairs.negatives:
         remarks.append(f"{counts(pairs.negatives, 'negative')} added to the items, without gold")
@@ -79,7 +79,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    """The file of each split; none where this is something else."""
+    """Return the file of each split; none where this is something else."""
     with suppress(OSError):
         if stem_and_suffix(path)[1] in _SUFFIXES and path.is_file():
             return {"test": path}
@@ -99,13 +99,13 @@ class _Side:
     numbers: dict[str, str] = field(default_factory=dict)
 
     def add(self, text: str, given: str | None, place: str) -> str:
-        """The id of a text, new or known."""
+        """Return the id of a text, new or known."""
         if not text:
             raise InputError(f"the {self.role} is empty", where=place, remedy="give it a text, or drop the row")
         if given is None:
-            made = self.numbers.setdefault(text, f"{self.letter}{len(self.numbers) + 1}")
-            self.texts[made] = text
-            return made
+            text_id = self.numbers.setdefault(text, f"{self.letter}{len(self.numbers) + 1}")
+            self.texts[text_id] = text
+            return text_id
         if not given:
             raise InputError(f"the {self.role} id is empty", where=place, remedy="give every row one, or no column")
         if self.texts.setdefault(given, text) != text:
@@ -117,7 +117,7 @@ class _Side:
         return given
 
     def documents(self, source: str) -> Documents:
-        """All texts in the order in which they came."""
+        """Return all texts in the order in which they came."""
         return Documents([Document.plain(text_id, text) for text_id, text in self.texts.items()], source)
 
 
@@ -137,7 +137,7 @@ def _read_pairs(file: Path) -> _Pairs:
     rows = split_rows(read_bytes(file), str(file), stem_and_suffix(file)[1][1:])
     first_line, first = next(rows, (1, []))
     names = [normal(cell) for cell in first]
-    query, item = _column(names, _QUERY), _column(names, _ITEM)
+    query, item = first_of(first, _QUERY), first_of(first, _ITEM)
     if query is None or item is None:
         raise InputError(
             f"the first line names no column of {'queries' if query is None else 'items'} (columns: {listing(first)})",
@@ -145,7 +145,7 @@ def _read_pairs(file: Path) -> _Pairs:
             remedy="start the file with a header: query, item and maybe grade; "
             f"known are {', '.join(_QUERY if query is None else _ITEM)}",
         )
-    query_id, item_id, grade = (_column(names, wanted) for wanted in (_QUERY_ID, _ITEM_ID, _GRADE))
+    query_id, item_id, grade = (first_of(first, wanted) for wanted in (_QUERY_ID, _ITEM_ID, _GRADE))
     negatives = [at for at, name in enumerate(names) if name.rstrip("_0123456789") in ("negative", "negatives")]
     unanswering: list[tuple[str, str]] = []
     for number, row in rows:
@@ -172,22 +172,18 @@ def _add_negatives(found: Sequence[tuple[str, str]], pairs: _Pairs) -> None:
 
 
 def _free_id(items: _Side, number: int) -> str:
-    made = f"negative{number}"
-    while made in items.texts:
-        made += "+"
-    return made
-
-
-def _column(names: Sequence[str], wanted: Sequence[str]) -> int | None:
-    return next((names.index(name) for name in wanted if name in names), None)
+    text_id = f"negative{number}"
+    while text_id in items.texts:
+        text_id += "+"
+    return text_id
 
 
 def _cell(row: Sequence[str], at: int | None) -> str | None:
     return None if at is None else row[at].strip()
 
 
-def _merged(pairs: _Pairs, grades: Sequence[float], place: Place) -> tuple[list[int], list[str]]:
-    """The rows without those that say again what one before them said."""
+def _merge_repeated(pairs: _Pairs, grades: Sequence[float], place: Place) -> tuple[list[int], list[str]]:
+    """Return the rows without repeated pairs, and a remark on those; a repeated pair must have the same grade."""
     first: dict[tuple[str, str], int] = {}
     for row, pair in enumerate(zip(pairs.query_of_row, pairs.item_of_row, strict=True)):
         before = first.setdefault(pair, row)

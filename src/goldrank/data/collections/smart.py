@@ -2,7 +2,7 @@
 
 NPL and LISA, which come from the same places with marks of their own, are read as well.
 
-Their traps are known and mended here, and each mending is told in the remarks of the collection.
+Known faults of these files are repaired, and each repair is told in the remarks of the collection.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TIME_SIZE, _TIME_MISSING, _TIME_LAST_BEFORE, _TIME_FIRST_AFTER = 423, 2, 371, 3
 
 
 def matches(path: Path) -> bool:
-    """Whether the folder holds a file of SMART records, or one of NPL or LISA."""
+    """Return True if the folder holds a file of SMART records, or one of NPL or LISA."""
     known = (is_records, npl.is_records, lisa.is_documents)
     return any(is_known(start) for start in _starts(path).values() for is_known in known)
 
@@ -151,7 +151,7 @@ def _lisa(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
 
 
 def _differing(one: Judgments, other: Judgments) -> int:
-    """How many queries two files judge differently."""
+    """Return how many queries two files judge differently."""
     pairs = set(zip(one.queries, one.items, strict=True)) ^ set(zip(other.queries, other.items, strict=True))
     return len({query for query, _ in pairs})
 
@@ -171,7 +171,7 @@ def _refuse_missing(folder: Path, *kinds: tuple[Sequence[Path], str]) -> None:
 
 
 def _files(folder: Path, starts: Mapping[Path, bytes]) -> tuple[Path, Path, Path]:
-    """The files of documents, queries and judgments."""
+    """Return the files of documents, queries and judgments."""
     documents: list[Path] = []
     queries: list[Path] = []
     judgments: list[Path] = []
@@ -188,7 +188,7 @@ def _files(folder: Path, starts: Mapping[Path, bytes]) -> tuple[Path, Path, Path
 
 
 def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str]]:
-    """The ids the judgments call the queries by, in the order of the queries, and what is to be said about that."""
+    """Return the ids by which the judgments name the queries, in the order of the queries, and remarks."""
     ids = [query.id for query in queries.documents]
     by_order = [str(number) for number in range(1, len(ids) + 1)]
     if set(judged.queries) <= set(ids) or not set(judged.queries) <= set(by_order):
@@ -200,7 +200,7 @@ def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str
 
 
 def _item_ids(documents: Records, judged: Judgments) -> tuple[list[str], list[str]]:
-    """The judged documents by the ids of the documents that are there."""
+    """Return the judged documents by the ids of the documents that are there."""
     numbers = [int(item) if item.isdecimal() and len(item) < _DIGITS else 0 for item in judged.items]
     if not documents.starred or len(documents.documents) != _TIME_SIZE or max(numbers) <= _TIME_SIZE:
         return judged.items, []

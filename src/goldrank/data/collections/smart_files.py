@@ -1,4 +1,4 @@
-"""The files of SMART collections: records with dotted fields (.I .T .W), TIME's starred ones, and judgments."""
+"""Read the files of SMART collections: records with dotted fields (.I .T .W), TIME's starred ones, and judgments."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Records:
 
 
 def is_records(start: bytes) -> bool:
-    """Whether a file that starts so holds documents or queries."""
+    """Return True if a file that starts so holds documents or queries."""
     return re.match(rb"\s*(\.I\s+\S|\*(TEXT|FIND)\s+\d)", start) is not None
 
 
 def is_judgments(start: bytes) -> bool:
-    """Whether a file that starts so may hold judgments: a query's number and more."""
+    """Return True if a file that starts so may hold judgments: a query's number and more."""
     return re.match(rb"\s*\d+[ \t]+\S", start) is not None
 
 
 def read_smart(path: Path) -> Records:
-    """The records of a file; one that is not UTF-8 is taken for latin-1.
+    """Return the records of a file; one that is not UTF-8 is taken for latin-1.
 
     White space inside of a text stays as it is in the file, line breaks too. The number of a document of TIME is its
     place in the file, which is what its judgments count by.
@@ -65,7 +65,7 @@ def read_smart(path: Path) -> Records:
 
 
 def plain_id(number: str) -> str:
-    """An id without leading zeros, which one file has and the next has not.
+    """Return an id without leading zeros, which one file has and the next has not.
 
     >>> plain_id("007"), plain_id("d-07")
     ('7', 'd-07')
@@ -94,7 +94,7 @@ def _dotted(numbered: Lines, path: Path) -> tuple[list[Document], int]:
 
 
 def _bodies(numbered: Lines, path: Path) -> Iterator[tuple[int, str, list[str]]]:
-    """Every record with the line it starts in, its number and the lines after that."""
+    """Yield every record with the line it starts in, its number and the lines after that."""
     current: tuple[int, str, list[str]] | None = None
     for number, line in numbered:
         mark = _MARK.match(line)
@@ -119,7 +119,7 @@ def _bodies(numbered: Lines, path: Path) -> Iterator[tuple[int, str, list[str]]]
 
 
 def _fields(body: Sequence[str]) -> tuple[str, str, bool]:
-    """The title and the text, and whether there are marks inside the text."""
+    """Return the title and the text, and whether there are marks inside the text."""
     parts: dict[str, list[str]] = {}
     field, broken = "", False
     for line in body:
@@ -137,7 +137,7 @@ def _fields(body: Sequence[str]) -> tuple[str, str, bool]:
 
 
 def verbatim(text: Sequence[str]) -> str:
-    """The lines of a text as they are, without blank lines before and after it.
+    """Return the lines of a text as they are, without blank lines before and after it.
 
     >>> verbatim(["", "  wings  in", "flow", " "])
     '  wings  in\\nflow'
@@ -159,7 +159,7 @@ class Judgments:
     """Whether the file gives grades, instead of listing what is relevant."""
 
     def columns(self, queries: Sequence[str], items: Sequence[str]) -> Columns:
-        """The rows grouped, under these ids in place of those of the file."""
+        """Return the rows grouped, under these ids in place of those of the file."""
 
         def place(row: int) -> str:
             return f"{self.path}:{self.lines[row]}"

@@ -1,4 +1,4 @@
-"""The files of LISA: documents ended by a row of stars, queries ended by a hash sign, and two forms of judgments."""
+"""Read the files of LISA: documents that a row of stars ends, queries that a hash sign ends, and judgments."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ _COUNT = re.compile(r"\s*(\d{1,18})\s+Relevant\s+Refs\s*:?\s*", re.IGNORECASE)
 
 
 def is_documents(start: bytes) -> bool:
-    """Whether a file that starts so holds documents."""
+    """Return True if a file that starts so holds documents."""
     return re.match(rb"\s*Document\s+\d+[ \t]*\r?\n", start, re.IGNORECASE) is not None
 
 
 def is_queries(start: bytes) -> bool:
-    """Whether a file that starts so holds queries."""
+    """Return True if a file that starts so holds queries."""
     return re.match(rb"\s*\d+[ \t]*\r?\n.*?#[ \t]*\r?$", start, re.DOTALL | re.MULTILINE) is not None
 
 
 def is_listed(start: bytes) -> bool:
-    """Whether a file that starts so holds judgments in words (LISA.REL)."""
+    """Return True if a file that starts so holds judgments in words (LISA.REL)."""
     return re.match(rb"\s*Query\s+\d+[ \t]*\r?\n\s*\d+\s+Relevant\s+Refs", start, re.IGNORECASE) is not None
 
 
 def is_numbers(start: bytes) -> bool:
-    """Whether a file that starts so holds judgments as numbers alone (LISARJ.NUM)."""
+    """Return True if a file that starts so holds judgments as numbers alone (LISARJ.NUM)."""
     words = start.split()[:4]
     return len(words) > 2 and all(map(bytes.isdigit, words))
 
 
 def read_documents(paths: Sequence[Path]) -> tuple[Records, list[str]]:
-    """The documents of several files, which are parts of one, and what is to be said about them.
+    """Read the documents of several files, which are parts of one, and return them with remarks.
 
     A title goes as far as the first blank line. Some numbers of the collection are given twice; the first counts.
     """
@@ -72,7 +72,7 @@ def read_documents(paths: Sequence[Path]) -> tuple[Records, list[str]]:
 
 
 def _bodies(path: Path, encoding: str) -> tuple[list[tuple[str, list[str]]], bool]:
-    """The number and the lines of every document, and whether the last one has its end."""
+    """Return the number and the lines of every document, and whether the last one has its end."""
     found: list[tuple[str, list[str]]] = []
     inside = False
     for number, line in lines(path, encoding):
@@ -107,7 +107,7 @@ def read_queries(path: Path) -> Records:
 
 
 def read_judgments(path: Path) -> tuple[Judgments, list[str]]:
-    """Judgments in either form, and what is to be said about them."""
+    """Read judgments in either form, and return them with remarks."""
     numbered = [(number, line.strip(END_OF_FILE)) for number, line in lines(path, text_encoding(path))]
     first = next((line for _, line in numbered if line.strip()), "")
     flat, wrong = _listed(numbered, path) if _QUERY.fullmatch(first) else (_numbers(numbered, path), 0)

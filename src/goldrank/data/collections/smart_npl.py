@@ -1,4 +1,4 @@
-"""The files of NPL (the Vaswani collection): numbered texts and lists of numbers, each ended by a line with a slash."""
+"""Read the files of NPL (the Vaswani collection): numbered texts and lists of numbers, which a slash ends."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _END = "/"
 
 
 def is_records(start: bytes) -> bool:
-    """Whether a file that starts so holds numbered texts."""
+    """Return True if a file that starts so holds numbered texts."""
     body = _first_body(start)
     return body is not None and not all(map(bytes.isdigit, body.split()))
 
 
 def is_judgments(start: bytes) -> bool:
-    """Whether a file that starts so holds the numbers of relevant documents."""
+    """Return True if a file that starts so holds the numbers of relevant documents."""
     body = _first_body(start)
     return body is not None and all(map(bytes.isdigit, body.split()))
 
 
 def _first_body(start: bytes) -> bytes | None:
-    """What stands between the number and the slash of the first record; None where there is no such record."""
+    """Return what stands between the number and the slash of the first record; None where there is no such record."""
     found = re.match(rb"\s*\d+[ \t]*\r?\n(.*?)^[ \t]*/[ \t]*\r?$", start, re.DOTALL | re.MULTILINE)
     return found[1] if found and found[1].strip() else None
 
@@ -38,7 +38,7 @@ def read_records(path: Path) -> Records:
 
 
 def read_judgments(path: Path) -> Judgments:
-    """The judgments of a file: the number of a query, those of its relevant documents, and a slash."""
+    """Return the judgments of a file: the number of a query, those of its relevant documents, and a slash."""
     flat: list[tuple[int, str, str]] = []
     query: str | None = None
     for number, token in _tokens(path):

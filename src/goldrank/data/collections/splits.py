@@ -1,4 +1,4 @@
-"""Which split of a collection is read, whatever its makers call it."""
+"""Choose the split of a collection, whatever name its authors gave it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ORDER = ("test", "dev", "train")
 
 
 def choose_split(wanted: str | None, there: Iterable[str], where: str) -> str:
-    """The name, among those *there*, of the split that is *wanted*; by default the one people evaluate on.
+    """Return the name, among those *there*, of the split that is *wanted*; by default the one for evaluation.
 
     >>> choose_split(None, ["train", "test"], "folder"), choose_split("dev", ["train", "validation"], "folder")
     ('test', 'validation')
@@ -50,7 +50,7 @@ def _plain(name: str) -> str:
 
 
 def split_of_name(stem: str) -> str | None:
-    """The split a file is named for, if it is: ``test``, ``validation-00000-of-00002``.
+    """Return the split a file is named for, if it is: ``test``, ``validation-00000-of-00002``.
 
     >>> split_of_name("test-00000-of-00001"), split_of_name("articles")
     ('test', None)
@@ -60,7 +60,7 @@ def split_of_name(stem: str) -> str | None:
 
 
 def files_by_split(folder: Path, suffixes: Iterable[str]) -> dict[str, list[Path]]:
-    """The files of a folder that are named for a split and end in one of *suffixes*, packed or not, by split."""
+    """Return the files of a folder that are named for a split and end in one of *suffixes*, packed or not, by split."""
     found: dict[str, list[Path]] = {}
     for file in files_in(folder):
         stem, suffix = stem_and_suffix(file)
@@ -70,7 +70,7 @@ def files_by_split(folder: Path, suffixes: Iterable[str]) -> dict[str, list[Path
 
 
 def stem_and_suffix(file: Path) -> tuple[str, str]:
-    """The name of a file without, and its suffix apart from, the suffix of its compression.
+    """Return the name of a file without, and its suffix apart from, the suffix of its compression.
 
     >>> stem_and_suffix(Path("data/test.jsonl.gz"))
     ('test', '.jsonl')
@@ -80,7 +80,7 @@ def stem_and_suffix(file: Path) -> tuple[str, str]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder in the order of their names, without hidden ones; none where it is no folder."""
+    """Return the files of a folder in the order of their names, without hidden ones; none where it is no folder."""
     with suppress(OSError):
         return sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
     return []

@@ -1,4 +1,4 @@
-"""Files gone through piece by piece, decompressed as they come, so that none is ever held whole."""
+"""Read files in pieces, decompressed, without holding a whole file in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_LINE = 1 << 28
 
 
 def opened(path: Source) -> BinaryIO:
-    """The file, to be read from its beginning."""
+    """Open a file for reading from its beginning."""
     if isinstance(path, Path):
         stream = path.open("rb")
         refuse_device(stream.fileno(), str(path))
@@ -32,7 +32,7 @@ def opened(path: Source) -> BinaryIO:
 
 
 def head(path: Source, size: int = 4096) -> bytes:
-    """The first bytes of what a file holds, for a look at it; nothing where it cannot be read."""
+    """Return the first bytes of the content of a file; nothing where it cannot be read."""
     found = b""
     with suppress(GoldrankError, OSError):
         for piece in pieces(path):
@@ -43,7 +43,7 @@ def head(path: Source, size: int = 4096) -> bytes:
 
 
 def pieces(path: Source) -> Iterator[bytes]:
-    """The decompressed content in pieces; the compression is recognised by the first bytes."""
+    """Yield the decompressed content in pieces; the compression is recognised by the first bytes."""
     try:
         with opened(path) as stream:
             compression = compression_of(stream.read(16))
@@ -64,7 +64,7 @@ def _read(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
 
 
 def lines(path: Source, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Every line with its number, from 1, without its end; what is no text is refused with its line."""
+    """Yield every line with its number, from 1, without its end; what is no text is refused with its line."""
     number = 0
     for number, line in enumerate(_byte_lines(path), 1):
         yield number, _decoded(line, path, number, encoding)

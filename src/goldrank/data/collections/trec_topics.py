@@ -1,4 +1,4 @@
-"""TREC collections: files of <DOC> documents, <top> topics and qrels in one folder."""
+"""Read TREC collections: files of <DOC> documents, <top> topics and qrels in one folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LABEL = re.compile(r"^\s*(?:Number|Topic|Title|Description|Narrative)\s*:", re.
 
 
 def matches(path: Path) -> bool:
-    """Whether the folder holds a file with documents or topics of TREC among its first ones."""
+    """Return True if the folder holds a file with documents or topics of TREC among its first ones."""
     with suppress(OSError):
         return any(_kind(file) for file in islice(_files(path), _LOOK_AT))
     return False
@@ -98,7 +98,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _by_split(files: Sequence[Path]) -> dict[str, Path]:
-    """The qrels of each split: test where there is one file, else what it is named for, else its whole name."""
+    """Return the qrels of each split: test where there is one file, else what it is named for, else its whole name."""
     if len(files) == 1:
         return {"test": files[0]}
     stems = [re.sub(r"^qrels?[-_.]?|[-_.]?qrels?$", "", stem_and_suffix(file)[0]) for file in files]
@@ -117,7 +117,7 @@ def _documents(files: Sequence[Path], encodings: Mapping[Path, str]) -> Iterator
 
 
 def _bodies(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """What stands between <DOC> and </DOC>, with the line it starts in."""
+    """Return what stands between <DOC> and </DOC>, with the line it starts in."""
     started, body = 0, [""]
     for number, line in lines(file, encoding):
         rest = line

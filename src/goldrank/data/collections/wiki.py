@@ -1,4 +1,4 @@
-"""Wikipedia articles as the similarity papers share them: a CSV of Title,Sections with expert gold beside it."""
+"""Read Wikipedia articles as published with SDR: a CSV of Title,Sections with expert gold beside it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GOLD_NAME = re.compile(r"(?P<articles>.*?)[_\-. ]*(?:gold|ground_?truth|(?<![a-
 
 
 def matches(path: Path) -> bool:
-    """Whether the path is a table of Title,Sections, or a folder that holds one."""
+    """Return True if the path is a table of Title,Sections, or a folder that holds one."""
     return any(_is_table(file) for file in (files_in(path) if path.is_dir() else [path]))
 
 
@@ -58,7 +58,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 
 def find_gold_alone(path: Path) -> Path | None:
-    """The gold of a folder without articles, or a file of gold itself; None where the articles are there."""
+    """Return the gold of a folder without articles, or a file of gold itself; None where the articles are there."""
     with suppress(OSError, ValueError):  # a text that can be no path
         if path.is_dir():
             files = files_in(path)
@@ -77,7 +77,7 @@ def _is_table(file: Path) -> bool:
 
 
 def _named_gold(file: Path) -> str | None:
-    """The name of the articles that a file is called the gold of, empty where it names none; None for other files."""
+    """Return which articles a file of gold is named for, empty for none; None for a file that is no gold."""
     stem, suffix = stem_and_suffix(file)
     named = _GOLD_NAME.match(stem.lower()) if suffix in (".json", *_PICKLES, "") else None
     return named["articles"] if named else None
@@ -111,7 +111,7 @@ def _articles_file(path: Path) -> Path:
 
 
 def _gold_file(articles: Path) -> Path:
-    """The gold beside the articles: the one named for them, else the only one there, else that of their folder."""
+    """Return the gold beside the articles: the file named for them, else that of their folder, else the only one."""
     stem = _name(articles).lower()
     beside, below = (
         [(file, part) for file in files_in(folder) if file != articles and (part := _named_gold(file)) is not None]
@@ -144,7 +144,7 @@ def _gold_file(articles: Path) -> Path:
 
 
 def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]]:
-    """The articles, and their titles as they are written."""
+    """Return the articles, and their titles as they are written."""
     name = display_name(path)
     found: dict[str, Document] = {}
     titles: set[str] = set()
@@ -182,7 +182,7 @@ def _rows(data: bytes, name: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _sections(cell: str, where: str) -> tuple[Section, ...]:
-    """The sections in a cell, which are written as Python writes lists."""
+    """Return the sections in a cell, which are written as Python writes lists."""
     try:
         with warnings.catch_warnings():
             # Articles hold backslashes that Python would rather see doubled.
@@ -226,7 +226,7 @@ def read_gold(path: Path) -> Columns:
 
 
 def _matched(gold: Columns, ids: list[str], titles: Set[str], remarks: list[str]) -> Columns:
-    """The gold in the spelling of the articles."""
+    """Return the gold in the spelling of the articles."""
     found, missing = match_titles([*gold.queries, *gold.items], ids)
     outside = set(missing)
     merged: dict[str, dict[str, float]] = {}

@@ -1,4 +1,4 @@
-"""The formats by name, and the format that a file's suffix stands for."""
+"""The file formats of gold and runs by name, and the format that a suffix stands for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FORMAT_OF_SUFFIX = {
 
 
 def format_for(path: PathLike, kind: Kind) -> str:
-    """The format to write *path* in, from its suffix under that of a compression; a bare name is TREC.
+    """Return the format to write *path* in, by its suffix (before that of a compression); no suffix means TREC.
 
     >>> format_for("gold.tsv.gz", "gold"), format_for("bm25.run", "run")
     ('beir', 'trec')

@@ -1,4 +1,4 @@
-"""Tells the format of a file from what stands in it, never from its name."""
+"""Recognise the format of a file by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DELIMITERS = {"tsv": "\t", "csv": ","}
 
 
 def recognise(data: bytes, kind: Kind, name: str) -> str:
-    """The format of *data*, one of `FORMATS`; a file that fits none is refused, showing its first line."""
+    """Return the format of *data*, one of `FORMATS`; an unknown one is refused with the first line."""
     if is_parquet(data):
         return "parquet"
     if _JSON_START.match(data):
@@ -33,7 +33,7 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
     at, line = first
     found = _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
     if found is None and line.lstrip().startswith("#"):
-        # Maybe a comment, which no format has: the reader of the format that the rows are in will say so.
+        # No format has comments; the reader of the format of the other rows reports this line.
         row = next((text for _, text in _lines(data) if not text.lstrip().startswith("#")), "")
         found = _headed(row) or _bare(row, "tsv") or _trec(row, kind) or _bare(row, "csv")
     found = found or _nearly(line)
@@ -47,7 +47,7 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
-    """Every line that is not blank, with the offset of its first visible character."""
+    """Yield every line that is not blank, with the offset of its first visible character."""
     end = 0
     while (visible := _VISIBLE.search(data, end)) is not None:
         line_end = _LINE_END.search(data, visible.start())
@@ -102,7 +102,7 @@ def _bare(line: str, *formats: str) -> str | None:
 
 
 def _nearly(line: str) -> str | None:
-    """The format that a faulty line was meant to be, whose reader can say what is wrong with it."""
+    """Return the format that a faulty line was probably meant to be; its reader then reports the fault."""
     cells = _words(line)
     if 3 <= len(cells) <= 8 and "," not in cells[1] and any(map(is_number, cells[1:])):
         return "trec"

@@ -1,4 +1,4 @@
-"""JSON (queries mapped to items, or a list of records) and JSON Lines (one record per line)."""
+"""Read and write JSON (queries mapped to items, or a list of records) and JSON Lines (one record per line)."""
 
 from __future__ import annotations
 
@@ -78,23 +78,23 @@ def load_json(data: bytes, kind: Kind, name: str) -> Columns:
 
 
 def _mteb_rankings(content: dict[str, object], name: str) -> object:
-    """The rankings in the predictions that mteb writes by subset and split, of which there must be one.
+    """Return the rankings in a predictions file of mteb, which must hold a single subset and split.
 
-    The results of a query are in the order of a heap there; they are put in that of the scores.
+    The results of a query are in heap order there; they are sorted by score.
     """
-    found = {
+    by_split = {
         f"{subset}/{split}": rankings
         for subset, splits in content.items()
         if subset != _MTEB_MODEL and isinstance(splits, dict)
         for split, rankings in splits.items()
     }
-    if len(found) != 1:
+    if len(by_split) != 1:
         raise InputError(
-            f"mteb's predictions are of {len(found)} splits ({', '.join(found) or 'none'}), not of one",
+            f"mteb's predictions are of {len(by_split)} splits ({', '.join(by_split) or 'none'}), not of one",
             where=name,
             remedy="write the split that is meant to a file of its own",
         )
-    (rankings,) = found.values()
+    (rankings,) = by_split.values()
     if isinstance(rankings, dict) and all(isinstance(results, dict) for results in rankings.values()):
         with suppress(TypeError):  # scores that are no numbers, which the reader refuses with the place
             return {
@@ -115,7 +115,7 @@ def _is_record(content: dict[str, object]) -> bool:
 
 
 def decode(text: str, name: str, first_line: int) -> object:
-    """One JSON document, refusing repeated keys, NaN and what is not JSON with its line."""
+    """Decode a JSON document; repeated keys, NaN and syntax errors are refused with their line."""
     try:
         content: object = _DECODER.decode(text)
         return content
@@ -137,7 +137,7 @@ def decode(text: str, name: str, first_line: int) -> object:
 
 
 def decode_text(text: str, name: str, first_line: int) -> object:
-    """One JSON document whose strings can all be written as UTF-8, refusing what `decode` refuses and others."""
+    """Decode a JSON document as `decode` does, and refuse strings that cannot be encoded as UTF-8."""
     content = decode(text, name, first_line)
     refuse_surrogates(content, text, f"{name}:{first_line}")
     return content

@@ -365,7 +365,7 @@ def _find_type(module: str, name: str, *, where: str) -> _Type:
 
 
 def _key_size(key: Any, where: str) -> int:
-    """How many values the hash of a key visits: a tuple that holds another one twice, sixty times over, 2 ** 60."""
+    """Return how many values the hash of a key visits, which may be 2**60 for a key of sixty nested tuples."""
     size = 0
     for inner in _walk(key, where):
         size += 1

@@ -1,4 +1,4 @@
-"""TREC files: runs of six columns, with or without text after the tag, and qrels of four, split at white space."""
+"""Read and write TREC runs (six columns, maybe text after the tag) and qrels (four columns)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
 
 
 def _repeats_with_other_subtopic(data: bytes | MappedFile, fault: RowFault) -> bool:
-    """Whether the item that *fault* found twice for a query has different second columns there."""
+    """Return True if the item that *fault* found twice for a query has different second columns there."""
     item, query = (str(detail).encode() for detail in fault.details)
     cells = (line.split() for line in bytes(data).split(b"\n", fault.line)[: fault.line])
     return len({row[1] for row in cells if len(row) == 4 and (row[0], row[2]) == (query, item)}) > 1
@@ -77,7 +77,7 @@ def load_head(data: bytes | MappedFile, name: str, rows: int) -> Columns:
 
 
 def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
-    """The sentence for what the native part found wrong in the file or (at line 0) the mapping *name*."""
+    """Return the error for a fault that the native parser found in the file or (at line 0) the mapping *name*."""
     details, value = fault.details, VALUE_WORD[kind]
     if fault.line == 0:
         return _mapping_error(fault, name, value)
@@ -142,7 +142,7 @@ def _remedy(found: int, kind: Kind) -> str:
 
 
 def dump(columns: Columns, kind: Kind, tag: str = "goldrank") -> bytes:
-    """The text of the file: rows in their order, a run's ranks by score and then id, both descending."""
+    """Return the text of the file: rows in their order, the ranks of a run by score and then id, both descending."""
     refuse_empty_queries(columns, "TREC")
     _refuse_ids(columns)
     subtopics = ["0"] * len(columns.items)

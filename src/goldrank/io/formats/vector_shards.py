@@ -87,7 +87,7 @@ def write_vectors(
 
 
 def read_vectors(path: str) -> tuple[list[str], Floats]:
-    """The ids and vectors of one shard."""
+    """Return the ids and vectors of one shard."""
     with ShardFile(path) as file:
         return file.ids().to_pylist(), file.vectors()
 
@@ -143,7 +143,7 @@ class ShardFile:
         return -(-self.count // GROUP_ROWS)
 
     def ids(self) -> Any:
-        """The ids of all rows, as a pyarrow array in chunks."""
+        """Return the ids of all rows, as a pyarrow array in chunks."""
         try:
             groups = range(self.groups)
             parts = (self._file.read_row_group(group, columns=["id"], use_threads=False) for group in groups)
@@ -156,20 +156,20 @@ class ShardFile:
         return names
 
     def vectors(self) -> Floats:
-        """The vectors of all rows."""
+        """Return the vectors of all rows."""
         rows = np.empty((self.count, self.dimension), np.float32)
         for group in range(self.groups):
             self._read(group, 0, rows[group * GROUP_ROWS : (group + 1) * GROUP_ROWS])
         return rows
 
     def group(self, group: int) -> Floats:
-        """The vectors of one row group."""
+        """Return the vectors of one row group."""
         rows = np.empty((self._rows_in(group), self.dimension), np.float32)
         self._read(group, 0, rows)
         return rows
 
     def take(self, rows: Ints) -> Floats:
-        """The vectors of single rows, with little around them read."""
+        """Return the vectors of single rows, reading few others."""
         found = np.empty((len(rows), self.dimension), np.float32)
         for piece, places in runs_of(rows // PIECE_ROWS):
             group, first = divmod(piece * PIECE_ROWS, GROUP_ROWS)
@@ -200,7 +200,7 @@ class ShardFile:
         return found == self._sums["vectors"][start : start + len(found)]
 
     def _decoded(self, group: int) -> Floats:
-        """The group as Parquet reads it."""
+        """Return the group as Parquet reads it."""
         column = self._file.read_row_group(group, columns=["vector"], use_threads=False).column(0)
         decoded: Floats = column.combine_chunks().flatten().to_numpy().reshape(-1, self.dimension)
         return decoded
@@ -210,7 +210,7 @@ class ShardFile:
 
 
 def open_shard(shard: VectorShard) -> ShardFile:
-    """The file of a shard, which must hold as many vectors as are expected of it."""
+    """Open the file of a shard, which must hold the expected number of vectors."""
     file = ShardFile(shard.path)
     if file.count != shard.count:
         file.close()
@@ -226,13 +226,13 @@ def shard_stamp(shard: VectorShard) -> str:
 
 
 def by_group(rows: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-    """The row groups that rows of one shard lie in: each with the places in *rows* and the numbers within the group."""
+    """Yield each row group that *rows* of one shard are in, with their positions in *rows* and within the group."""
     for group, places in runs_of(rows // GROUP_ROWS):
         yield group, places, rows[places] - group * GROUP_ROWS
 
 
 def runs_of(values: NDArray[np.integer]) -> Iterator[tuple[int, Ints]]:
-    """Each value there is, ascending, and where it stands."""
+    """Yield each distinct value, ascending, with its positions."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     bounds = [0, *(np.flatnonzero(np.diff(ranked)) + 1).tolist(), len(ranked)]
@@ -271,7 +271,7 @@ def _sums_of(rows: Floats) -> list[int]:
 
 
 def _sum_of_ids(ids: Any) -> int:
-    """The checksum of a pyarrow array of strings: of their lengths and their bytes."""
+    """Return the checksum of a pyarrow array of strings: of their lengths and their bytes."""
     _, offsets, content = ids.buffers()
     ends = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1] if offsets else np.zeros(1, "i4")
     text = memoryview(content)[ends[0] : ends[-1]] if content else b""

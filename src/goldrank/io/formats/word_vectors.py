@@ -96,9 +96,9 @@ def word_vector_files(file: Path) -> list[Path]:
 
 
 def _key(file: Path, rule: str, encoding: str) -> str:
-    """What the vectors are made of, by content and never by path or time, and how it is read."""
-    told = (_FORMAT, [file_digest(part) for part in word_vector_files(file)], rule, encoding)
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
+    """Return a cache key: the content of the files, never their paths or times, and how they are read."""
+    parts = (_FORMAT, [file_digest(part) for part in word_vector_files(file)], rule, encoding)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def _mapped(folder: Path) -> WordVectors | None:
@@ -194,7 +194,7 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 def _is_binary(lines: list[bytes], dim: int) -> bool:
-    """Whether what follows the header is no line of text with *dim* numbers."""
+    """Return True if the line after the header is not a text line with *dim* numbers."""
     if not lines:
         return False
     numbers = lines[0].rstrip().rsplit(b" ", dim)[1:]
