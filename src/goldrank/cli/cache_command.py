@@ -11,7 +11,7 @@ from typing import Any
 
 from goldrank.cli import options, printing
 from goldrank.errors import GoldrankError, InputError
-from goldrank.io.cache_entries import KINDS, kept, remove
+from goldrank.io.cache_entries import KINDS, list_entries, remove_entries
 from goldrank.io.files import cache_folder
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.results import to_csv, to_json
@@ -64,11 +64,11 @@ def _other_kind(args: argparse.Namespace) -> int:
     if args.model is not None or args.folder is not None:
         raise InputError(f"{args.kind} are not kept by model", remedy="leave --model and --folder away")
     before = time.time() - 86400 * (args.older_than or 0.0)
-    parts = [part for part in kept(args.kind) if args.older_than is None or part.last_used < before]
+    parts = [part for part in list_entries(args.kind) if args.older_than is None or part.last_used < before]
     folder, size = cache_folder() / args.kind, format_bytes(sum(part.bytes for part in parts))
     if args.action == "clear" and parts:
         _ask(f"{size} of {args.kind}", args)
-        remove(parts)
+        remove_entries(parts)
     done = "removed" if args.action == "clear" else "kept"
     rows = [{"name": part.path.name, "bytes": part.bytes, "last_used": _date(part.last_used)} for part in parts]
     if args.format == "json":
@@ -109,7 +109,7 @@ def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Names
     note = f"{_total(entries)} {done} in {cache.folder}." if entries else f"Nothing to show in {cache.folder}."
     if not entries and args.action == "clear":
         note = f"Nothing to remove in {cache.folder}."
-    others = {kind: sum(part.bytes for part in kept(kind)) for kind in KINDS} if args.folder is None else {}
+    others = {kind: sum(part.bytes for part in list_entries(kind)) for kind in KINDS} if args.folder is None else {}
     if sizes := [f"{kind} {format_bytes(size)}" for kind, size in others.items() if size]:
         note += f" Also kept (--kind): {', '.join(sizes)}."
     cells = [

@@ -47,29 +47,31 @@ def describe(gold: Columns, collection: Collection | None = None) -> ArticleStat
     named = {name for pair in pairs for name in pair}
     sections: list[int] = []
     lengths: list[int] = []
-    there: dict[str, Document] = {}
+    known: dict[str, Document] = {}
     for article in collection.items if collection else ():
         texts = [text for _, text in article.sections if text.strip()]
         sections.append(len(texts))
         lengths += [len(text.split()) for text in texts]
         if article.id in named:
-            there[article.id] = article
-    titles = {name: _words(there[name].title or name if name in there else name) for name in named}
-    texts_of = {name: _words(" ".join(map(" ".join, article.sections))) for name, article in there.items()}
-    found = [(source, item) for source, item in pairs if source in there and item in there]
+            known[article.id] = article
+    titles = {name: _words(known[name].title or name if name in known else name) for name in named}
+    texts_of = {name: _words(" ".join(map(" ".join, article.sections))) for name, article in known.items()}
+    known_pairs = [(source, item) for source, item in pairs if source in known and item in known]
     sizes = np.diff(gold.starts)
     here = collection is not None
     return ArticleStatistics(
         articles=len(sections) if here else None,
         sources=len(gold.queries),
-        sources_with_article=sum(source in there for source in gold.queries) if here else None,
+        sources_with_article=sum(source in known for source in gold.queries) if here else None,
         pairs=len(pairs),
-        pairs_with_articles=len(found) if here else None,
+        pairs_with_articles=len(known_pairs) if here else None,
         similar_mean=float(sizes.mean()),
         similar_deviation=float(sizes.std()),
         titles_share_no_word=sum(titles[source].isdisjoint(titles[item]) for source, item in pairs),
-        target_text_without_source_title=_disjoint(found, titles, texts_of) if here else None,
-        source_text_without_target_title=_disjoint(((b, a) for a, b in found), titles, texts_of) if here else None,
+        target_text_without_source_title=_disjoint(known_pairs, titles, texts_of) if here else None,
+        source_text_without_target_title=_disjoint(((b, a) for a, b in known_pairs), titles, texts_of)
+        if here
+        else None,
         sections_mean=float(np.mean(sections)) if sections else None,
         sections_deviation=float(np.std(sections)) if sections else None,
         words_per_section_mean=float(np.mean(lengths)) if lengths else None,

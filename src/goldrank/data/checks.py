@@ -97,7 +97,7 @@ def check(collection: Collection) -> CollectionReport:
     queries = items if collection.related else _DocumentSurvey.of(collection.queries)
     gold = collection.gold
     of_articles = collection.related and collection.format != "evalrank"
-    found = [
+    findings = [
         *_about_gold(gold, items, queries, related=collection.related),
         *_about_texts(items, "item"),
         *([] if collection.related else _about_texts(queries, "query")),
@@ -124,7 +124,7 @@ def check(collection: Collection) -> CollectionReport:
         words={"items": items.quantiles()} | ({} if collection.related else {"queries": queries.quantiles()}),
         statistics=describe(gold, collection) if of_articles else None,
         published=published_counts(gold) if of_articles else (),
-        findings=tuple(sorted((finding for finding in found if finding.count), key=_gravest_first)),
+        findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
     )
 
 
@@ -132,7 +132,7 @@ def check_gold(gold: Columns) -> CollectionReport:
     """Report what lists of similar articles tell without the articles: titles with the titles like them."""
     titles = dict.fromkeys([*gold.queries, *gold.items])
     own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
-    found = [
+    findings = [
         _finding("warning", "self gold", own, "{n} whose list holds the source itself", noun="source"),
         _finding(
             "warning",
@@ -170,7 +170,7 @@ def check_gold(gold: Columns) -> CollectionReport:
         relevant_pairs=int((gold.values > 0).sum()),
         statistics=describe(gold),
         published=published_counts(gold),
-        findings=tuple(sorted((finding for finding in found if finding.count), key=_gravest_first)),
+        findings=tuple(sorted((finding for finding in findings if finding.count), key=_gravest_first)),
     )
 
 
@@ -245,15 +245,15 @@ def _digest(words: Sequence[str]) -> bytes:
 
 
 def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey, *, related: bool) -> Iterator[Finding]:
-    asked, rows = dict.fromkeys(gold.queries), row_queries(gold)
-    unknown = [query for query in asked if query not in queries.ids]
+    judged, rows = dict.fromkeys(gold.queries), row_queries(gold)
+    unknown = [query for query in judged if query not in queries.ids]
     outside = [(query, item) for query, item in zip(rows, gold.items, strict=True) if item not in items.ids]
     lost = list(dict.fromkeys(item for _, item in outside))
     relevant = {query for query, value in zip(rows, gold.values.tolist(), strict=True) if value > 0}
     yield _finding(
-        "error", "nothing relevant", [] if relevant else list(asked) or ["no query"], "{n} judged and no pair relevant"
+        "error", "nothing relevant", [] if relevant else list(judged) or ["no query"], "{n} judged and no pair relevant"
     )
-    all_unknown, all_outside = len(unknown) == len(asked), len(outside) == len(rows)
+    all_unknown, all_outside = len(unknown) == len(judged), len(outside) == len(rows)
     yield _finding(
         "error" if all_unknown else "warning",
         "gold without a query",
@@ -279,12 +279,12 @@ def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey,
         own,
         "{n} whose gold holds the query itself: excluded or a sure hit, as the profile says",
     )
-    barren = [query for query in asked if query not in relevant] if relevant else []
+    barren = [query for query in judged if query not in relevant] if relevant else []
     yield _finding("note", "queries with nothing relevant", barren, "{n} judged, but with nothing relevant")
     yield _finding(
         "note",
         "queries without gold",
-        [query for query in queries.ids if query not in asked],
+        [query for query in queries.ids if query not in judged],
         "{n} without gold: not scored",
     )
     negative = [
@@ -298,10 +298,10 @@ def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey,
 
 
 def _misspelt(what: str, wanted: Sequence[str], there: Iterable[str]) -> Iterator[Finding]:
-    """Gold that would be found if both sides were spelt alike."""
-    found, _ = match_titles(wanted, there) if wanted else ({}, [])
+    """Yield findings on gold that would match if both sides were spelt alike."""
+    matches, _ = match_titles(wanted, there) if wanted else ({}, [])
     by_reason: dict[str, list[str]] = {}
-    for title, spelling in found.items():
+    for title, spelling in matches.items():
         reason = next((name for name, form in _FORMS.items() if form(title) == form(spelling)), "white space")
         by_reason.setdefault(reason, []).append(f"{shorten(title)} is {shorten(spelling)}")
     for reason, examples in by_reason.items():
@@ -396,8 +396,8 @@ def _about_near_duplicates(collection: Collection, items: _DocumentSurvey) -> It
         return
     ids = [document.id for document in collection.items]
     groups = group_near_duplicates(lambda: map(content_of, collection.items))
-    told = {copy for copy, _ in items.same}
-    near = [(ids[place], ids[group[0]]) for group in groups for place in group[1:] if ids[place] not in told]
+    exact_copies = {copy for copy, _ in items.same}
+    near = [(ids[place], ids[group[0]]) for group in groups for place in group[1:] if ids[place] not in exact_copies]
     yield _finding(
         "warning",
         "near-duplicate items",
@@ -441,16 +441,16 @@ def _about_spelling(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
 
 def _alike(names: Mapping[str, object]) -> dict[str, list[tuple[str, str]]]:
     """For each kind of difference, the names with the first one that they differ from in nothing else."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    told: set[str] = set()
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    paired: set[str] = set()
     for reason, form in _FORMS.items():
         first: dict[str, str] = {}
         for name in names:
             other = first.setdefault(form(name), name)
-            if other != name and name not in told:
-                told.add(name)
-                found.setdefault(reason, []).append((name, other))
-    return found
+            if other != name and name not in paired:
+                paired.add(name)
+                pairs.setdefault(reason, []).append((name, other))
+    return pairs
 
 
 def _finding(

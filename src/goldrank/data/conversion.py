@@ -50,9 +50,9 @@ def convert(collection: Collection, path: PathLike, format: str, *, overwrite: b
         temporary.mkdir()
         name = target.name if single else None
         remarks = WRITERS[format](collection, temporary, name)
-        made = temporary / name if name else temporary
-        remarks += _compared(collection, made, format)
-        _put_in_place(made, target)
+        written = temporary / name if name else temporary
+        remarks += _compared(collection, written, format)
+        _put_in_place(written, target)
         return remarks
     except FileNotFoundError:
         raise InputError("the folder does not exist", where=str(target.parent), remedy="create it first") from None
@@ -86,18 +86,18 @@ def _refuse_existing(target: Path, collection: Collection, overwrite: bool, *, s
         )
 
 
-def _put_in_place(made: Path, target: Path) -> None:
-    if made.is_file() or not target.exists():
-        made.replace(target)
+def _put_in_place(written: Path, target: Path) -> None:
+    if written.is_file() or not target.exists():
+        written.replace(target)
         return
     before = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.old")
     target.replace(before)
-    made.replace(target)
+    written.replace(target)
     shutil.rmtree(before, ignore_errors=True)
 
 
-def _compared(collection: Collection, made: Path, format: str) -> list[str]:
-    again = READERS[format].read(made)
+def _compared(collection: Collection, written: Path, format: str) -> list[str]:
+    again = READERS[format].read(written)
     if again.checksum == collection.checksum:
         return []
     return ["Read again, it is not the same in every part: " + _difference(collection, again) + "."]
@@ -117,8 +117,8 @@ def _write_beir(collection: Collection, folder: Path, _: str | None) -> list[str
     judged = set(gold.queries)
     _write_lines(folder / "corpus.jsonl", (_record("_id", document) for document in collection.items))
     # Of articles that are all queries, only those with gold are questions to a search engine.
-    asked = (query for query in collection.queries if not collection.related or query.id in judged)
-    _write_lines(folder / "queries.jsonl", (_record("_id", query) for query in asked))
+    queries = (query for query in collection.queries if not collection.related or query.id in judged)
+    _write_lines(folder / "queries.jsonl", (_record("_id", query) for query in queries))
     (folder / "qrels").mkdir()
     (folder / "qrels" / f"{_file_name(collection.split)}.tsv").write_bytes(delimited.dump(gold, "gold", "beir"))
     return remarks
@@ -149,9 +149,9 @@ def _write_articles(collection: Collection, folder: Path, name: str | None) -> l
 def _write_trec(collection: Collection, folder: Path, _: str | None) -> list[str]:
     gold, remarks = _with_items(collection.gold)
     judged = set(gold.queries)
-    asked = (query for query in collection.queries if not collection.related or query.id in judged)
+    queries = (query for query in collection.queries if not collection.related or query.id in judged)
     _write_lines(folder / "documents.trec", map(_trec_document, collection.items))
-    _write_lines(folder / "topics.trec", map(_topic, asked))
+    _write_lines(folder / "topics.trec", map(_topic, queries))
     (folder / "qrels.txt").write_bytes(trec.dump(gold, "gold"))
     return remarks
 
@@ -195,7 +195,7 @@ def _write_pairs(collection: Collection, folder: Path, name: str | None) -> list
             texts[document.id] = _flat(document)
         else:
             unused += 1
-    asked = {query.id: _flat(query) for query in collection.queries if query.id in labels}
+    queries = {query.id: _flat(query) for query in collection.queries if query.id in labels}
     out = io.StringIO()
     file = name or f"{_file_name(collection.split)}.csv"
     writer = csv.writer(out, delimiter="\t" if file.lower().endswith(".tsv") else ",", lineterminator="\n")
@@ -203,8 +203,8 @@ def _write_pairs(collection: Collection, folder: Path, name: str | None) -> list
     left_out = 0
     for query, grades in labels.items():
         for item, grade in grades.items():
-            if asked.get(query) and texts.get(item):
-                writer.writerow([query, asked[query], item, texts[item], number_text(grade, "gold")])
+            if queries.get(query) and texts.get(item):
+                writer.writerow([query, queries[query], item, texts[item], number_text(grade, "gold")])
             else:
                 left_out += 1
     if left_out == len(collection.gold.items):
@@ -273,9 +273,9 @@ def _record(id_key: str, document: Document, **more: object) -> str:
     record["text"] = document.text
     if document != Document.plain(document.id, document.text, document.title):
         record["sections"] = document.sections
-    made = json.dumps({**record, **more}, ensure_ascii=False)
+    text = json.dumps({**record, **more}, ensure_ascii=False)
     # Half of a surrogate pair can stand in JSON only as an escape.
-    return made if _is_utf8(made) else json.dumps({**record, **more})
+    return text if _is_utf8(text) else json.dumps({**record, **more})
 
 
 def _is_utf8(text: str) -> bool:

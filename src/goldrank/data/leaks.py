@@ -94,8 +94,8 @@ def _are_near(first: str, second: str) -> bool:
     sizes = sorted((count_words(first), count_words(second)))
     if sizes[0] < LEAST_WORDS or sizes[1] * LEAST_JACCARD > sizes[0]:
         return False
-    one, other = _shingles(first), _shingles(second)
-    return len(one & other) >= LEAST_JACCARD * len(one | other)
+    first_set, second_set = _shingles(first), _shingles(second)
+    return len(first_set & second_set) >= LEAST_JACCARD * len(first_set | second_set)
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:

@@ -83,16 +83,16 @@ def _questions(folder: Path) -> Collection:
     articles = [
         document for name in ("wines", "games") for document in read_collection(folder / name / "articles.jsonl").items
     ]
-    asked: list[Any] = []
+    questions: list[Any] = []
     for name in ("wines", "games"):
         path = folder / name / "questions.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines()
-        asked += [decode(line, str(path), first_line=number) for number, line in enumerate(lines, 1)]
-    rows = [(entry["id"], item, float(grade)) for entry in asked for item, grade in entry["answers"].items()]
+        questions += [decode(line, str(path), first_line=number) for number, line in enumerate(lines, 1)]
+    rows = [(entry["id"], item, float(grade)) for entry in questions for item, grade in entry["answers"].items()]
     return Collection(
         "questions",
         Documents(articles, "built in"),
-        Documents([Document.plain(entry["id"], entry["text"]) for entry in asked], "built in"),
+        Documents([Document.plain(entry["id"], entry["text"]) for entry in questions], "built in"),
         _columns(rows),
         format="built in",
     )
@@ -244,8 +244,8 @@ def lee(split: str | None) -> Collection:
     try:
         from importlib.util import find_spec
 
-        found = find_spec("gensim")
-        folder = Path(str(found.origin)).parent / "test" / "test_data" if found is not None else None
+        package = find_spec("gensim")
+        folder = Path(str(package.origin)).parent / "test" / "test_data" if package is not None else None
     except ImportError:
         folder = None
     if folder is None or not (folder / "lee.cor").is_file():

@@ -64,12 +64,12 @@ class TextRule:
 
     def sentences(self, document: Document) -> list[list[str]]:
         """Return the sentences of each section; a title and headings are sentences of their own."""
-        found = []
+        sections = []
         for piece in self._pieces(document):
             sentences = [sentence for part in piece for sentence in split_sentences(part)]
-            if kept := [cut for sentence in sentences if (cut := self._cut(sentence))]:
-                found.append(kept)
-        return found
+            if cut_sentences := [cut for sentence in sentences if (cut := self._cut(sentence))]:
+                sections.append(cut_sentences)
+        return sections
 
     def _pieces(self, document: Document) -> list[list[str]]:
         pieces: list[list[str]] = []

@@ -11,7 +11,7 @@ from goldrank.data.collections.records import (
     ID_NAMES,
     TEXT_NAMES,
     PlacedRecord,
-    document,
+    parse_document,
     parse_json,
     parse_json_lines,
     placed_rows,
@@ -58,11 +58,11 @@ def read_texts(path: PathLike) -> Texts:
     if str(path) != "-" and Path(path).is_dir():
         path = beir_file(path, "corpus.jsonl")
     name = display_name(path)
-    documents = unique_documents([(place, document(record, place)) for place, record in _records(path, name)])
+    documents = unique_documents([(place, parse_document(record, place)) for place, record in _records(path, name)])
     if not documents:
         raise InputError("the file holds no texts", where=name, remedy="check that it was written completely")
-    texts = [" ".join(part for part in (made.title, made.text) if part.strip()) for made in documents]
-    return Texts([made.id for made in documents], texts, name)
+    texts = [" ".join(part for part in (document.title, document.text) if part.strip()) for document in documents]
+    return Texts([document.id for document in documents], texts, name)
 
 
 def _records(path: PathLike, name: str) -> Iterable[PlacedRecord]:

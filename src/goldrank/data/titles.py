@@ -47,7 +47,7 @@ def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str,
     spellings = dict.fromkeys(there)
     forms: list[Callable[[str], str]] = [normal_title, _repaired, _folded]
     by_form = [(form, _by_form(spellings, form)) for form in forms]
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     missing: list[str] = []
     for title in dict.fromkeys(wanted):
         others = (alike[shared] for form, alike in by_form if (shared := form(title)) in alike)
@@ -55,8 +55,8 @@ def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str,
         if spelling is None:
             missing.append(title)
         else:
-            found[title] = spelling
-    return found, missing
+            matches[title] = spelling
+    return matches, missing
 
 
 def _repaired(title: str) -> str:

@@ -29,50 +29,49 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One part of a kind: a file or a folder."""
+class CacheEntry:
+    """A file or folder in the cache."""
 
     path: Path
     bytes: int
     last_used: float
-    """Seconds since 1970, when anything in it was written last."""
+    """When anything in it was last written, in seconds since 1970."""
 
 
-def kept(kind: str) -> list[Kept]:
-    """Return the parts that there are of a kind, the last used first."""
+def list_entries(kind: str) -> list[CacheEntry]:
+    """Return the entries of a kind, the last used first."""
     try:
-        parts = [Path(entry.path) for entry in os.scandir(cache_folder() / kind)]
+        paths = [Path(entry.path) for entry in os.scandir(cache_folder() / kind)]
     except OSError:
         return []
-    found = [_measured(part) for part in parts]
-    return sorted(found, key=lambda part: (-part.last_used, part.path.name))
+    return sorted(map(_measure, paths), key=lambda entry: (-entry.last_used, entry.path.name))
 
 
-def _measured(path: Path) -> Kept:
+def _measure(path: Path) -> CacheEntry:
     sizes, times = [], [0.0]
     for file in [path] if path.is_file() else _files(path):
-        # One that was just removed by whoever works with it takes no room.
+        # A file may be removed meanwhile by the process that uses it.
         with suppress(OSError):
             status = file.stat()
             sizes.append(status.st_size)
             times.append(status.st_mtime)
-    return Kept(path, sum(sizes), max(times))
+    return CacheEntry(path, sum(sizes), max(times))
 
 
 def _files(folder: Path) -> Iterator[Path]:
     return (Path(where, name) for where, _, names in os.walk(folder) for name in names)
 
 
-def remove(parts: list[Kept]) -> None:
-    """Remove these parts."""
-    for part in parts:
+def remove_entries(entries: list[CacheEntry]) -> None:
+    """Remove entries from the cache."""
+    for entry in entries:
         try:
-            if part.path.is_dir():
-                shutil.rmtree(part.path)
+            if entry.path.is_dir():
+                shutil.rmtree(entry.path)
             else:
-                part.path.unlink(missing_ok=True)
+                entry.path.unlink(missing_ok=True)
         except OSError as error:
-            raise GoldrankError(f"{part.path}: this cannot be removed ({error.strerror})") from None
+            raise GoldrankError(f"{entry.path}: this cannot be removed ({error.strerror})") from None
 
 
 def remove_abandoned() -> None:

@@ -134,10 +134,10 @@ def _download(wanted: _Wanted, attempts: int, pause: float) -> None:
                     raise _unreachable(wanted, str(broken)) from None
                 time.sleep(pause * 2 ** (failures - 1))
     if not wanted.has(wanted.part):
-        found, length = content_digest(wanted.part, wanted.algorithm), wanted.part.stat().st_size
+        checksum, length = content_digest(wanted.part, wanted.algorithm), wanted.part.stat().st_size
         wanted.forget_part()
         raise InputError(
-            f"the file received ({length} bytes, {wanted.algorithm} {found}) is not the one wanted "
+            f"the file received ({length} bytes, {wanted.algorithm} {checksum}) is not the one wanted "
             f"({wanted.algorithm} {wanted.checksum})",
             where=wanted.url,
             remedy="it was removed; try again, or get the file from elsewhere and give its path",

@@ -38,8 +38,8 @@ def compare_forms(ones: Iterable[str], others: Iterable[str]) -> IdForms | None:
     """
     unmatched, partners = set(ones), set(others)
     unmatched, partners = unmatched - partners, partners - unmatched
-    found = [_compare(unmatched, partners, what, form, remedy) for what, form, remedy in _FORMS]
-    return max((forms for forms in found if forms), key=lambda forms: forms.count, default=None)
+    differences = [_compare(unmatched, partners, what, form, remedy) for what, form, remedy in _FORMS]
+    return max((forms for forms in differences if forms), key=lambda forms: forms.count, default=None)
 
 
 def disjoint_queries(gold: Sequence[str], run: Sequence[str]) -> InputError:

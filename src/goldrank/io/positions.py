@@ -54,9 +54,9 @@ def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Colu
     >>> columns.queries, columns.items, columns.values.tolist()
     (['0', '1'], ['11', '1', '4'], [2.0, 1.0, 1.0])
     """
-    found = _search_result(obj)
-    if found is not None:
-        return _from_search(*found, kind)
+    search = _search_result(obj)
+    if search is not None:
+        return _from_search(*search, kind)
     obj = as_array(obj)
     source = source or f"the {kind} {type(obj).__name__}"
     if isinstance(obj, np.ndarray) and obj.ndim != 2 and obj.dtype != object:

@@ -15,7 +15,7 @@ from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.records import (
     PlacedRecord,
     Record,
-    document,
+    parse_document,
     placed_rows,
     read_records,
     unique_documents,
@@ -76,7 +76,7 @@ def from_records(
     labels: list[_Label] = []
     respelt = False
     for place, record in records:
-        article = document(record, place)
+        article = parse_document(record, place)
         placed.append((place, article))
         labels += [_label(value, article.id, place) for value in labels_of(record, place)]
         respelt |= "label" in record and "labels" not in record

@@ -49,9 +49,9 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     folder = Path(path)
     pair_files, background_files = _files(folder)
     if len(pair_files) != 1 or not background_files:
-        found = f"{len(pair_files)} files of pairs and {len(background_files)} of background texts"
+        files = f"{len(pair_files)} files of pairs and {len(background_files)} of background texts"
         raise InputError(
-            f"the folder holds {found}",
+            f"the folder holds {files}",
             where=str(path),
             remedy="put one pairs.tsv (or pos_pair.txt) there and the background in background.txt",
         )

@@ -11,7 +11,7 @@ from typing import Any
 from goldrank import io
 from goldrank.data.collections import articles
 from goldrank.data.collections.collection import Collection, Documents
-from goldrank.data.collections.records import DocumentReader, document, placed_rows, read_documents, read_records
+from goldrank.data.collections.records import DocumentReader, parse_document, placed_rows, read_documents, read_records
 from goldrank.data.collections.splits import choose_split, files_in, in_order, split_of_name, stem_and_suffix
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, reason_of
 from goldrank.io.column_names import find_columns, listing
@@ -75,7 +75,7 @@ def _read_retrieval(package: Any, name: str, configurations: Sequence[str], spli
         rows = parts[next((part for part in (chosen, configuration) if part in parts), next(iter(parts)))]
         source = f"hf:{name} ({configuration})"
         # The package keeps them in a file that is mapped, so they are gone through without being held.
-        return Documents(lambda: (document(record, place) for place, record in placed_rows(rows, source)), source)
+        return Documents(lambda: (parse_document(record, place) for place, record in placed_rows(rows, source)), source)
 
     queries = documents("queries")
     return _collection(name, documents("corpus"), Documents(list(queries), queries.source), gold, chosen, qrels)
@@ -91,7 +91,7 @@ def _read_folder(folder: Path, split: str | None) -> Collection:
         if len(files) == 1:
             return read_documents(files[0], may_stream=part == "corpus")
         placed = DocumentReader(
-            lambda: ((place, document(record, place)) for file in files for place, record in read_records(file))
+            lambda: ((place, parse_document(record, place)) for file in files for place, record in read_records(file))
         )
         return Documents(placed, str(folder / part), files)
 
@@ -116,12 +116,12 @@ def _collection(
 
 def _part(folder: Path, name: str) -> dict[str, list[Path]]:
     """Return the files of one configuration by split; a file not named for one is under its configuration's name."""
-    found: dict[str, list[Path]] = {}
+    by_split: dict[str, list[Path]] = {}
     for file in files_in(folder / name):
         stem, suffix = stem_and_suffix(file)
         if suffix in (*_RECORDS, ".tsv"):
-            found.setdefault(split_of_name(stem) or ("test" if name in _QRELS else name), []).append(file)
-    return found
+            by_split.setdefault(split_of_name(stem) or ("test" if name in _QRELS else name), []).append(file)
+    return by_split
 
 
 def _gold(files: Sequence[Path], source: str) -> Columns:

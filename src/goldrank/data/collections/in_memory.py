@@ -7,7 +7,7 @@ from typing import Any
 
 from goldrank.data.collections import articles
 from goldrank.data.collections.collection import Collection, Documents
-from goldrank.data.collections.records import PlacedRecord, Record, document, unique_documents
+from goldrank.data.collections.records import PlacedRecord, Record, parse_document, unique_documents
 from goldrank.data.collections.splits import choose_split, in_order
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns
@@ -120,7 +120,7 @@ def _documents(part: Any, key: str, split: str, place: str) -> Documents:
         part = part[split] if split in part else next(iter(part.values()))
     if key == "corpus" and type(part).__module__.partition(".")[0] == "datasets":
         # It does not change and is mapped from its file: it is gone through without being held in memory.
-        return Documents(lambda: (document(record, row) for row, record in _placed(part, where)), where)
+        return Documents(lambda: (parse_document(record, row) for row, record in _placed(part, where)), where)
     rows: Sequence[Record] | None
     if isinstance(part, Mapping):
         rows = [
@@ -135,7 +135,9 @@ def _documents(part: Any, key: str, split: str, place: str) -> Documents:
             where=place,
             remedy='give {"id": "text"}, {"id": {"title": "…", "text": "…"}}, or records with id and text',
         )
-    return Documents(unique_documents([(row, document(record, row)) for row, record in _placed(rows, where)]), where)
+    return Documents(
+        unique_documents([(row, parse_document(record, row)) for row, record in _placed(rows, where)]), where
+    )
 
 
 def _is_splits(part: object) -> bool:

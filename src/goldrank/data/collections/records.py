@@ -134,10 +134,10 @@ def require_keys(names: tuple[str, ...], place: str) -> RecordKeys:
     return keys
 
 
-def document(record: Record, place: str) -> Document:
+def parse_document(record: Record, place: str) -> Document:
     """Return the document that a record describes; a text that is null is empty.
 
-    >>> document({"_id": 7, "title": "Wine", "text": "Grapes."}, "corpus.jsonl:1")
+    >>> parse_document({"_id": 7, "title": "Wine", "text": "Grapes."}, "corpus.jsonl:1")
     Document(id='7', title='Wine', sections=(('', 'Grapes.'),))
     """
     keys = require_keys(tuple(record), place)
@@ -187,23 +187,25 @@ class DocumentReader:
     def __call__(self) -> Iterator[Document]:
         """Yield the documents."""
         seen: set[str] = set()
-        for place, made in self._read():
+        for place, document in self._read():
             # Once all were read, the ids need not be held again to know that they differ.
             if not self._unique:
-                if made.id in seen:
-                    # Places are not held for millions of documents, so the first one is searched for.
-                    raise given_twice(made.id, next(first for first, one in self._read() if one.id == made.id), place)
-                seen.add(made.id)
-            yield made
+                if document.id in seen:
+                    # Places are not held for millions of documents, so the first is searched for.
+                    raise given_twice(
+                        document.id, next(first for first, other in self._read() if other.id == document.id), place
+                    )
+                seen.add(document.id)
+            yield document
         self._unique = True
 
 
 def unique_documents(placed: Sequence[tuple[str, Document]]) -> list[Document]:
     """Return documents that are given with their places, and refuse an id that is given twice."""
-    if duplicate := find_duplicate([made.id for _, made in placed]):
-        (first, _), (again, made) = (placed[at] for at in duplicate)
-        raise given_twice(made.id, first, again)
-    return [made for _, made in placed]
+    if duplicate := find_duplicate([document.id for _, document in placed]):
+        (first, _), (again, document) = (placed[at] for at in duplicate)
+        raise given_twice(document.id, first, again)
+    return [document for _, document in placed]
 
 
 def given_twice(text_id: str, first: str, place: str) -> InputError:
@@ -228,7 +230,7 @@ def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
         empty = True
         for place, record in read_records(path):
             empty = False
-            yield place, document(record, place)
+            yield place, parse_document(record, place)
         if empty:
             raise InputError("the file holds no texts", where=str(path), remedy="check that it is complete")
 
@@ -248,7 +250,7 @@ def documents_between(path: str, start: int, stop: int) -> Iterator[Document]:
     """Yield the documents *start* to *stop* of a file: of Parquet by row groups, of JSON Lines from its beginning."""
     records = _parquet_rows(path, start, stop) if is_parquet_name(path) else islice(read_records(path), start, stop)
     for place, record in records:
-        yield document(record, place)
+        yield parse_document(record, place)
 
 
 def is_parquet_name(path: str) -> bool:

@@ -83,12 +83,14 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     query_ids, more = _query_ids(queries, judged)
     items, still_more = _item_ids(documents, judged)
     gold = judged.columns(judged.queries, items)
-    asked = [Document(i, query.title, query.sections) for i, query in zip(query_ids, queries.documents, strict=True)]
+    numbered_queries = [
+        Document(i, query.title, query.sections) for i, query in zip(query_ids, queries.documents, strict=True)
+    ]
     remarks += more + still_more + _remarks_on_judgments(judged, query_ids, items, documents)
     return Collection(
         name=folder.resolve().name,
         items=Documents(documents.documents, str(document_file)),
-        queries=Documents(asked, str(query_file)),
+        queries=Documents(numbered_queries, str(query_file)),
         gold=gold,
         source=str(folder),
         format="smart",
@@ -121,8 +123,10 @@ def _npl(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
     judged = [file for file, start in starts.items() if npl.is_judgments(start)]
     _refuse_missing(folder, (documents, "doc-text"), (queries, "query-text"), (judged, "rlv-ass"))
     document_file, query_file = max(documents, key=lambda file: file.stat().st_size), min(queries, key=_by_name)
-    found = npl.read_judgments(min(judged, key=_by_name))
-    return _Source(npl.read_records(document_file), npl.read_records(query_file), found, document_file, query_file, [])
+    judgments = npl.read_judgments(min(judged, key=_by_name))
+    return _Source(
+        npl.read_records(document_file), npl.read_records(query_file), judgments, document_file, query_file, []
+    )
 
 
 def _lisa(folder: Path, starts: Mapping[Path, bytes]) -> _Source:

@@ -186,8 +186,8 @@ def read_numbered(path: Path, end: str, *, inline: bool, remedy: str) -> Records
             is_open = not (bare.endswith(end) if inline else bare == end)
             if is_open or inline:
                 texts[-1][2].append(line if is_open else line.rstrip().removesuffix(end).rstrip())
-        elif found := _NUMBER.fullmatch(line):
-            texts.append((place, plain_id(found[1]), []))
+        elif number_line := _NUMBER.fullmatch(line):
+            texts.append((place, plain_id(number_line[1]), []))
             is_open = True
         elif line.strip(END_OF_FILE).strip():
             raise InputError(

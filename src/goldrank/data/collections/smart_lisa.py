@@ -66,22 +66,22 @@ def read_documents(paths: Sequence[Path]) -> tuple[Records, list[str]]:
             different += known != document
     remarks = []
     if repeated:
-        said = f", {different} of them with another text" if different else ", with the same text"
-        remarks.append(f"{counts(repeated, 'document')} with the number of an earlier one left out{said}")
+        difference = f", {different} of them with another text" if different else ", with the same text"
+        remarks.append(f"{counts(repeated, 'document')} with the number of an earlier one left out{difference}")
     return Records([*documents.values()], 0, starred=False, latin=latin, unended=unended), remarks
 
 
 def _bodies(path: Path, encoding: str) -> tuple[list[tuple[str, list[str]]], bool]:
     """Return the number and the lines of every document, and whether the last one has its end."""
-    found: list[tuple[str, list[str]]] = []
+    bodies: list[tuple[str, list[str]]] = []
     inside = False
     for number, line in lines(path, encoding):
         if inside and _STARS.fullmatch(line):
             inside = False
         elif inside:
-            found[-1][1].append(line)
+            bodies[-1][1].append(line)
         elif mark := _DOCUMENT.fullmatch(line):
-            found.append((plain_id(mark[1]), []))
+            bodies.append((plain_id(mark[1]), []))
             inside = True
         elif line.strip(END_OF_FILE).strip():
             raise InputError(
@@ -89,9 +89,9 @@ def _bodies(path: Path, encoding: str) -> tuple[list[tuple[str, list[str]]], boo
                 where=f"{path}:{number}",
                 remedy="start every document with 'Document' and its number, and end it with a row of stars",
             )
-    if inside and found and found[-1][1] and not found[-1][1][-1].strip(END_OF_FILE).strip():
-        found[-1][1].pop()
-    return found, not inside
+    if inside and bodies and bodies[-1][1] and not bodies[-1][1][-1].strip(END_OF_FILE).strip():
+        bodies[-1][1].pop()
+    return bodies, not inside
 
 
 def _document(text_id: str, body: list[str]) -> Document:
@@ -120,13 +120,13 @@ def read_judgments(path: Path) -> tuple[Judgments, list[str]]:
 def _listed(numbered: Iterable[tuple[int, str]], path: Path) -> tuple[list[tuple[int, str, str]], int]:
     """Rows of line, query and document, and how many queries list another number of documents than they say."""
     flat: list[tuple[int, str, str]] = []
-    said: dict[str, int] = {}
+    announced: dict[str, int] = {}
     query: str | None = None
     for number, line in numbered:
         if mark := _QUERY.fullmatch(line):
             query = mark[1]
         elif query is not None and (mark := _COUNT.fullmatch(line)):
-            said[query] = int(mark[1])
+            announced[query] = int(mark[1])
         else:
             for token in line.split():
                 if token == "-1":
@@ -139,10 +139,10 @@ def _listed(numbered: Iterable[tuple[int, str]], path: Path) -> tuple[list[tuple
                     )
                 else:
                     flat.append((number, query, token))
-    listed: dict[str, int] = dict.fromkeys(said, 0)
+    listed: dict[str, int] = dict.fromkeys(announced, 0)
     for _, of, _ in flat:
         listed[of] = listed.get(of, 0) + 1
-    return flat, sum(listed[of] != count for of, count in said.items())
+    return flat, sum(listed[of] != count for of, count in announced.items())
 
 
 def _numbers(numbered: Iterable[tuple[int, str]], path: Path) -> list[tuple[int, str, str]]:

@@ -27,8 +27,8 @@ def is_judgments(start: bytes) -> bool:
 
 def _first_body(start: bytes) -> bytes | None:
     """Return what stands between the number and the slash of the first record; None where there is no such record."""
-    found = re.match(rb"\s*\d+[ \t]*\r?\n(.*?)^[ \t]*/[ \t]*\r?$", start, re.DOTALL | re.MULTILINE)
-    return found[1] if found and found[1].strip() else None
+    record = re.match(rb"\s*\d+[ \t]*\r?\n(.*?)^[ \t]*/[ \t]*\r?$", start, re.DOTALL | re.MULTILINE)
+    return record[1] if record and record[1].strip() else None
 
 
 def read_records(path: Path) -> Records:

@@ -61,12 +61,12 @@ def split_of_name(stem: str) -> str | None:
 
 def files_by_split(folder: Path, suffixes: Iterable[str]) -> dict[str, list[Path]]:
     """Return the files of a folder that are named for a split and end in one of *suffixes*, packed or not, by split."""
-    found: dict[str, list[Path]] = {}
+    by_split: dict[str, list[Path]] = {}
     for file in files_in(folder):
         stem, suffix = stem_and_suffix(file)
         if suffix in suffixes and (split := split_of_name(stem)):
-            found.setdefault(split, []).append(file)
-    return found
+            by_split.setdefault(split, []).append(file)
+    return by_split
 
 
 def stem_and_suffix(file: Path) -> tuple[str, str]:

@@ -33,13 +33,13 @@ def opened(path: Source) -> BinaryIO:
 
 def head(path: Source, size: int = 4096) -> bytes:
     """Return the first bytes of the content of a file; nothing where it cannot be read."""
-    found = b""
+    start = b""
     with suppress(GoldrankError, OSError):
         for piece in pieces(path):
-            found += piece
-            if len(found) >= size:
+            start += piece
+            if len(start) >= size:
                 break
-    return found[:size]
+    return start[:size]
 
 
 def pieces(path: Source) -> Iterator[bytes]:

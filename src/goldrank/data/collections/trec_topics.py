@@ -123,16 +123,16 @@ def _bodies(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
         rest = line
         while True:
             if not started:
-                found = _START.search(rest)
-                if not found:
+                tag = _START.search(rest)
+                if not tag:
                     break
-                started, body, rest = number, [], rest[found.end() :]
-            found = _END.search(rest)
-            if not found:
+                started, body, rest = number, [], rest[tag.end() :]
+            tag = _END.search(rest)
+            if not tag:
                 body.append(rest)
                 break
-            yield started, "\n".join([*body, rest[: found.start()]])
-            started, rest = 0, rest[found.end() :]
+            yield started, "\n".join([*body, rest[: tag.start()]])
+            started, rest = 0, rest[tag.end() :]
     if started:
         raise InputError(
             "the document has no </DOC>", where=f"{file}:{started}", remedy="check that the file was written completely"

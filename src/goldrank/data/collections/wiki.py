@@ -101,9 +101,9 @@ def _articles_file(path: Path) -> Path:
         return path
     tables = [file for file in files_in(path) if _is_table(file)]
     if len(tables) != 1:
-        found = listing([file.name for file in tables]) if tables else "none"
+        listed = listing([file.name for file in tables]) if tables else "none"
         raise InputError(
-            f"the folder should hold one table of Title,Sections (found: {found})",
+            f"the folder should hold one table of Title,Sections (found: {listed})",
             where=str(path),
             remedy="name the file of the articles",
         )
@@ -146,7 +146,7 @@ def _gold_file(articles: Path) -> Path:
 def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]]:
     """Return the articles, and their titles as they are written."""
     name = display_name(path)
-    found: dict[str, Document] = {}
+    articles: dict[str, Document] = {}
     titles: set[str] = set()
     escaped = repeated = 0
     for where, title, sections in _rows(read_bytes(path), name):
@@ -155,15 +155,15 @@ def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]
             raise InputError("the article has no title", where=where, remedy="give it one: it is the article's id")
         titles.add(title)
         escaped += plain != title
-        repeated += plain in found
-        found.setdefault(plain, Document(plain, plain, _sections(sections, where)))
-    if not found:
+        repeated += plain in articles
+        articles.setdefault(plain, Document(plain, plain, _sections(sections, where)))
+    if not articles:
         raise InputError("the file holds no articles", where=name, remedy="check that it was written completely")
     if escaped:
         remarks.append(f"{counts(escaped, 'title')} written with HTML entities: the ids are without them.")
     if repeated:
         remarks.append(f"{counts(repeated, 'article')} under a title that was there already: the first one is kept.")
-    return list(found.values()), titles
+    return list(articles.values()), titles
 
 
 def _rows(data: bytes, name: str) -> Iterator[tuple[str, str, str]]:
@@ -227,21 +227,21 @@ def read_gold(path: Path) -> Columns:
 
 def _matched(gold: Columns, ids: list[str], titles: Set[str], remarks: list[str]) -> Columns:
     """Return the gold in the spelling of the articles."""
-    found, missing = match_titles([*gold.queries, *gold.items], ids)
+    matches, missing = match_titles([*gold.queries, *gold.items], ids)
     outside = set(missing)
     merged: dict[str, dict[str, float]] = {}
     repeated = own = joined_sources = joined_pairs = 0
     for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True):
-        source = found.get(query) or html.unescape(query)
+        source = matches.get(query) or html.unescape(query)
         grades = merged.setdefault(source, {})
         joined_sources += query in titles
         for title, grade in zip(gold.items[start:end], gold.values[start:end].tolist(), strict=True):
-            item = found.get(title) or html.unescape(title)
+            item = matches.get(title) or html.unescape(title)
             repeated += item in grades
             own += item == source
             joined_pairs += query in titles and title in titles
             grades[item] = max(grade, grades.get(item, grade))
-    respelt = sum(title != spelling for title, spelling in found.items())
+    respelt = sum(title != spelling for title, spelling in matches.items())
     sources, pairs = len(outside & set(gold.queries)), sum(item in outside for item in gold.items)
     for number, noun, what in (
         (

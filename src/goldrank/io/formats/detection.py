@@ -31,19 +31,19 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
             "the file holds no rows, only blank lines", where=name, remedy="check that it was written completely"
         )
     at, line = first
-    found = _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
-    if found is None and line.lstrip().startswith("#"):
+    format = _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
+    if format is None and line.lstrip().startswith("#"):
         # No format has comments; the reader of the format of the other rows reports this line.
         row = next((text for _, text in _lines(data) if not text.lstrip().startswith("#")), "")
-        found = _headed(row) or _bare(row, "tsv") or _trec(row, kind) or _bare(row, "csv")
-    found = found or _nearly(line)
-    if found is None:
+        format = _headed(row) or _bare(row, "tsv") or _trec(row, kind) or _bare(row, "csv")
+    format = format or _nearly(line)
+    if format is None:
         raise InputError(
             f"the format is not recognised from the line {shorten(line.strip())}",
             where=f"{name}:{data.count(bytes([10]), 0, at) + 1}",
             remedy=f"give {', '.join(FORMATS)} (TREC qrels have 4 columns, runs 6), or name the format",
         )
-    return found
+    return format
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:

@@ -185,16 +185,16 @@ def _refusal(text: str, name: str, first_line: int) -> InputError:
     # The parser does not say where its hooks were called, so the text is walked again for the place.
     open_objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
-        found = token.group()
-        if found == "{":
+        text_of_token = token.group()
+        if text_of_token == "{":
             open_objects.append(set())
-        elif found == "}":
+        elif text_of_token == "}":
             open_objects.pop()
-        elif found[0] != '"':
-            what, remedy = f"{found} is not a finite number", "write finite decimal numbers"
+        elif text_of_token[0] != '"':
+            what, remedy = f"{text_of_token} is not a finite number", "write finite decimal numbers"
             break
         elif _COLON.match(text, token.end()):
-            key = json.loads(found)
+            key = json.loads(text_of_token)
             if key in open_objects[-1]:
                 what = f"the key {shorten(key)} is listed twice in one object"
                 remedy = "keep one entry per query and item"

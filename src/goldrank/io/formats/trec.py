@@ -83,11 +83,11 @@ def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
         return _mapping_error(fault, name, value)
     where = f"{name}:{fault.line}"
     if fault.kind in ("columns", "comment"):
-        found, comment = int(details[0]), fault.kind == "comment"
+        width, comment = int(details[0]), fault.kind == "comment"
         return InputError(
-            f"the line {'begins with # and ' * comment}has {counts(found, 'column')}, {_SHAPE[kind]}",
+            f"the line {'begins with # and ' * comment}has {counts(width, 'column')}, {_SHAPE[kind]}",
             where=where,
-            remedy="remove it if it is a comment, which TREC files do not have" if comment else _remedy(found, kind),
+            remedy="remove it if it is a comment, which TREC files do not have" if comment else _remedy(width, kind),
         )
     if fault.kind == "number":
         return not_a_number(str(details[0]), value=value, where=where)

@@ -170,13 +170,13 @@ class ShardFile:
 
     def take(self, rows: Ints) -> Floats:
         """Return the vectors of single rows, reading few others."""
-        found = np.empty((len(rows), self.dimension), np.float32)
+        vectors = np.empty((len(rows), self.dimension), np.float32)
         for piece, places in runs_of(rows // PIECE_ROWS):
             group, first = divmod(piece * PIECE_ROWS, GROUP_ROWS)
             read = np.empty((min(PIECE_ROWS, self._rows_in(group) - first), self.dimension), np.float32)
             self._read(group, first, read)
-            found[places] = read[rows[places] - piece * PIECE_ROWS]
-        return found
+            vectors[places] = read[rows[places] - piece * PIECE_ROWS]
+        return vectors
 
     def _rows_in(self, group: int) -> int:
         return min(GROUP_ROWS, self.count - group * GROUP_ROWS)

@@ -64,7 +64,7 @@ class WordVectors:
 def read_word_vectors(
     path: str | os.PathLike[str], *, rule: Rule = "plain", encoding: str = "utf-8", cache: bool = True
 ) -> WordVectors:
-    """Read a word-vector file of any known format, or map what an earlier reading of the same file kept.
+    """Read a word-vector file of any known format, or map what an earlier call saved for the same file.
 
     Args:
         path: the file; Parquet needs a column of words and one of vectors, or a lone .npy file beside it.
@@ -77,13 +77,13 @@ def read_word_vectors(
     if not file.is_file():
         raise InputError("there is no such file", where=str(file), remedy="give the path of a word-vector file")
     state = file_state(file)
-    kept = cache_folder() / "words" / _key(file, rule, encoding)
-    if cache and (found := _mapped(kept)) is not None:
-        return found
+    folder = cache_folder() / "words" / _key(file, rule, encoding)
+    if cache and (vectors := _mapped(folder)) is not None:
+        return vectors
     vectors = _first_wins(*_read(file, rule, encoding))
     # What was read while the file changed must not stand for either content.
     if cache and file_state(file) == state:
-        _keep(vectors, kept)
+        _keep(vectors, folder)
     return vectors
 
 
@@ -133,9 +133,9 @@ def _first_wins(words: list[str], matrix: Matrix, skipped: int) -> WordVectors:
         first.setdefault(word, at)
     if len(first) == len(words):
         return WordVectors(matrix, first, 0, skipped)
-    kept = list(first.values())
+    first_rows = list(first.values())
     rows = {word: row for row, word in enumerate(first)}
-    return WordVectors(matrix[kept], rows, len(words) - len(first), skipped)
+    return WordVectors(matrix[first_rows], rows, len(words) - len(first), skipped)
 
 
 def _read(file: Path, rule: Rule, encoding: str) -> tuple[list[str], Matrix, int]:
