@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -211,6 +211,31 @@ class Run(_Rows):
         return run
 
     @classmethod
+    def from_positions(
+        cls, queries: Sequence[str], ids: Sequence[str], found: Iterable[tuple[Ints, Floats]], source: str
+    ) -> Run:
+        """Return the run of a search.
+
+        Args:
+            queries: the query ids, each once.
+            ids: the ids of all items.
+            found: for each query the positions of its results in *ids*, each once, and their scores.
+            source: what searched, for messages.
+        """
+        from goldrank.io.checks import refuse_non_finite
+        from goldrank.io.columns import Columns
+
+        items: list[str] = []
+        scores, sizes = [np.zeros(0)], [0]
+        for positions, values in found:
+            items += map(ids.__getitem__, positions.tolist())
+            scores.append(values)
+            sizes.append(len(values))
+        columns = Columns(list(queries), np.cumsum(sizes), items, np.concatenate(scores), source)
+        refuse_non_finite(columns.values, value="score", place=lambda row: f"{source}: item {columns.items[row]!r}")
+        return cls.from_columns(columns)
+
+    @classmethod
     def later(cls, make: Callable[[], Run]) -> Run:
         """A run that is made when someone first looks at it, where hits are counted without it."""
         return _LaterRun(make)
@@ -324,9 +349,12 @@ class Run(_Rows):
 
                 with unchanged(self._trec[0]):
                     found = native.count_trec_hits(self._trec[0], *where)
+            elif self._mapping is not None:
+                found = native.count_mapping_hits(self._mapping, *where)
             else:
-                mapping = self._mapping if self._mapping is not None else self.to_dict()
-                found = native.count_mapping_hits(mapping, *where)
+                columns = self.columns
+                values = np.ascontiguousarray(columns.values, np.float64)
+                found = native.count_column_hits(columns.queries, columns.starts, columns.items, values, *where)
         except native.RowFault as fault:
             from goldrank.io.formats.trec import fault_to_error
 
@@ -362,10 +390,12 @@ class _LaterRun(Run):
     def __init__(self, make: Callable[[], Run]) -> None:
         self._make, self._columns = make, None
 
-    @cached_property
-    def _mapping(self) -> dict[str, dict[str, float]]:  # type: ignore[override]
-        made = self._make()
-        return made.to_dict() if made._mapping is None else made._mapping
+    @property
+    def columns(self) -> Columns:
+        """The rows as parallel columns."""
+        if self._columns is None:
+            self._columns = self._make().columns
+        return self._columns
 
 
 def _is_mapping_of_dicts(data: Any) -> bool:

@@ -12,7 +12,7 @@ from goldrank.encoders.base import Options, checked_texts, identity_of, number, 
 from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
-from goldrank.hits import Run
+from goldrank.hits import Floats, Ints, Run
 from goldrank.progress import Progress
 from goldrank.specs import Spec
 
@@ -100,17 +100,17 @@ class Bm25:
             raise InputError(f"k={k} is not a whole number from 1 up", remedy="ask for at least one item")
         texts = checked_texts(texts)
         refuse_ids(ids, texts)
-        rankings: dict[str, dict[str, float]] = {}
+        found: list[tuple[Ints, Floats]] = []
         with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
-            for query, text in zip(ids, texts, strict=True):
-                rankings[query] = self._best(text, k)
+            for text in texts:
+                found.append(self._best(text, k))
                 progress.advance()
-        return Run.view(rankings)
+        return Run.from_positions(ids, self._ids, found, str(self.spec))
 
-    def _best(self, text: str, k: int) -> dict[str, float]:
+    def _best(self, text: str, k: int) -> tuple[Ints, Floats]:
         words = [self._vocabulary[word] for word in self._words(text) if word in self._vocabulary]
         if not words:
-            return {}
+            return np.zeros(0, np.int64), np.zeros(0)
         sharing = self._sharing(words)
         scores = self._model.get_scores_from_ids(words)[sharing]
         if len(scores) > k:
@@ -118,7 +118,7 @@ class Bm25:
             kept = scores >= np.partition(scores, -k)[-k]
             sharing, scores = sharing[kept], scores[kept]
         best = np.lexsort((-self._place[sharing], -scores))[:k]
-        return {self._ids[at]: score for at, score in zip(sharing[best].tolist(), scores[best].tolist(), strict=True)}
+        return sharing[best], scores[best]
 
     def _sharing(self, words: list[int]) -> NDArray[np.int64]:
         starts, items = self._model.scores["indptr"], self._model.scores["indices"]

@@ -21,7 +21,7 @@ if not TYPE_CHECKING and not os.environ.get("GOLDRANK_NO_NATIVE"):
     try:
         from goldrank.native import _amx_tiles
         from goldrank.native import _truncation_guard as truncation_guard
-        from goldrank.native._hit_counting import count_mapping_hits, count_trec_hits
+        from goldrank.native._hit_counting import count_column_hits, count_mapping_hits, count_trec_hits
         from goldrank.native._pair_scoring import score_pairs, score_rows
         from goldrank.native._score_counting import count_beyond, find_between
         from goldrank.native._trec_parser import parse_trec
@@ -31,7 +31,7 @@ if not TYPE_CHECKING and not os.environ.get("GOLDRANK_NO_NATIVE"):
     except ImportError:
         truncation_guard = None
 if TYPE_CHECKING or not COMPILED:
-    from goldrank.native.fallback.hit_counting import count_mapping_hits, count_trec_hits
+    from goldrank.native.fallback.hit_counting import count_column_hits, count_mapping_hits, count_trec_hits
     from goldrank.native.fallback.pair_scoring import score_pairs, score_rows
     from goldrank.native.fallback.score_counting import count_beyond, find_between
     from goldrank.native.fallback.trec_parser import parse_trec
@@ -41,6 +41,7 @@ __all__ = [
     "HAS_TILES",
     "RowFault",
     "count_beyond",
+    "count_column_hits",
     "count_mapping_hits",
     "count_trec_hits",
     "find_between",

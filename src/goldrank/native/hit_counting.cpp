@@ -76,6 +76,7 @@ struct Arguments {
   PyObject *run, *queries, *starts, *items, *counts, *depth;
   int float32, drop_self;
 
+  Arguments() = default;
   Arguments(PyObject* arguments, const char* format) {
     parse_arguments(arguments, format, &run, &queries, &starts, &items, &float32, &drop_self, &counts, &depth);
   }
@@ -299,10 +300,21 @@ Reference type_name(PyObject* object) {
 Reference exact_string(PyObject* text) { return owned(PyUnicode_FromObject(text)); }
 
 // Looks up an exact string, which runs no code of the caller.
-PyObject* value_of(PyObject* dict, const Reference& key) {
-  PyObject* const value = PyDict_GetItemWithError(dict, key.get());
+PyObject* value_of(PyObject* dict, PyObject* key) {
+  PyObject* const value = PyDict_GetItemWithError(dict, key);
   if (value == nullptr && PyErr_Occurred()) throw PythonError{};
   return value;
+}
+
+// The position of each query of the gold, by its id.
+Reference index_of(const GoldArrays& gold) {
+  Reference positions = owned(PyDict_New());
+  for (Py_ssize_t query = 0; query < gold.query_count(); ++query) {
+    const Reference id = exact_string(gold.query(query)), position = owned(PyLong_FromSsize_t(query));
+    if (PyDict_SetItem(positions.get(), id.get(), position.get()) != 0) throw PythonError{};
+  }
+  if (PyDict_Size(positions.get()) != gold.query_count()) raise_repeated_query();
+  return positions;
 }
 
 class MappingHitCounter {
@@ -310,14 +322,8 @@ class MappingHitCounter {
   MappingHitCounter(GoldArrays& gold, Options options)
       : gold_(gold),
         options_(options),
-        gold_index_(owned(PyDict_New())),
-        mapping_type_(import_attribute("collections.abc", "Mapping")) {
-    for (Py_ssize_t query = 0; query < gold.query_count(); ++query) {
-      const Reference id = exact_string(gold.query(query)), index = owned(PyLong_FromSsize_t(query));
-      if (PyDict_SetItem(gold_index_.get(), id.get(), index.get()) != 0) throw PythonError{};
-    }
-    if (PyDict_Size(gold_index_.get()) != gold.query_count()) raise_repeated_query();
-  }
+        gold_index_(index_of(gold)),
+        mapping_type_(import_attribute("collections.abc", "Mapping")) {}
 
   Totals count(PyObject* run) {
     const Reference rankings = copied(run);
@@ -358,9 +364,9 @@ class MappingHitCounter {
     totals_.results += static_cast<Py_ssize_t>(ids_.size());
     totals_.add(order_of(scores_, {}));
     const Reference query_id = exact_string(query);
-    const bool has_self = options_.drop_self && value_of(ranking, query_id) != nullptr;
+    const bool has_self = options_.drop_self && value_of(ranking, query_id.get()) != nullptr;
     if (has_self) drop(query);
-    PyObject* const index = value_of(gold_index_.get(), query_id);
+    PyObject* const index = value_of(gold_index_.get(), query_id.get());
     if (index == nullptr) {
       ++totals_.ignored;
     } else {
@@ -446,7 +452,7 @@ class MappingHitCounter {
     ResultList<PyObject*> results(ids_, scores_, last - first);
     for (int64_t row = first; row < last; ++row) {
       const Reference item = exact_string(gold_.item(row));
-      PyObject* const value = value_of(ranking, item);
+      PyObject* const value = value_of(ranking, item.get());
       if (value == nullptr || (dropped != nullptr && compare_ids(item.get(), dropped) == 0)) continue;
       gold_.set_counts(row, results.count(item.get(), options_.rounded(plain_score(value))));
     }
@@ -466,9 +472,104 @@ PyObject* count_mapping_hits(PyObject* tuple) {
   return MappingHitCounter(gold, Options(arguments)).count(arguments.run).as_tuple();
 }
 
+// Counts the hits of a run held as columns: the results of a query stand together, each item once.
+class ColumnHitCounter {
+ public:
+  ColumnHitCounter(GoldArrays& gold, Options options) : gold_(gold), options_(options), gold_index_(index_of(gold)) {}
+
+  Totals count(PyObject* queries, PyObject* starts, PyObject* items, PyObject* values) {
+    const Reference query_ids = owned(PySequence_Tuple(queries)), item_ids = owned(PySequence_Tuple(items));
+    const Buffer starts_buffer(starts), values_buffer(values);
+    const int64_t* const first = starts_buffer.contiguous<const int64_t>(1);
+    const double* const scores = values_buffer.contiguous<const double>(1);
+    const Py_ssize_t query_count = PyTuple_GET_SIZE(query_ids.get()), rows = PyTuple_GET_SIZE(item_ids.get());
+    if (starts_buffer.length(0) != query_count + 1 || values_buffer.length(0) != rows || first[0] != 0 ||
+        first[query_count] != rows || !std::is_sorted(first, first + query_count + 1)) {
+      raise_value_error("the columns of the run differ in length");
+    }
+    for (Py_ssize_t at = 0; at < query_count; ++at) {
+      PyObject* const query = checked_string(PyTuple_GET_ITEM(query_ids.get(), at));
+      read(query, item_ids.get(), scores, first[at], first[at + 1]);
+      count_query(query);
+    }
+    return totals_;
+  }
+
+ private:
+  static PyObject* checked_string(PyObject* text) {
+    if (!PyUnicode_CheckExact(text)) raise(PyExc_TypeError, "the ids of the run must be strings");
+    return text;
+  }
+
+  void read(PyObject* query, PyObject* items, const double* scores, int64_t first, int64_t last) {
+    ids_.clear();
+    scores_.clear();
+    for (int64_t row = first; row < last; ++row) {
+      PyObject* const item = checked_string(PyTuple_GET_ITEM(items, row));
+      if (!std::isfinite(scores[row])) raise_row_fault(owned(Py_BuildValue("isOO", 0, "nonfinite", query, item)));
+      ids_.push_back(item);
+      scores_.push_back(options_.rounded(scores[row]));
+    }
+  }
+
+  void count_query(PyObject* query) {
+    totals_.results += static_cast<Py_ssize_t>(ids_.size());
+    totals_.add(order_of(scores_, {}));
+    if (options_.drop_self) drop(query);
+    PyObject* const index = value_of(gold_index_.get(), query);
+    if (index == nullptr) {
+      ++totals_.ignored;
+    } else {
+      count_judged(PyLong_AsSsize_t(index));
+    }
+  }
+
+  void drop(PyObject* self) {
+    const auto match =
+        std::find_if(ids_.begin(), ids_.end(), [&](PyObject* id) { return compare_ids(id, self) == 0; });
+    if (match == ids_.end()) return;
+    ++totals_.dropped;
+    scores_.erase(scores_.begin() + (match - ids_.begin()));
+    ids_.erase(match);
+  }
+
+  void count_judged(Py_ssize_t query) {
+    gold_.set_depth(query, ids_.size());
+    const int64_t first = gold_.start(query), last = gold_.start(query + 1);
+    const Reference rows = owned(PyDict_New());
+    for (int64_t row = first; row < last; ++row) {
+      const Reference item = exact_string(gold_.item(row)), number = owned(PyLong_FromSsize_t(row));
+      if (PyDict_SetItem(rows.get(), item.get(), number.get()) != 0) throw PythonError{};
+    }
+    ResultList<PyObject*> results(ids_, scores_, last - first);
+    for (size_t at = 0; at < ids_.size(); ++at) {
+      PyObject* const row = value_of(rows.get(), ids_[at]);
+      if (row != nullptr) gold_.set_counts(PyLong_AsSsize_t(row), results.count(ids_[at], scores_[at]));
+    }
+  }
+
+  GoldArrays& gold_;
+  const Options options_;
+  const Reference gold_index_;
+  std::vector<PyObject*> ids_;
+  std::vector<double> scores_;
+  Totals totals_;
+};
+
+PyObject* count_column_hits(PyObject* tuple) {
+  PyObject *queries, *starts, *items, *values;
+  Arguments arguments;
+  parse_arguments(tuple, "OOOOOOOppOO:count_column_hits", &queries, &starts, &items, &values, &arguments.queries,
+                  &arguments.starts, &arguments.items, &arguments.float32, &arguments.drop_self, &arguments.counts,
+                  &arguments.depth);
+  GoldArrays gold = arguments.gold();
+  return ColumnHitCounter(gold, Options(arguments)).count(queries, starts, items, values).as_tuple();
+}
+
 PyMethodDef methods[] = {
     method<count_trec_hits>("count_trec_hits", "See fallback.hit_counting.count_trec_hits."),
     method<count_mapping_hits>("count_mapping_hits", "See fallback.hit_counting.count_mapping_hits."),
+    method<count_column_hits>("count_column_hits", "See fallback.hit_counting.count_column_hits."),
     {},
 };
 

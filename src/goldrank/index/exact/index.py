@@ -187,14 +187,12 @@ class ExactIndex:
 
     def _as_run(self, asked: Vectors, found: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool) -> Run:
         """The numbers and scores found for each query as rankings, of which there may be one item too many."""
-        name_of = self.ids.__getitem__
-        rows: dict[str, dict[str, float]] = {}
-        for name, (numbers, scores) in zip(asked.ids, found, strict=True):
-            ranking = dict(zip(map(name_of, numbers.tolist()), scores.tolist(), strict=True))
-            if exclude_self and ranking.pop(name, None) is None and len(ranking) > wanted:
-                ranking.popitem()
-            rows[name] = ranking
-        return Run.view(rows)
+        if exclude_self:
+            number_of = {name: number for number, name in enumerate(self.ids)}
+            found = (
+                _without(*result, number_of.get(name), wanted) for name, result in zip(asked.ids, found, strict=True)
+            )
+        return Run.from_positions(asked.ids, self.ids, found, "the index")
 
     def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> Vectors:
         asked = self._taken(queries, "the queries", ids)
@@ -213,3 +211,9 @@ def _positive(name: str, value: int | None) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
         raise InputError(f"{name} is {value!r}", remedy=f"give a whole number of at least 1 as {name}")
     return value
+
+
+def _without(numbers: Ints, scores: Floats, own: int | None, wanted: int) -> tuple[Ints, Floats]:
+    """The results of a query without its own entry, and at most as many as are wanted."""
+    kept = np.ones(len(numbers), bool) if own is None else numbers != own
+    return numbers[kept][:wanted], scores[kept][:wanted]

@@ -101,6 +101,33 @@ def count_mapping_hits(
     return *totals, *_sum_orders(rankings, {}, float32), 0
 
 
+def count_column_hits(
+    queries: Sequence[str],
+    starts: NDArray[np.int64],
+    items: Sequence[str],
+    values: NDArray[np.float64],
+    gold_queries: Sequence[str],
+    gold_starts: NDArray[np.int64],
+    gold_items: Sequence[str],
+    float32: bool,
+    drop_self: bool,
+    counts: NDArray[np.int64],
+    depth: NDArray[np.int64],
+    /,
+) -> tuple[int, int, int, int, int, int, int, int, int]:
+    """Count where each judged item landed in a run held as columns.
+
+    The results of `queries[q]` are the items and values from `starts[q]` to `starts[q + 1]`, each item once. The other
+    arguments and the result are those of `mapping_hits`.
+    """
+    bounds = starts.tolist()
+    rankings = {
+        query: dict(zip(items[start:end], values[start:end].tolist(), strict=True))
+        for query, start, end in zip(queries, bounds[:-1], bounds[1:], strict=True)
+    }
+    return mapping_hits(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
+
+
 def order_of(scores: Sequence[float], ranks: Sequence[float]) -> tuple[int, int, int, int, int]:
     """Compare the order of one query's results with their scores, by the first 20 results.
 

@@ -12,7 +12,7 @@ import numpy as np
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.engines.base import usable_cores
 from goldrank.errors import DataWarning, InputError, shorten
-from goldrank.hits import Hits, Run
+from goldrank.hits import Floats, Hits, Ints, Run
 from goldrank.index.base import Similarity, build, checked_similarity
 from goldrank.index.exact.index import ExactIndex, exact_index
 from goldrank.index.exact.vectors import spread
@@ -301,17 +301,18 @@ def _rank_pieces(encode: Encoding, material: Material) -> Ranked:
         nested(material.asked, material.query_rule, _query_side(material), "query"), material.query_ids, cosine=cosine
     )
     scores = multivector_scores(queries, items, scoring)
-    run = Run.view(best_of(scores, material.query_ids, material.item_ids, depth))
+    run = best_of(scores, material.query_ids, material.item_ids, depth)
     pieces = "sentences" if scoring == "sdr" else "sections"
     return Ranked(run, warnings=tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries")))
 
 
-def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> dict[str, dict[str, float]]:
+def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> Run:
     """The best *depth* items of each row of scores, equal ones by descending id; items scored -inf are left out."""
     by_id = np.array(sorted(range(len(item_ids)), key=item_ids.__getitem__, reverse=True), np.int64)
-    rankings = {}
-    for query, row in zip(query_ids, scores, strict=True):
+
+    def best(row: Any) -> tuple[Ints, Floats]:
         order = by_id[np.argsort(-row[by_id], kind="stable")][:depth]
-        kept = order[np.isfinite(row[order])]
-        rankings[query] = dict(zip([item_ids[at] for at in kept.tolist()], row[kept].tolist(), strict=True))
-    return rankings
+        finite = order[np.isfinite(row[order])]
+        return finite, row[finite]
+
+    return Run.from_positions(query_ids, item_ids, map(best, scores), "the scores")

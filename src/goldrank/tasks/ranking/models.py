@@ -153,7 +153,7 @@ class _PairSearch:
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
         """The k best items of each query."""
         scores = [self.scorer.score_pairs([text] * len(self._texts), self._texts) for text in texts]
-        return Run.view(best_of(np.array(scores), list(ids), self._ids, k))
+        return best_of(np.array(scores), list(ids), self._ids, k)
 
 
 def _rank_by_search(searcher: Searcher, material: Material) -> Ranked:
