@@ -67,7 +67,7 @@ def test_several_profiles_count_a_run_once_for_each_way_of_counting(capsys, file
         return original(self, gold, **how)
 
     monkeypatch.setattr(Run, "hits", hits)
-    code, out, _ = run(capsys, "score", *files[:2], "-m", "mrr", "--profiles", "standard,sdr,beir,trec_eval9")
+    code, out, _ = run(capsys, "score", *files[:2], "-M", "mrr", "--profiles", "standard,sdr,beir,trec_eval9")
     assert code == 0
     assert "Why they differ" in out
     assert sorted(counted) == sorted(set(counted))
