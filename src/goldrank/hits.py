@@ -17,8 +17,8 @@ from goldrank.errors import InputError
 from goldrank.ordering import ListedOrder, decide, listed_order
 
 if TYPE_CHECKING:
+    from goldrank.io import RowsFile
     from goldrank.io.columns import Columns, Kind
-    from goldrank.io.memory_mapping import MappedFile
 
 Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
@@ -190,7 +190,7 @@ class Run(_Rows):
     """
 
     _kind: Kind = "run"
-    _trec: tuple[bytes | MappedFile, str] | None = None
+    _trec: RowsFile | None = None
     _mapping: dict[str, dict[str, float]] | None = None
 
     def __init__(
@@ -245,11 +245,11 @@ class Run(_Rows):
         """Read a file in any known format ("-" is standard input), recognised by its content."""
         from goldrank import io
 
-        data, name, recognised = io.open_rows(path, "run", format=format)
-        if recognised != "trec":
-            return cls.from_columns(io.parse_rows(data, name, "run", recognised))
+        file = io.open_rows(path, "run", format=format)
+        if file.format != "trec":
+            return cls.from_columns(file.parse())
         run = cls.__new__(cls)
-        run._columns, run._trec = None, (data, name)
+        run._columns, run._trec = None, file
         return run
 
     @property
@@ -257,9 +257,7 @@ class Run(_Rows):
         """The rows as parallel columns."""
         if self._columns is None:
             if self._trec is not None:
-                from goldrank.io import parse_rows
-
-                self._columns = parse_rows(*self._trec, "run", "trec")
+                self._columns = self._trec.parse()
             else:
                 from goldrank.io.tables import columns_from
 
@@ -297,7 +295,7 @@ class Run(_Rows):
         else:
             from goldrank.io.formats.trec import load_head
 
-            columns = load_head(*self._trec, rows)
+            columns = load_head(self._trec.data, self._trec.name, rows)
         bounds = columns.starts.tolist()
         parts = zip(columns.queries, bounds[:-1], bounds[1:], strict=True)
         return {query: columns.items[start:end] for query, start, end in parts if rows is None or start < rows}
@@ -347,8 +345,8 @@ class Run(_Rows):
             if self._trec is not None:
                 from goldrank.io.memory_mapping import unchanged
 
-                with unchanged(self._trec[0]):
-                    found = native.count_trec_hits(self._trec[0], *where)
+                with unchanged(self._trec.data):
+                    found = native.count_trec_hits(self._trec.data, *where)
             elif self._mapping is not None:
                 found = native.count_mapping_hits(self._mapping, *where)
             else:
@@ -358,7 +356,8 @@ class Run(_Rows):
         except native.RowFault as fault:
             from goldrank.io.formats.trec import fault_to_error
 
-            raise fault_to_error(fault, self._trec[1] if self._trec else "the run", "run") from None
+            raise fault_to_error(fault, self._trec.name if self._trec else "the run", "run") from None
+        ignored, dropped, results = found[:3]
         hits = Hits(
             queries=judged.queries,
             starts=judged.starts,
@@ -370,16 +369,16 @@ class Run(_Rows):
             tied_input=counts[3],
             depth=depth,
             precision=precision,
-            ignored_queries=found[0],
-            dropped_self=found[1],
+            ignored_queries=ignored,
+            dropped_self=dropped,
             subtopics=judged.subtopics,
             order=self._listed_order(ListedOrder(*found[3:])),
         )
-        if not found[2] and self._trec is not None:
+        if not results and self._trec is not None:
             from goldrank.io import no_rows
 
-            raise no_rows(self._trec[1])
-        if judged.queries and found[2] > found[1] and not depth.any():
+            raise no_rows(self._trec.name)
+        if judged.queries and results > dropped and not depth.any():
             from goldrank.io.id_forms import disjoint_queries
 
             raise disjoint_queries(gold.queries, self.queries)

@@ -50,8 +50,8 @@ def test_mapped_and_read_files_score_the_same(path, content):
 
 @needs_guard
 def test_a_plain_trec_file_is_really_mapped(path):
-    assert isinstance(read(path, RUN)._trec[0], files.MappedFile)
-    assert isinstance(read(path, gzip.compress(RUN))._trec[0], bytes)
+    assert isinstance(read(path, RUN)._trec.data, files.MappedFile)
+    assert isinstance(read(path, gzip.compress(RUN))._trec.data, bytes)
 
 
 def test_other_formats_are_read_as_ever(path):
@@ -95,7 +95,7 @@ from goldrank.io import memory_mapping as mapped
 
 path = sys.argv[1]
 run = gr.Run.read(path)
-assert isinstance(run._trec[0], files.MappedFile)
+assert isinstance(run._trec.data, files.MappedFile)
 gold = gr.Gold({"q1": {"d1": 1}})
 columns = gold.columns
 truncate = os.truncate
@@ -161,4 +161,4 @@ def test_the_ranges_are_given_back(path):
 
 def test_without_the_guard_no_file_is_mapped(path, monkeypatch):
     monkeypatch.setattr(mapped, "truncation_guard", None)
-    assert isinstance(read(path, RUN)._trec[0], bytes)
+    assert isinstance(read(path, RUN)._trec.data, bytes)

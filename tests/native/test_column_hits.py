@@ -1,4 +1,4 @@
-"""`count_column_hits` counts in columns what `mapping_hits` counts in dicts of the same rows."""
+"""`count_column_hits` counts in columns what `count_mapping_hits` counts in dicts of the same rows."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,7 +14,7 @@ from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read
 from goldrank.io.formats import FORMATS, format_for, refuse_unknown
 from goldrank.io.memory_mapping import MappedFile, unchanged
 
-__all__ = ["FORMATS", "Columns", "Kind", "open_rows", "parse_rows", "read", "write"]
+__all__ = ["FORMATS", "Columns", "Kind", "RowsFile", "open_rows", "read", "write"]
 
 
 def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
@@ -24,8 +25,7 @@ def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
     """
     if kind == "gold" and format is None and _is_pickle(path):
         return _read_pickle(path)
-    data, name, recognised = open_rows(path, kind, format)
-    return parse_rows(data, name, kind, recognised)
+    return open_rows(path, kind, format).parse()
 
 
 def _is_pickle(path: PathLike) -> bool:
@@ -49,11 +49,28 @@ def _read_pickle(path: PathLike) -> Columns:
     return from_pairs(content.items(), "gold", display_name(path), integers=True)
 
 
-def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[bytes | MappedFile, str, str]:
-    """Return the content of a file, the name it has in messages, and its format; no row is parsed yet.
+@dataclass(frozen=True)
+class RowsFile:
+    """An open file of gold or of a run whose rows are not parsed yet."""
 
-    A large TREC file comes as a map, any other as bytes.
-    """
+    data: bytes | MappedFile
+    """A large TREC file is mapped, any other is read."""
+    name: str
+    """What it is called in messages."""
+    kind: Kind
+    format: str
+
+    def parse(self) -> Columns:
+        """Parse the rows."""
+        with unchanged(self.data):
+            columns = _load(self.data, self.kind, self.name, self.format)
+        if not columns.queries:
+            raise no_rows(self.name)
+        return columns
+
+
+def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> RowsFile:
+    """Open a file and recognise its format, unless *format* names it."""
     from goldrank.io.formats.detection import recognise
 
     if format is not None:
@@ -61,13 +78,13 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> tuple[by
     name = display_name(path)
     mapped = map_text(path)
     if mapped is not None and (format or _recognise_head(mapped, kind, name)) == "trec":
-        return mapped, name, "trec"
+        return RowsFile(mapped, name, kind, "trec")
     data = read_bytes(path)
     if format is None:
-        return data, name, recognise(data, kind, name)
+        return RowsFile(data, name, kind, recognise(data, kind, name))
     if is_parquet(data) and format != "parquet":
         raise InputError("this is a Parquet file", where=name, remedy="leave the format out or say parquet")
-    return data, name, format
+    return RowsFile(data, name, kind, format)
 
 
 def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
@@ -79,15 +96,6 @@ def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
         return recognise(head[: head.rfind(b"\n") + 1], kind, name)
     except InputError:
         return None
-
-
-def parse_rows(data: bytes | MappedFile, name: str, kind: Kind, format: str) -> Columns:
-    """Parse the rows of a file that `open_rows` opened."""
-    with unchanged(data):
-        columns = _load(data, kind, name, format)
-    if not columns.queries:
-        raise no_rows(name)
-    return columns
 
 
 def no_rows(name: str) -> InputError:

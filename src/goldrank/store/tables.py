@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,13 +48,14 @@ def dump_hits(hits: Hits) -> bytes:
 
 def load_hits(data: bytes, where: str) -> Hits:
     """The hits that `dump_hits` wrote."""
-    queries, starts, plain, lists, about = _load(data, where)
+    rows = _load(data, where)
+    lists, about = rows.lists, rows.about
     return Hits(
-        queries=queries,
-        starts=starts,
+        queries=rows.queries,
+        starts=rows.starts,
         items=lists["item"],
         grade=lists["grade"],
-        depth=plain["depth"],
+        depth=rows.plain["depth"],
         precision=about["precision"],
         corpus=about["corpus"],
         outside=lists.get("outside", np.zeros(0, bool)),
@@ -73,8 +75,8 @@ def dump_run(run: Run) -> bytes:
 
 def load_run(data: bytes, where: str) -> Run:
     """The run that `dump_run` wrote."""
-    queries, starts, _, lists, _ = _load(data, where)
-    return Run.from_columns(Columns(queries, starts, lists["item"], lists["score"], where))
+    rows = _load(data, where)
+    return Run.from_columns(Columns(rows.queries, rows.starts, rows.lists["item"], rows.lists["score"], where))
 
 
 def dump_predictions(columns: Mapping[str, Sequence[Any]] | pyarrow.Table) -> bytes:
@@ -161,7 +163,20 @@ def _compact(values: Any) -> Any:
     )
 
 
-def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[str, Any], dict[str, Any], Any]:
+@dataclass(frozen=True)
+class _Rows:
+    """A table of queries, as `_dump` takes it apart."""
+
+    queries: list[str]
+    starts: NDArray[np.int64]
+    plain: dict[str, Any]
+    """Columns with a number for each query."""
+    lists: dict[str, Any]
+    """Columns with a list for each query, joined; *starts* divides them."""
+    about: dict[str, Any]
+
+
+def _load(data: bytes, where: str) -> _Rows:
     pyarrow, parquet = load_pyarrow()
     try:
         table = _read_groups(parquet.ParquetFile(pyarrow.BufferReader(data)))
@@ -176,7 +191,7 @@ def _load(data: bytes, where: str) -> tuple[list[str], NDArray[np.int64], dict[s
                 lists[name] = _values([chunk.flatten() for chunk in column.chunks], column.type.value_type)
             else:
                 plain[name] = _values(column.chunks, column.type)
-        return plain.pop("query"), starts, plain, lists, about
+        return _Rows(plain.pop("query"), starts, plain, lists, about)
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _not_ours(error, where) from None
 

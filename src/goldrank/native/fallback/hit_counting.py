@@ -118,14 +118,14 @@ def count_column_hits(
     """Count where each judged item landed in a run held as columns.
 
     The results of `queries[q]` are the items and values from `starts[q]` to `starts[q + 1]`, each item once. The other
-    arguments and the result are those of `mapping_hits`.
+    arguments and the result are those of `count_mapping_hits`.
     """
     bounds = starts.tolist()
     rankings = {
         query: dict(zip(items[start:end], values[start:end].tolist(), strict=True))
         for query, start, end in zip(queries, bounds[:-1], bounds[1:], strict=True)
     }
-    return mapping_hits(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
+    return count_mapping_hits(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
 
 
 def order_of(scores: Sequence[float], ranks: Sequence[float]) -> tuple[int, int, int, int, int]:
