@@ -116,7 +116,7 @@ def accuracy_by_family(runs: Runs, level: str = "mask") -> Figure | LeftOut:
     name = "accuracy-by-family"
     if len(runs) < 2:
         return LeftOut(name, "there is one run, and two are needed")
-    accuracy = {run.name: _accuracy(run.scores.levels[level].hits).mean for run in runs}
+    accuracy = {run.name: _accuracy(run.scores.levels[level].hits).value for run in runs}
     families = {
         family: sorted(members, key=lambda run: -accuracy[run.name]) for family, members in _by_family(runs).items()
     }
@@ -143,7 +143,7 @@ def _family_series(family: str, members: Runs, level: str) -> Iterator[Series]:
     for number, readings in enumerate(zip(*(run.readings for run in members), strict=True)):
         scores = [_accuracy(run.scores.levels[level].hits) for run in readings]
         low, high = ends([score.interval for score in scores])
-        values = tuple(score.mean for score in scores)
+        values = tuple(score.value for score in scores)
         name = f"{family}, {readings[0].scores.rules.profile}"
         yield Series(name, values, values, low, high, "points", hollow=number > 0)
 
@@ -329,7 +329,7 @@ def _by_stratum(run: MaskedRun, parts: Sequence[Stratum], column: str, level: st
         x = [float(labels.index(part.label)) for part in parts]
     else:
         x = [float(np.median(values[part.examples].astype(np.float64))) for part in parts]
-    y = tuple(score.mean for score in scores)
+    y = tuple(score.value for score in scores)
     sizes = tuple(f"{part.label}: {span({len(part.hits[level])}, level)}" for part in parts)
     return Series(run.name, tuple(x), y, low, high, "points" if labels else "line", None if labels else sizes)
 
