@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldrank.data.collections.collection import Collection, Document
-from goldrank.data.titles import normal_title, repair_encoding
+from goldrank.data.titles import fold_title, normal_title
 from goldrank.io.columns import Columns, row_queries
 
 _WORD = re.compile(r"\w+")
@@ -90,12 +90,8 @@ def _disjoint(
 
 def published_counts(gold: Columns) -> tuple[str, ...]:
     """Return the counts that papers print of this gold, and why they differ from it; nothing for unknown gold."""
-    pairs = sorted("\t".join(map(_folded, pair)) for pair in zip(row_queries(gold), gold.items, strict=True))
+    pairs = sorted("\t".join(map(fold_title, pair)) for pair in zip(row_queries(gold), gold.items, strict=True))
     return _PUBLISHED.get(hashlib.sha256("\n".join(pairs).encode()).hexdigest()[:16], ())
-
-
-def _folded(title: str) -> str:
-    return repair_encoding(normal_title(title)).casefold()
 
 
 _THESIS = "The thesis of transformer_document_embedding prints"

@@ -45,7 +45,7 @@ def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str,
     ({'Dungeons & Dragons': 'Dungeons &amp; Dragons', 'DOOM': 'Doom'}, ['Tetris'])
     """
     spellings = dict.fromkeys(there)
-    forms: list[Callable[[str], str]] = [normal_title, _repaired, _folded]
+    forms: list[Callable[[str], str]] = [normal_title, _repaired, fold_title]
     by_form = [(form, _by_form(spellings, form)) for form in forms]
     matches: dict[str, str] = {}
     missing: list[str] = []
@@ -63,7 +63,8 @@ def _repaired(title: str) -> str:
     return repair_encoding(normal_title(title))
 
 
-def _folded(title: str) -> str:
+def fold_title(title: str) -> str:
+    """Return the normal form of a title with its encoding repaired and without case."""
     return _repaired(title).casefold()
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import Columns, Kind
 from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
-from goldrank.io.formats import FORMATS, format_for, refuse_unknown
+from goldrank.io.formats import FORMATS, format_for, format_module
 from goldrank.io.memory_mapping import MappedFile, unchanged
 
 __all__ = ["FORMATS", "Columns", "Kind", "RowsFile", "open_rows", "read", "write"]
@@ -63,7 +62,7 @@ class RowsFile:
     def parse(self) -> Columns:
         """Parse the rows."""
         with unchanged(self.data):
-            columns = _load(self.data, self.kind, self.name, self.format)
+            columns: Columns = format_module(self.format).load(self.data, self.kind, self.name, self.format)
         if not columns.queries:
             raise no_rows(self.name)
         return columns
@@ -74,7 +73,7 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> RowsFile
     from goldrank.io.formats.detection import recognise
 
     if format is not None:
-        refuse_unknown(format)
+        format_module(format)  # refuses an unknown name before the file is read
     name = display_name(path)
     mapped = map_text(path)
     if mapped is not None and (format or _recognise_head(mapped, kind, name)) == "trec":
@@ -109,55 +108,7 @@ def write(columns: Columns, path: PathLike, kind: Kind, format: str | None = Non
     The suffix tells the format unless *format* names it, and a second suffix (.gz, .zst, .xz, .bz2) the
     compression. *tag* is the last column of a TREC run.
     """
-    content = _dump(columns, kind, format_for(path, kind) if format is None else format, tag)
-
-    def fill(out: BinaryIO) -> None:
-        out.write(content)
-
-    write_atomically(path, fill)
-
-
-def _load(data: bytes | MappedFile, kind: Kind, name: str, format: str) -> Columns:
-    if format == "trec":
-        from goldrank.io.formats import trec
-
-        return trec.load(data, kind, name)
-    if format == "diversity":
-        from goldrank.io.formats import trec
-
-        if kind != "gold":
-            raise InputError("diversity qrels are gold, not a run", where=name, remedy="name the run's own format")
-        return trec.load_subtopics(data, name)
-    assert isinstance(data, bytes)  # only TREC files are mapped
-    if format == "parquet":
-        from goldrank.io.formats import parquet
-
-        return parquet.load(data, kind, name)
-    if format in ("json", "jsonl"):
-        from goldrank.io.formats import json_files
-
-        return (json_files.load_json if format == "json" else json_files.load_jsonl)(data, kind, name)
-    from goldrank.io.formats import delimited
-
-    return delimited.load(data, kind, name, format)
-
-
-def _dump(columns: Columns, kind: Kind, format: str, tag: str) -> bytes:
-    refuse_unknown(format)
-    if format == "diversity" and columns.subtopics is None:
-        raise InputError("there are no subtopics to write", where=columns.source, remedy="write trec instead")
-    if format in ("trec", "diversity"):
-        from goldrank.io.formats import trec
-
-        return trec.dump(columns, kind, tag)
-    if format == "parquet":
-        from goldrank.io.formats import parquet
-
-        return parquet.dump(columns, kind)
-    if format in ("json", "jsonl"):
-        from goldrank.io.formats import json_files
-
-        return (json_files.dump_json if format == "json" else json_files.dump_jsonl)(columns, kind)
-    from goldrank.io.formats import delimited
-
-    return delimited.dump(columns, kind, format)
+    if format is None:
+        format = format_for(path, kind)
+    content = format_module(format).dump(columns, kind, format, tag)
+    write_atomically(path, lambda out: out.write(content))

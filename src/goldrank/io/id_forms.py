@@ -72,17 +72,9 @@ def _number(text: str) -> str | None:
     return f"{value:f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:f}"
 
 
-def _folded(text: str) -> str:
-    return text.casefold()
-
-
-def _joined(text: str) -> str:
-    return " ".join(text.split())
-
-
 _FORMS: tuple[tuple[str, Callable[[str], str | None], str], ...] = (
     ("the Unicode normal form", _composed, "write both in NFC, in Python unicodedata.normalize('NFC', id)"),
     ("the number format", _number, "keep ids as text in both files, in pandas dtype=str"),
-    ("white space", _joined, "write the ids without outer and double white space"),
-    ("case", _folded, "write the ids in the same case in both files"),
+    ("white space", lambda text: " ".join(text.split()), "write the ids without outer and double white space"),
+    ("case", str.casefold, "write the ids in the same case in both files"),
 )

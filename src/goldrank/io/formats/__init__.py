@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import PurePath
+from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.columns import Kind
@@ -18,6 +20,13 @@ FORMATS: dict[str, str] = {
     "json": "queries mapped to items, or a list of records",
     "jsonl": "one JSON record per line",
     "parquet": "a table with query, item and value columns",
+}
+
+_MODULES = {
+    **dict.fromkeys(("trec", "diversity"), "trec"),
+    **dict.fromkeys(("beir", "csv", "tsv"), "delimited"),
+    **dict.fromkeys(("json", "jsonl"), "json_files"),
+    "parquet": "parquet",
 }
 
 # Columns of a TREC line, and which of them (from 0) holds the value.
@@ -56,7 +65,8 @@ def format_for(path: PathLike, kind: Kind) -> str:
     return "beir" if format == "tsv" and kind == "gold" else format
 
 
-def refuse_unknown(format: str) -> None:
-    """Raise for a format name that does not exist, with the nearest ones that do."""
+def format_module(format: str) -> Any:
+    """Load the module of a format, which has ``load`` and ``dump``; an unknown name is refused with similar ones."""
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS, "goldrank list formats")
+    return import_module(f"goldrank.io.formats.{_MODULES[format]}")

@@ -111,7 +111,7 @@ def table_records(data: bytes, name: str, format: str) -> Iterator[tuple[str, di
         yield f"{name}:{line}", dict(zip(header, row, strict=True))
 
 
-def dump(columns: Columns, kind: Kind, format: str) -> bytes:
+def dump(columns: Columns, kind: Kind, format: str, tag: str = "") -> bytes:
     """Return the text of the file, with a header, quoting only what has to be quoted."""
     refuse_empty_queries(columns, format.upper())
     for role, ids in (("query", columns.queries), ("item", columns.items)):

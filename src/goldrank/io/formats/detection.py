@@ -31,11 +31,11 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
             "the file holds no rows, only blank lines", where=name, remedy="check that it was written completely"
         )
     at, line = first
-    format = _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
+    format = _tabular(line, kind)
     if format is None and line.lstrip().startswith("#"):
         # No format has comments; the reader of the format of the other rows reports this line.
         row = next((text for _, text in _lines(data) if not text.lstrip().startswith("#")), "")
-        format = _headed(row) or _bare(row, "tsv") or _trec(row, kind) or _bare(row, "csv")
+        format = _tabular(row, kind)
     format = format or _nearly(line)
     if format is None:
         raise InputError(
@@ -56,6 +56,10 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
         blank = data[start : visible.start()]
         indent = len(blank) - max(blank.rfind(b"\n"), blank.rfind(b"\r")) - 1
         yield visible.start(), data[visible.start() - indent : end].decode()
+
+
+def _tabular(line: str, kind: Kind) -> str | None:
+    return _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
 
 
 def _cells(line: str, format: str) -> list[str]:
@@ -92,13 +96,10 @@ def _trec(line: str, kind: Kind) -> str | None:
     return "trec" if fits else None
 
 
-def _bare(line: str, *formats: str) -> str | None:
+def _bare(line: str, format: str) -> str | None:
     """TSV or CSV by three columns, of which the last is a number."""
-    for format in formats or _DELIMITERS:
-        cells = _cells(line, format)
-        if len(cells) == 3 and all(cells) and is_number(cells[2]):
-            return format
-    return None
+    cells = _cells(line, format)
+    return format if len(cells) == 3 and all(cells) and is_number(cells[2]) else None
 
 
 def _nearly(line: str) -> str | None:

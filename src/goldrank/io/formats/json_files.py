@@ -37,7 +37,16 @@ class _RefusedError(Exception):
     """The text is JSON as Python reads it, but repeats a key or holds NaN or Infinity."""
 
 
-def load_json(data: bytes, kind: Kind, name: str) -> Columns:
+def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
+    """Read JSON or, a record per line, JSON Lines: a query with one item and its value, or with its *results*."""
+    if format == "json":
+        return _load_json(data, kind, name)
+    lines = data.decode().split("\n")
+    records = ((n, decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
+    return _from_records(records, kind, name, lambda number: f"{name}:{number}")
+
+
+def _load_json(data: bytes, kind: Kind, name: str) -> Columns:
     """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}``, a list of records, or a list of lists by position.
 
     A list of items means grade 1 for each in gold. In a run it is a ranking, best first: of n items the first
@@ -101,13 +110,6 @@ def _mteb_rankings(content: dict[str, object], name: str) -> object:
                 query: dict(sorted(results.items(), key=lambda entry: -entry[1])) for query, results in rankings.items()
             }
     return rankings
-
-
-def load_jsonl(data: bytes, kind: Kind, name: str) -> Columns:
-    """Read one record per line: a query with one item and its value, or a query with its *results*."""
-    lines = data.decode().split("\n")
-    records = ((n, decode(line, name, first_line=n)) for n, line in enumerate(lines, start=1) if line.strip())
-    return _from_records(records, kind, name, lambda number: f"{name}:{number}")
 
 
 def _is_record(content: dict[str, object]) -> bool:
@@ -266,7 +268,12 @@ def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> list[str]:
     return [layout[query_column(layout, where=where)], results]
 
 
-def dump_json(columns: Columns, kind: Kind) -> bytes:
+def dump(columns: Columns, kind: Kind, format: str, tag: str = "") -> bytes:
+    """Return the text of the file."""
+    return _dump_json(columns, kind) if format == "json" else _dump_jsonl(columns, kind)
+
+
+def _dump_json(columns: Columns, kind: Kind) -> bytes:
     """``{"q1": {"d3": 2}}``, one query per line; gold judged by subtopic is ``{"q1": {"d3": {"1": 2}}}``."""
     encoder = json.JSONEncoder(ensure_ascii=False)
     values = columns.values.tolist()
@@ -285,7 +292,7 @@ def dump_json(columns: Columns, kind: Kind) -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
-def dump_jsonl(columns: Columns, kind: Kind) -> bytes:
+def _dump_jsonl(columns: Columns, kind: Kind) -> bytes:
     """``{"query": "q1", "item": "d3", "grade": 2}``, one row per line."""
     refuse_empty_queries(columns, "JSON Lines")
     encoder = json.JSONEncoder(ensure_ascii=False)

@@ -16,7 +16,7 @@ from goldrank.io.compression import over_limit, size_limit
 from goldrank.io.tables import columns_from_arrow
 
 
-def load(data: bytes, kind: Kind, name: str) -> Columns:
+def load(data: bytes, kind: Kind, name: str, format: str = "parquet") -> Columns:
     """Read the query, item and value columns; a row's place is counted from 1."""
     pyarrow, parquet = load_pyarrow()
     with parquet_faults(name):
@@ -58,7 +58,7 @@ def _refuse_large(about: Any, packed: int, name: str) -> None:
         raise over_limit(limit, name, packed=True)
 
 
-def dump(columns: Columns, kind: Kind) -> bytes:
+def dump(columns: Columns, kind: Kind, format: str = "parquet", tag: str = "") -> bytes:
     """Return the bytes of the file: query and item as strings, scores as doubles, whole grades as integers."""
     refuse_empty_queries(columns, "Parquet")
     pyarrow, parquet = load_pyarrow()

@@ -19,14 +19,18 @@ _SHAPE: dict[Kind, str] = {
 _STRINGS = "ids are strings: use str(…)"
 
 
-def load(data: bytes | MappedFile, kind: Kind, name: str) -> Columns:
+def load(data: bytes | MappedFile, kind: Kind, name: str, format: str = "trec") -> Columns:
     """Read qrels or a run; blank lines are skipped, and a line that begins with ``#`` is data like any other."""
+    if format == "diversity":
+        if kind != "gold":
+            raise InputError("diversity qrels are gold, not a run", where=name, remedy="name the run's own format")
+        return _load_subtopics(data, name)
     width, value_column = TREC_LAYOUT[kind]
     try:
         queries, starts, items, values, ranks, _ = parse_trec(data, width, value_column)
     except RowFault as fault:
         if kind == "gold" and fault.kind == "duplicate" and _repeats_with_other_subtopic(data, fault):
-            return load_subtopics(data, name)
+            return _load_subtopics(data, name)
         raise fault_to_error(fault, name, kind) from None
     return Columns(
         queries,
@@ -38,7 +42,7 @@ def load(data: bytes | MappedFile, kind: Kind, name: str) -> Columns:
     )
 
 
-def load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
+def _load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
     """Read TREC diversity qrels: ``query subtopic item grade``."""
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -141,10 +145,13 @@ def _remedy(found: int, kind: Kind) -> str:
     return "an id with a space counts as two columns: use csv or json for such ids"
 
 
-def dump(columns: Columns, kind: Kind, tag: str = "goldrank") -> bytes:
+def dump(columns: Columns, kind: Kind, format: str = "trec", tag: str = "goldrank") -> bytes:
     """Return the text of the file: rows in their order, the ranks of a run by score and then id, both descending."""
+    if format == "diversity" and columns.subtopics is None:
+        raise InputError("there are no subtopics to write", where=columns.source, remedy="write trec instead")
     refuse_empty_queries(columns, "TREC")
-    _refuse_ids(columns)
+    _refuse_unwritable("query", columns.queries, columns.source)
+    _refuse_unwritable("item", columns.items, columns.source)
     subtopics = ["0"] * len(columns.items)
     if columns.subtopics is not None:
         columns, subtopics = expand_subtopics(columns)
@@ -176,11 +183,6 @@ def _ranks(items: list[str], values: list[float]) -> list[int]:
     for rank, row in enumerate(best_first, start=1):
         ranks[row] = rank
     return ranks
-
-
-def _refuse_ids(columns: Columns) -> None:
-    _refuse_unwritable("query", columns.queries, columns.source)
-    _refuse_unwritable("item", columns.items, columns.source)
 
 
 def _refuse_unwritable(role: str, ids: list[str], source: str) -> None:
