@@ -48,19 +48,19 @@ class Finding:
     examples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CollectionReport:
     """The counts of a collection, and the findings of its check."""
 
     name: str
     source: str
     format: str
-    split: str
-    splits: tuple[str, ...]
-    related: bool
-    checksum: str
-    items: int
-    queries: int
+    split: str = "test"
+    splits: tuple[str, ...] = ("test",)
+    related: bool = True
+    checksum: str = ""
+    items: int = 0
+    queries: int = 0
     judged_queries: int
     judged_pairs: int
     relevant_pairs: int
@@ -159,12 +159,6 @@ def check_gold(gold: Columns) -> CollectionReport:
         name=gold.source,
         source=gold.source,
         format="gold alone",
-        split="test",
-        splits=("test",),
-        related=True,
-        checksum="",
-        items=0,
-        queries=0,
         judged_queries=len(gold.queries),
         judged_pairs=len(gold.items),
         relevant_pairs=int((gold.values > 0).sum()),

@@ -293,10 +293,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def _labels(gold: Columns) -> dict[str, dict[str, float]]:
     values = gold.values.tolist()
-    return {
-        query: dict(zip(gold.items[start:end], values[start:end], strict=True))
-        for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True)
-    }
+    return {query: dict(zip(gold.items[rows], values[rows], strict=True)) for query, rows in gold.rows_by_query()}
 
 
 def _with_items(gold: Columns) -> tuple[Columns, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -46,6 +46,12 @@ class Columns:
     unnamed: bool = False
     by_position: bool = False
     """Whether the queries had no ids and were counted from 0."""
+
+    def rows_by_query(self) -> Iterator[tuple[str, slice]]:
+        """Yield each query with the slice of its rows."""
+        bounds = self.starts.tolist()
+        for query, start, end in zip(self.queries, bounds[:-1], bounds[1:], strict=True):
+            yield query, slice(start, end)
 
 
 def group(

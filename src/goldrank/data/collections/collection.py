@@ -172,12 +172,9 @@ class Collection:
         gold = self.gold
         # The same number may be written -0.0 and 0.0.
         values = (gold.values + 0.0).tolist()
-        for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True):
-            row = [
-                query,
-                *(f"{item}={value!r}" for item, value in zip(gold.items[start:end], values[start:end], strict=True)),
-            ]
-            digest.update("\0".join(row).encode("utf-8", "surrogatepass") + b"\xff")
+        for query, rows in gold.rows_by_query():
+            judged = (f"{item}={value!r}" for item, value in zip(gold.items[rows], values[rows], strict=True))
+            digest.update("\0".join([query, *judged]).encode("utf-8", "surrogatepass") + b"\xff")
         return digest.hexdigest()[:16]
 
     def __repr__(self) -> str:

@@ -231,11 +231,11 @@ def _matched(gold: Columns, ids: list[str], titles: Set[str], remarks: list[str]
     outside = set(missing)
     merged: dict[str, dict[str, float]] = {}
     repeated = own = joined_sources = joined_pairs = 0
-    for query, start, end in zip(gold.queries, gold.starts[:-1].tolist(), gold.starts[1:].tolist(), strict=True):
+    for query, rows in gold.rows_by_query():
         source = matches.get(query) or html.unescape(query)
         grades = merged.setdefault(source, {})
         joined_sources += query in titles
-        for title, grade in zip(gold.items[start:end], gold.values[start:end].tolist(), strict=True):
+        for title, grade in zip(gold.items[rows], gold.values[rows].tolist(), strict=True):
             item = matches.get(title) or html.unescape(title)
             repeated += item in grades
             own += item == source

@@ -284,10 +284,10 @@ def _dump_json(columns: Columns, kind: Kind) -> bytes:
         grades = columns.subtopics[row].items()
         return "{" + ", ".join(f"{encoder.encode(name)}: {number_text(grade, kind)}" for name, grade in grades) + "}"
 
-    bounds = columns.starts.tolist()
     lines = []
-    for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
-        answer = ", ".join(f"{encoder.encode(columns.items[row])}: {value_of(row)}" for row in range(start, end))
+    for query, rows in columns.rows_by_query():
+        numbers = range(rows.start, rows.stop)
+        answer = ", ".join(f"{encoder.encode(columns.items[row])}: {value_of(row)}" for row in numbers)
         lines.append(f"  {encoder.encode(query)}: {{{answer}}}")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 

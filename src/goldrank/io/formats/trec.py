@@ -160,18 +160,17 @@ def dump(columns: Columns, kind: Kind, format: str = "trec", tag: str = "goldran
         raise InputError(f"the tag {shorten(tag)} is not one word", remedy="choose a tag without white space")
     lines = []
     values = columns.values.tolist()
-    bounds = columns.starts.tolist()
-    for query, start, end in zip(columns.queries, bounds[:-1], bounds[1:], strict=True):
+    for query, rows in columns.rows_by_query():
+        items, scores = columns.items[rows], values[rows]
         if kind == "gold":
-            rows = range(start, end)
             lines += [
-                f"{query} {subtopics[row]} {columns.items[row]} {number_text(values[row], kind)}\n" for row in rows
+                f"{query} {subtopic} {item} {number_text(grade, kind)}\n"
+                for subtopic, item, grade in zip(subtopics[rows], items, scores, strict=True)
             ]
         else:
-            ranks = _ranks(columns.items[start:end], values[start:end])
             lines += [
-                f"{query} Q0 {item} {rank} {value!r} {tag}\n"
-                for item, rank, value in zip(columns.items[start:end], ranks, values[start:end], strict=True)
+                f"{query} Q0 {item} {rank} {score!r} {tag}\n"
+                for item, rank, score in zip(items, _ranks(items, scores), scores, strict=True)
             ]
     return "".join(lines).encode()
 
