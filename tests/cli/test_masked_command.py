@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from command_runs import run
 from goldrank.cli.main import main
 from goldrank.store import Store
 
@@ -21,13 +22,6 @@ def here(own_folder):
     (own_folder / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in PAGES))
     assert main(["masked", "make", "pages.jsonl", "-o", "people.jsonl", "--size", "40"]) == 0
     return own_folder
-
-
-def run(capsys, *arguments):
-    capsys.readouterr()
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def predict(capsys, *models, options=()):

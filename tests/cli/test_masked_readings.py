@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from goldrank.cli.main import main
+from command_runs import run
 
 # The worked example as its author writes it: five scores a mask, and null where a name was dropped.
 KENNEDY = {
@@ -34,13 +34,6 @@ def here(own_folder):
     (own_folder / "kennedy.jsonl").write_text(json.dumps(KENNEDY) + "\n")
     (own_folder / "two.jsonl").write_text(json.dumps(KENNEDY) + "\n" + json.dumps(TRUMAN) + "\n")
     return own_folder
-
-
-def run(capsys, *arguments):
-    capsys.readouterr()
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def score(capsys, *arguments):

@@ -318,7 +318,7 @@ def test_faults_in_csv_are_named_with_their_line(tmp_path):
     with pytest.raises(InputError, match=r"p\.csv:4: page 2, example 0, mask 0: .*nan"):
         read_predictions(path)
     path.write_text("page_id,mask,prediction_0\n1,0\n")
-    with pytest.raises(InputError, match=r"p\.csv:2: the row has 2 columns, the header has 3"):
+    with pytest.raises(InputError, match=r"p\.csv:2: the row has 2 columns, the first one has 3"):
         read_predictions(path)
     path.write_text("page_id,mask,prediction_0,mask\n1,0,Ada,1\n")
     with pytest.raises(InputError, match=r"p\.csv:1: two columns are called 'mask'"):

@@ -55,7 +55,8 @@ def split_rows(data: bytes, name: str, format: str, *, skip_blanks: bool = True)
 
     Blanks after a comma are not part of a cell of CSV if *skip_blanks*: "q1, d1, 1" means the item "d1".
     """
-    return refuse_ragged(_parse_rows(data, name, format, skip_blanks), name)
+    text = io.StringIO(data.decode(), newline="")
+    return refuse_ragged(parse_rows(text, name, format, skip_blanks=skip_blanks, longest=len(data)), name)
 
 
 def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[tuple[int, list[str]]]:
@@ -72,11 +73,14 @@ def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[
         yield line, row
 
 
-def _parse_rows(data: bytes, name: str, format: str, skip_blanks: bool) -> Iterator[tuple[int, list[str]]]:
+def parse_rows(
+    lines: Iterable[str], name: str, format: str, *, skip_blanks: bool = True, longest: int = 1 << 30
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, with the line it starts in; a cell has at most *longest* characters."""
     # A cell may hold a whole article; csv's own limit is for those who cannot know the size beforehand.
-    csv.field_size_limit(max(csv.field_size_limit(), len(data)))
+    csv.field_size_limit(max(csv.field_size_limit(), longest))
     reader = csv.reader(
-        io.StringIO(data.decode(), newline=""),
+        lines,
         delimiter=_DELIMITER[format],
         # The writer of this module quotes ids that do start with a space.
         skipinitialspace=skip_blanks and format == "csv",

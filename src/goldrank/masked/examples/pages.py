@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from goldrank.data.collections.records import find_keys, read_records
+from goldrank.data.collections.records import find_keys, parse_json_lines, read_records
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import id_strings, is_missing
 from goldrank.io.column_names import listing, normal
 from goldrank.io.compression import COMPRESSIONS
 from goldrank.io.files import PathLike, display_name, read_bytes
 from goldrank.io.formats.delimited import table_records
-from goldrank.io.formats.json_files import decode_text
 
 _NAMES_REMEDY = 'write ["Lise Meitner", "Lise"], or Lise Meitner|Lise in a table'
 
@@ -56,21 +55,11 @@ def read_pages(path: PathLike) -> Iterator[Page]:
 
 def _records(path: PathLike) -> Iterator[tuple[str, Mapping[str, object]]]:
     if str(path) == "-":
-        return _standard_input()
+        return parse_json_lines(enumerate(read_bytes("-").decode().split("\n"), 1), display_name("-"))
     suffix = next((end for end in reversed(Path(path).suffixes) if end not in COMPRESSIONS), "").lower()
     if suffix in (".csv", ".tsv"):
         return table_records(read_bytes(path), display_name(path), suffix[1:])
     return read_records(Path(path))
-
-
-def _standard_input() -> Iterator[tuple[str, Mapping[str, object]]]:
-    name = display_name("-")
-    for number, line in enumerate(read_bytes("-").decode().split("\n"), 1):
-        if line.strip():
-            record = decode_text(line, name, first_line=number)
-            if not isinstance(record, dict):
-                raise InputError(f"{shorten(record)} is not a page", where=f"{name}:{number}", remedy="write an object")
-            yield f"{name}:{number}", record
 
 
 def _page(record: Mapping[str, object], place: str) -> Page:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from goldrank.data.collections.streams import head, lines
-from goldrank.errors import InputError, counts, shorten
+from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_number
 from goldrank.io.compression import compression_of
 from goldrank.io.files import PathLike, is_parquet, read_bytes
+from goldrank.io.formats.delimited import parse_rows, refuse_ragged
 from goldrank.io.formats.json_files import decode_text
-from goldrank.io.formats.parquet import load_pyarrow
+from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 from goldrank.masked.examples.chunks import Guesses, MaskKey
 from goldrank.masked.predictions.formats import MasksByPage, PlacedRecord, PredictionColumns, RowReader, find_columns
 from goldrank.masked.predictions.rows import ROUNDING, Remarks, extra_types, prediction_schema, record_batch
@@ -94,7 +94,7 @@ def _records(path: Path) -> Iterator[PlacedRecord]:
                     raise InputError(f"{shorten(record)} is not a record", where=f"{path}:{number}", remedy=_REMEDY)
                 yield f"{path}:{number}", record
     else:
-        yield from _table_records(path, "\t" if b"\t" in start.partition(b"\n")[0] else ",")
+        yield from _table_records(path, "tsv" if b"\t" in start.partition(b"\n")[0] else "csv")
 
 
 def _placed(batch: Any, path: Path, before: int) -> Iterator[PlacedRecord]:
@@ -102,33 +102,17 @@ def _placed(batch: Any, path: Path, before: int) -> Iterator[PlacedRecord]:
         yield f"{path}: row {number}", record
 
 
-def _table_records(path: Path, delimiter: str) -> Iterator[PlacedRecord]:
-    # A cell may hold a whole text, which exceeds the default limit of the csv module.
-    csv.field_size_limit(max(csv.field_size_limit(), 1 << 30))
+def _table_records(path: Path, format: str) -> Iterator[PlacedRecord]:
     text = (f"{line}\n" for _, line in lines(path))
-    rows = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == ",", strict=True)
-    header: list[str] | None = None
-    extra: frozenset[str] = frozenset()
-    line = 1
-    try:
-        for row in rows:
-            place, line = f"{path}:{line}", rows.line_num + 1
-            if not row:
-                continue
-            if header is None:
-                header, extra = row, frozenset(find_columns(row, place).extra)
-                continue
-            if len(row) != len(header):
-                raise InputError(
-                    f"the row has {counts(len(row), 'column')}, the header has {len(header)}",
-                    where=place,
-                    remedy='put cells with a comma, a tab or a line break in "quotes"',
-                )
-            yield place, {name: _typed(cell) if name in extra else cell for name, cell in zip(header, row, strict=True)}
-    except csv.Error as error:
-        raise InputError(
-            f"the row is not valid CSV or TSV ({error})", where=f"{path}:{line}", remedy="close every quote"
-        ) from None
+    rows = refuse_ragged(parse_rows(text, str(path), format), str(path))
+    first = next(rows, None)
+    if first is None:
+        return
+    first_line, header = first
+    extra = frozenset(find_columns(header, f"{path}:{first_line}").extra)
+    for line, row in rows:
+        record = {name: _typed(cell) if name in extra else cell for name, cell in zip(header, row, strict=True)}
+        yield f"{path}:{line}", record
 
 
 def _typed(cell: str) -> object:
@@ -144,25 +128,14 @@ def _parquet_batches(path: Path) -> tuple[list[str], Iterator[Any]]:
     pyarrow, parquet = load_pyarrow()
     with path.open("rb") as stream:
         packed = compression_of(stream.read(16))
-    faults = (pyarrow.ArrowException, OSError, ValueError, KeyError, IndexError)
-
-    def corrupt(error: Exception) -> InputError:
-        reason = str(error).partition("\n")[0].rstrip(".")[:120]
-        what = f"the Parquet file is truncated or corrupt ({reason})"
-        return InputError(what, where=str(path), remedy="copy or write it again")
-
-    def batches(file: Any) -> Iterator[Any]:
-        with file:
-            try:
-                yield from file.iter_batches(_BATCH)
-            except faults as error:
-                raise corrupt(error) from None
-
-    try:
+    with parquet_faults(str(path)):
         file = parquet.ParquetFile(pyarrow.BufferReader(read_bytes(path)) if packed else path)
-    except faults as error:
-        raise corrupt(error) from None
-    return file.schema_arrow.names, batches(file)
+
+    def batches() -> Iterator[Any]:
+        with parquet_faults(str(path)), file:
+            yield from file.iter_batches(_BATCH)
+
+    return file.schema_arrow.names, batches()
 
 
 def _from_parquet(path: Path, reader: RowReader) -> Iterator[Any]:
