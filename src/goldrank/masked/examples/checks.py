@@ -53,7 +53,7 @@ class ExampleReport:
 
 def check_file(path: PathLike, *, aliases: Mapping[str, Iterable[str]] | None = None) -> ExampleReport:
     """Check a file of chunks; unreadable lines are counted too."""
-    survey = _Survey(aliases or {})
+    survey = _ExampleSurvey(aliases or {})
     for chunk in read_chunks(path, strict=False, on_fault=lambda fault: survey.note("unreadable lines", str(fault))):
         survey.add(chunk)
     return survey.report()
@@ -66,14 +66,14 @@ def check_chunks(chunks: Iterable[Chunk], *, aliases: Mapping[str, Iterable[str]
     >>> [finding.name for finding in report.findings]
     ['leaked surnames', 'unmasked mentions', 'gold outside the title', 'adjacent masks', 'surnames inside words']
     """
-    survey = _Survey(aliases or {})
+    survey = _ExampleSurvey(aliases or {})
     for chunk in chunks:
         survey.add(chunk)
     return survey.report()
 
 
 @dataclass
-class _Survey:
+class _ExampleSurvey:
     """State of one pass over chunks: keys, titles, counts and the first examples of each finding."""
 
     aliases: Mapping[str, Iterable[str]]

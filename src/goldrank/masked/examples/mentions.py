@@ -56,7 +56,7 @@ def find_mentions(text: str, title: str, names: Sequence[str] = ()) -> list[Span
     >>> [text[start:end] for start, end in find_mentions(text, "Alexander von Humboldt")]
     ['Von Humboldt', 'Alexander']
     """
-    return _Search(text, _sought(title, tuple(names))).find()
+    return _MentionSearch(text, _sought(title, tuple(names))).find()
 
 
 class _Sought:
@@ -111,7 +111,7 @@ def _plain(name: str) -> str:
     return f" {bare(name)} "
 
 
-class _Search:
+class _MentionSearch:
     """The search for one person in the words of one text; methods refer to words by index."""
 
     def __init__(self, text: str, sought: _Sought) -> None:

@@ -81,16 +81,16 @@ class Retrieve:
         encode = Encoding.of(self._encoder, texts)
         self._known = _Known.of(evidence, texts, encode)
 
-    def _evidence(self, closed_set: ClosedSet) -> Iterator[_Evidence]:
+    def _evidence(self, closed_set: ClosedSet) -> Iterator[_CandidateText]:
         titles = {*closed_set.titles.values(), *(title for title, _ in self._added)}
         if self._by != "texts":
-            yield from (_Evidence(title, "", -1, title) for title in titles)
+            yield from (_CandidateText(title, "", -1, title) for title in titles)
         if self._by != "title":
-            yield from (_Evidence(title, "", -1, text) for title, text in self._added)
+            yield from (_CandidateText(title, "", -1, text) for title, text in self._added)
             for page, texts in closed_set.texts.items():
                 if len({sequence for sequence, _ in texts}) > 1:
                     for sequence, text in texts:
-                        yield _Evidence(closed_set.titles[page], page, sequence, unmasked(text))
+                        yield _CandidateText(closed_set.titles[page], page, sequence, unmasked(text))
 
     def predict(self, blanks: Sequence[Blank], k: int) -> list[Guesses]:
         """Return the k nearest persons for each mask with their cosines."""
@@ -113,7 +113,7 @@ class Retrieve:
         return results
 
 
-class _Evidence(NamedTuple):
+class _CandidateText(NamedTuple):
     """One text that represents a candidate."""
 
     title: str
@@ -138,7 +138,7 @@ class _Known:
     """Indices of the evidence from each chunk."""
 
     @classmethod
-    def of(cls, evidence: list[_Evidence], texts: list[str], encode: Encoding) -> _Known:
+    def of(cls, evidence: list[_CandidateText], texts: list[str], encode: Encoding) -> _Known:
         row = {text: at for at, text in enumerate(texts)}
         titles: dict[str, int] = {}
         chunks: dict[tuple[str, int], list[int]] = {}
