@@ -305,7 +305,7 @@ TRAPS = [
         {"people.jsonl": json.dumps(_LEAK) + "\n"},
         "masked check people.jsonl",
         "warned",
-        "1 chunks still hold the surname",
+        "1 chunks still contain the surname",
         report="98 of 374 chunks of a published sample",
         peers=None,
     ),
@@ -315,7 +315,7 @@ TRAPS = [
         {"people.jsonl": json.dumps({**_PERSON, "masks": ["Ada", "Ada", "Ada"]}) + "\n"},
         "masked check people.jsonl",
         "caught|warned",
-        "other masks in the text than in",
+        "more or fewer masks in the text than in",
         peers=None,
     ),
     Trap(
