@@ -55,6 +55,7 @@ def built(persons, capsys):
     return "ix"
 
 
+@pytest.mark.slow
 def test_the_tutorial_of_ten_persons_in_the_shell(persons):
     def shell(*arguments):
         command = [sys.executable, "-m", "goldrank", "index", *arguments]

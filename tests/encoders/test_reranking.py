@@ -179,6 +179,7 @@ print("written", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_rerank_killed_again_and_again_ends_with_the_same_run(tmp_path):
     def start(partial, out):
         arguments = [sys.executable, "-c", WORKER, str(tmp_path / partial), str(tmp_path / out)]

@@ -284,6 +284,7 @@ def test_two_objects_whose_methods_are_given_are_two_models(project):
     assert source_stamp(entry.encode, by_name=True) == source_stamp(entry.encode, by_name=False)
 
 
+@pytest.mark.slow
 def test_a_changed_helper_changes_the_numbers_of_a_run(project, tmp_path):
     (project / "helper.py").write_text("NAME = 'd1'\n")
     (project / "qrels.tsv").write_text("q1\td1\t1\n")

@@ -73,7 +73,7 @@ def test_scores_of_the_classic_collections_are_those_of_pytrec_eval_on_the_expor
 
 
 @pytest.mark.parametrize("model", ["tfidf", "wordllama", "lsa:16", "fuse:combmnz(tfidf,wordllama)"])
-@pytest.mark.parametrize("task", ["wines", "questions"])
+@pytest.mark.parametrize("task", ["wines", pytest.param("questions", marks=pytest.mark.slow)])
 def test_the_leaderboard_is_the_same_for_every_number_of_threads_and_size_of_parts(model, task, monkeypatch, tmp_path):
     rankings = []
     for threads, part, batch in ((1, 1 << 16, 1024), (2, 7, 3), (2, 1, 64)):

@@ -155,6 +155,7 @@ def test_fishers_intervals_of_ranks_have_the_variances_of_bonett_and_wright(kind
     assert ((high - low) / 2 / 1.959964) ** 2 == pytest.approx(variance, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fisher", "bootstrap"])
 @pytest.mark.parametrize(("kind", "true"), [("pearson", 0.5), ("spearman", 0.4826), ("kendall", 1 / 3)])
 def test_intervals_cover_the_truth_about_as_often_as_they_say(kind, true, method):

@@ -112,6 +112,7 @@ def read_elsewhere(prefix, place, output):
     assert output.stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_a_store_without_permission_to_write_can_be_read_reported_and_explored(tmp_path):
     # Root may write anything, unless it gives that right up.
     prefix = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
@@ -133,6 +134,7 @@ def test_a_store_without_permission_to_write_can_be_read_reported_and_explored(t
             path.chmod(0o755)
 
 
+@pytest.mark.slow
 def test_a_store_on_a_read_only_mount_can_be_read_reported_and_explored(tmp_path):
     mount = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"'
     tried = ["unshare", "-m", "sh", "-c", f'{mount} && ! touch "$1/x" 2>/dev/null', "sh", str(tmp_path)]

@@ -220,6 +220,7 @@ def read_as_the_reference_does(pairs, background):
     return found, list(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_files", [False, True], ids=["folder", "files"])
 def test_the_released_sentence_data_is_made_of_the_sts_benchmark_and_str_byte_for_byte(
     shared_data, tmp_path, capsys, as_files

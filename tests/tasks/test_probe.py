@@ -199,6 +199,7 @@ def test_seven_rows_of_a_class_are_enough_for_nested_folds():
     assert measure(model(vectors), data, Settings()).figures["accuracy"].count == 40
 
 
+@pytest.mark.slow
 def test_two_models_are_compared_over_the_same_examples():
     data, vectors = labelled(3.0, SPLIT)
     noise = {word: RNG.standard_normal(6) for word in WORDS}

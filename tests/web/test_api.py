@@ -372,6 +372,7 @@ def test_the_description_names_every_address_and_its_page_needs_no_script(store)
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_every_choice_of_the_playground_can_be_scored(api, tmp_path):
     from goldrank import Gold, Run
 

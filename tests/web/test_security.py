@@ -225,6 +225,7 @@ def test_every_view_has_the_one_page_and_files_are_not_sent_twice(store):
         assert (again.status_code, again.content) == (304, b"")
 
 
+@pytest.mark.slow
 def test_a_fuzzer_finds_no_failure_of_the_server(store):
     schemathesis = pytest.importorskip("schemathesis", reason="fuzzing needs the package schemathesis")
     keys = [run.key for run in store.list()]

@@ -184,6 +184,7 @@ def test_page_shards_need_a_folder_that_can_be_mounted(tmp_path):
         score_predictions(predictions(), sharding=sharding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_mask_that_is_there_twice_is_refused_and_no_file_stays(through_files, workers):
     table = predictions()

@@ -109,7 +109,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("figure", ALL, ids=lambda figure: figure.name)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["single", pytest.param("double", marks=pytest.mark.slow)])
 def test_nothing_is_laid_over_anything_else(figure, size):
     with settings_for("salt"):
         sheet = FigureSheet(figure, THEMES["light"], SIZES[size])
