@@ -24,9 +24,7 @@ from goldrank.planning.calibration import calibrate
 from goldrank.planning.constants import Constants, read_constants, write_constants
 from goldrank.planning.estimate import estimate
 from goldrank.planning.job import SHARD, Job
-from goldrank.planning.measured_texts import made_texts, write_texts
-from goldrank.planning.synthetic_jobs import MadeJob, made_job
-from goldrank.planning.timing import best, timed_by
+from goldrank.planning.workloads import SyntheticJob, best, synthetic_job, synthetic_texts, timed_by, write_texts
 from goldrank.scoring import score_hits
 from goldrank.tasks.ranking.shard_encoding import encode_files, files_at
 from goldrank.units import format_duration
@@ -112,11 +110,11 @@ def check(
 def run_locally(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
     """Every stage of a job on this machine, and its seconds."""
     path = folder / "corpus.jsonl"
-    write_texts(path, made_texts(size.items, size.words))
+    write_texts(path, synthetic_texts(size.items, size.words))
     yield ("read texts",), best(lambda: read_texts(path), repeats)
     yield ("encode",), _encoding_seconds(size)
     path.unlink()
-    job = made_job(size.items, size.dimension, size.queries, size.judged, seed=23)
+    job = synthetic_job(size.items, size.dimension, size.queries, size.judged, seed=23)
     yield ("write vectors",), best(lambda: _write(job, folder), repeats)
     hits = job.count()
     yield ("exact ranks",), best(job.count, repeats)
@@ -126,7 +124,7 @@ def run_locally(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
 
 def _encoding_seconds(size: Size) -> float:
     """Once is enough: it takes long, and loading counts."""
-    texts, asked = made_texts(size.items, size.words), made_texts(size.queries, size.words, seed=2)
+    texts, asked = synthetic_texts(size.items, size.words), synthetic_texts(size.queries, size.words, seed=2)
 
     def work() -> None:
         encoder = load_encoder(MODEL, texts)
@@ -136,7 +134,7 @@ def _encoding_seconds(size: Size) -> float:
     return best(work, 1)
 
 
-def _write(job: MadeJob, folder: Path) -> None:
+def _write(job: SyntheticJob, folder: Path) -> None:
     for start in range(0, len(job.items), SHARD):
         part = slice(start, start + SHARD)
         write_vectors(str(folder / f"{start}.parquet"), job.ids[part], job.items[part])
@@ -146,7 +144,7 @@ def run_on_ray(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
     """The stages of a cluster of as many workers as there are cores; what goes on at once is measured together."""
     (folder / "texts").mkdir()
     for first in range(0, size.items, SHARD):
-        texts = made_texts(min(SHARD, size.items - first), size.words, seed=first)
+        texts = synthetic_texts(min(SHARD, size.items - first), size.words, seed=first)
         write_texts(folder / "texts" / f"{first:09}.jsonl", texts)
     with open_engine("ray") or Here() as engine:
         # Starting is a stage of its own, which is not looked at here.
@@ -156,7 +154,7 @@ def run_on_ray(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
             ("read texts", "encode", "write vectors"),
             best(lambda: encode_files(encoder, files, str(folder / "encoded"), engine), 1),
         )
-        job = made_job(size.items, size.dimension, size.queries, size.judged, seed=23)
+        job = synthetic_job(size.items, size.dimension, size.queries, size.judged, seed=23)
         _write(job, folder)
         starts = range(0, size.items, SHARD)
         shards = [VectorShard(str(folder / f"{at}.parquet"), at, min(SHARD, size.items - at)) for at in starts]

@@ -9,9 +9,8 @@ import pytest
 
 from goldrank.cli import plan_command
 from goldrank.cli.main import main
-from goldrank.planning import calibration as calibrating
-from goldrank.planning.constants import EncodingCost, constants_file, read_constants, write_constants
-from goldrank.planning.reference_constants import REFERENCE
+from goldrank.planning import calibration
+from goldrank.planning.constants import REFERENCE, EncodingCost, constants_file, read_constants, write_constants
 
 JOB = ["plan", "--items", "1e9", "--dim", "768", "--queries", "1e5", "--nodes", "64"]
 
@@ -127,7 +126,7 @@ def test_damaged_constants_are_refused_and_not_overwritten(capsys, tmp_path):
 
 def test_calibrating_writes_what_it_shows_and_keeps_the_models_measured_before(capsys, tmp_path, monkeypatch):
     made = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
-    monkeypatch.setattr(calibrating, "calibrate", lambda models, say: say("Nothing is easy.") or made)
+    monkeypatch.setattr(calibration, "calibrate", lambda models, say: say("Nothing is easy.") or made)
     code, out, _ = run(capsys, "plan", "--calibrate")
     assert code == 0
     assert "Nothing is easy." in out

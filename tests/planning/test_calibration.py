@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 from goldrank.data.texts import read_texts
 from goldrank.errors import InputError
-from goldrank.planning import calibration as calibrating
-from goldrank.planning import measured_devices, measured_ranking, measured_texts
-from goldrank.planning.constants import RankingCost, RayCost, ranking_features, read_constants, write_constants
-from goldrank.planning.reference_constants import REFERENCE
-from goldrank.planning.synthetic_jobs import made_hits, made_job
-from goldrank.planning.timing import best, fitted, timed_by
+from goldrank.planning import calibration, measured_costs
+from goldrank.planning.constants import (
+    REFERENCE,
+    RankingCost,
+    RayCost,
+    ranking_features,
+    read_constants,
+    write_constants,
+)
+from goldrank.planning.workloads import best, fitted, synthetic_hits, synthetic_job, timed_by
 from goldrank.scoring import score_hits
 
 TINY = ((500, 8, 64, 1), (2_000, 16, 80, 1), (1_500, 32, 200, 2))
@@ -26,22 +30,22 @@ TINY = ((500, 8, 64, 1), (2_000, 16, 80, 1), (1_500, 32, 200, 2))
 def quick(monkeypatch):
     """Small sizes everywhere, and neither Ray nor a GPU."""
     for name in ("COUNTING", "SEARCH"):
-        monkeypatch.setattr(calibrating, name, TINY)
-    monkeypatch.setattr(calibrating, "disk_cost", lambda folder: DISK(folder, (512, 8)))
-    monkeypatch.setattr(calibrating, "reading_cost", lambda folder: measured_texts.reading_cost(folder, 50))
-    monkeypatch.setattr(calibrating, "encoding_cost", lambda model: measured_texts.encoding_cost(model, seconds=0.01))
-    monkeypatch.setattr(calibrating, "scoring_cost", lambda: SCORING(20, 200))
-    monkeypatch.setattr(calibrating, "ray_cost", lambda: None)
-    monkeypatch.setattr(calibrating, "gpu_cost", lambda: None)
+        monkeypatch.setattr(calibration, name, TINY)
+    monkeypatch.setattr(calibration, "disk_cost", lambda folder: DISK(folder, (512, 8)))
+    monkeypatch.setattr(calibration, "reading_cost", lambda folder: measured_costs.reading_cost(folder, 50))
+    monkeypatch.setattr(calibration, "encoding_cost", lambda model: measured_costs.encoding_cost(model, seconds=0.01))
+    monkeypatch.setattr(calibration, "scoring_cost", lambda: SCORING(20, 200))
+    monkeypatch.setattr(calibration, "ray_cost", lambda: None)
+    monkeypatch.setattr(calibration, "gpu_cost", lambda: None)
 
 
-DISK, SCORING = calibrating.disk_cost, calibrating.scoring_cost
+DISK, SCORING = calibration.disk_cost, calibration.scoring_cost
 
 
 def test_a_calibration_measures_every_group_and_says_what_it_could_not(quick, tmp_path):
     pytest.importorskip("wordllama")
     said = []
-    made = calibrating.calibrate(["wordllama"], folder=tmp_path, say=said.append)
+    made = calibration.calibrate(["wordllama"], folder=tmp_path, say=said.append)
     assert made.cores == len(os.sched_getaffinity(0))
     assert made.measured
     for group in (made.counting, made.search):
@@ -58,8 +62,8 @@ def test_a_calibration_measures_every_group_and_says_what_it_could_not(quick, tm
 
 
 def test_what_was_measured_here_is_not_said_to_be_from_elsewhere(quick, monkeypatch):
-    monkeypatch.setattr(calibrating, "ray_cost", lambda: RayCost(1.0, 0.001, 5.0))
-    made = calibrating.calibrate([])
+    monkeypatch.setattr(calibration, "ray_cost", lambda: RayCost(1.0, 0.001, 5.0))
+    made = calibration.calibrate([])
     assert made.ray == RayCost(1.0, 0.001, 5.0)
     assert set(made.elsewhere) == {"GPU"}
 
@@ -67,22 +71,22 @@ def test_what_was_measured_here_is_not_said_to_be_from_elsewhere(quick, monkeypa
 def test_a_busy_machine_is_told_to_be_measured_again(quick, monkeypatch):
     for load, told in ((0.0, False), (99.0, True)):
         said = []
-        monkeypatch.setattr(calibrating, "_load", lambda load=load: load)
-        calibrating.calibrate([], say=said.append)
+        monkeypatch.setattr(calibration, "_load", lambda load=load: load)
+        calibration.calibrate([], say=said.append)
         assert any("was busy with other work" in line for line in said) == told
 
 
 def test_a_model_that_does_not_exist_is_refused_before_anything_is_measured(quick, monkeypatch):
-    monkeypatch.setattr(calibrating, "ranking_cost", lambda *sizes, **options: pytest.fail("measured first"))
+    monkeypatch.setattr(calibration, "ranking_cost", lambda *sizes, **options: pytest.fail("measured first"))
     with pytest.raises(InputError, match="no kind of model"):
-        calibrating.calibrate(["nonsense"])
+        calibration.calibrate(["nonsense"])
 
 
 def test_without_ray_or_a_gpu_there_is_nothing_to_measure(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert measured_devices.ray_cost() is None
-    assert measured_devices.gpu_cost() is None
+    assert measured_costs.ray_cost() is None
+    assert measured_costs.gpu_cost() is None
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=6, max_size=6))
@@ -90,10 +94,10 @@ def test_a_fit_gives_back_the_times_that_a_cost_of_this_form_made(scales):
     cost = RankingCost(
         *(scale * usual for scale, usual in zip(scales, (1e-2, 1e-4, 1e-9, 1e-11, 1e-9, 1e-6), strict=True))
     )
-    rows = [ranking_features(*size, 1) for size in measured_ranking.SEARCH]
-    seconds = [sum(cost.parts(*size, 1)) for size in measured_ranking.SEARCH]
+    rows = [ranking_features(*size, 1) for size in measured_costs.SEARCH]
+    seconds = [sum(cost.parts(*size, 1)) for size in measured_costs.SEARCH]
     found = RankingCost(*fitted(rows, seconds))
-    for size, wanted in zip(measured_ranking.SEARCH, seconds, strict=True):
+    for size, wanted in zip(measured_costs.SEARCH, seconds, strict=True):
         assert sum(found.parts(*size, 1)) == pytest.approx(wanted, rel=1e-3)
 
 
@@ -104,19 +108,19 @@ def test_a_fit_never_takes_time_away_for_more_work():
 @pytest.mark.parametrize(
     ("sizes", "parts"),
     [
-        (measured_ranking.COUNTING, measured_ranking.COUNTING_PARTS),
-        (measured_ranking.SEARCH, measured_ranking.ALL_PARTS),
+        (measured_costs.COUNTING, measured_costs.COUNTING_PARTS),
+        (measured_costs.SEARCH, measured_costs.ALL_PARTS),
     ],
 )
 def test_the_sizes_measured_at_tell_all_parts_from_each_other(sizes, parts):
-    chosen = [measured_ranking.ALL_PARTS.index(part) for part in parts]
-    counted = sizes is measured_ranking.COUNTING
+    chosen = [measured_costs.ALL_PARTS.index(part) for part in parts]
+    counted = sizes is measured_costs.COUNTING
     rows = np.array([ranking_features(*size, size[3] if counted else 1) for size in sizes])[:, chosen]
     assert np.linalg.matrix_rank(rows / rows.max(axis=0), tol=1e-6) == len(parts)
 
 
 def test_only_the_parts_asked_for_are_fitted():
-    cost = measured_ranking.ranking_cost(TINY, "top k", parts=("start", "entry"), repeats=1)
+    cost = measured_costs.ranking_cost(TINY, "top k", parts=("start", "entry"), repeats=1)
     assert (cost.number, cost.multiply, cost.pair) == (0, 0, 0)
     assert cost.start + cost.entry > 0
 
@@ -131,7 +135,7 @@ def test_the_least_of_some_times_is_taken_by_the_clock_asked_for_and_what_comes_
 
 
 def test_made_jobs_are_the_same_each_time_and_their_gold_is_found_neither_always_nor_never():
-    one, two = (made_job(3_000, 24, 200, 2) for _ in range(2))
+    one, two = (synthetic_job(3_000, 24, 200, 2) for _ in range(2))
     assert np.array_equal(one.queries, two.queries)
     assert np.allclose(np.linalg.norm(one.items, axis=1), 1, atol=1e-5)
     hits = one.count()
@@ -140,17 +144,17 @@ def test_made_jobs_are_the_same_each_time_and_their_gold_is_found_neither_always
 
 
 def test_made_hits_can_be_scored():
-    assert 0 < score_hits(made_hits(50, 1000))["mrr@10"].mean < 1
+    assert 0 < score_hits(synthetic_hits(50, 1000))["mrr@10"].mean < 1
 
 
 def test_made_texts_have_the_words_asked_for_and_are_read_back(tmp_path):
-    texts = measured_texts.made_texts(40, 12)
+    texts = measured_costs.synthetic_texts(40, 12)
     assert len(set(texts)) == 40
     assert {len(text.split()) for text in texts} == {12}
-    measured_texts.write_texts(tmp_path / "texts.jsonl", texts)
+    measured_costs.write_texts(tmp_path / "texts.jsonl", texts)
     assert read_texts(tmp_path / "texts.jsonl").texts == texts
 
 
 def test_a_machine_names_its_processor_and_nothing_else():
-    assert calibrating.processor_name()
-    assert os.uname().nodename not in calibrating.processor_name()
+    assert calibration.processor_name()
+    assert os.uname().nodename not in calibration.processor_name()

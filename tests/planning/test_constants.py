@@ -7,6 +7,7 @@ import pytest
 
 from goldrank.errors import InputError
 from goldrank.planning.constants import (
+    REFERENCE,
     Constants,
     RankingCost,
     constants_file,
@@ -14,7 +15,6 @@ from goldrank.planning.constants import (
     read_constants,
     write_constants,
 )
-from goldrank.planning.reference_constants import REFERENCE
 
 
 @pytest.fixture

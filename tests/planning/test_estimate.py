@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.planning.cluster import results_sent
-from goldrank.planning.constants import EncodingCost
+from goldrank.planning.constants import REFERENCE, EncodingCost
 from goldrank.planning.estimate import estimate
-from goldrank.planning.job import SHARD, Job
-from goldrank.planning.reference_constants import REFERENCE
-from goldrank.planning.stages import STAGES, EnginePlan, Stage, slowest
+from goldrank.planning.job import SHARD, STAGES, EnginePlan, Job, Stage, slowest
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 JOB = Job(items=10_000_000, dimension=768, queries=10_000, encoding=EncodingCost(1.0, 1e-4, 1e-6))

@@ -9,11 +9,16 @@ from typing import Any
 
 from goldrank.cli import options
 from goldrank.errors import InputError
-from goldrank.planning.constants import Constants, EncodingCost, constants_file, read_constants, write_constants
+from goldrank.planning.constants import (
+    Constants,
+    EncodingCost,
+    constants_file,
+    local_constants,
+    read_constants,
+    write_constants,
+)
 from goldrank.planning.estimate import Estimate, estimate
-from goldrank.planning.job import Job
-from goldrank.planning.reference_constants import REFERENCE
-from goldrank.planning.stages import Stage
+from goldrank.planning.job import Job, Stage
 from goldrank.report.text import results
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
@@ -74,9 +79,7 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _constants(args: argparse.Namespace) -> Constants:
-    if args.constants is not None:
-        return read_constants(args.constants)
-    return read_constants(constants_file()) if constants_file().exists() else REFERENCE
+    return local_constants() if args.constants is None else read_constants(args.constants)
 
 
 def _job(args: argparse.Namespace, constants: Constants) -> Job:

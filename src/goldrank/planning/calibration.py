@@ -20,17 +20,18 @@ import numpy as np
 
 from goldrank.engines.base import usable_cores
 from goldrank.io.formats.vector_shards import read_vectors, write_vectors
-from goldrank.planning.constants import (
-    Constants,
-    DiskCost,
-    ScoringCost,
+from goldrank.planning.constants import REFERENCE, Constants, DiskCost, ScoringCost
+from goldrank.planning.measured_costs import (
+    COUNTING,
+    COUNTING_PARTS,
+    SEARCH,
+    encoding_cost,
+    gpu_cost,
+    ranking_cost,
+    ray_cost,
+    reading_cost,
 )
-from goldrank.planning.measured_devices import gpu_cost, ray_cost
-from goldrank.planning.measured_ranking import COUNTING, COUNTING_PARTS, SEARCH, ranking_cost
-from goldrank.planning.measured_texts import encoding_cost, reading_cost
-from goldrank.planning.reference_constants import REFERENCE
-from goldrank.planning.synthetic_jobs import made_hits
-from goldrank.planning.timing import best
+from goldrank.planning.workloads import best, synthetic_hits
 from goldrank.progress import Progress
 
 _REPEATS = 3
@@ -153,7 +154,7 @@ def scoring_cost(few: int = 500, many: int = 20_000) -> ScoringCost:
 def _scoring(queries: int) -> Callable[[], object]:
     from goldrank.scoring import score_hits
 
-    hits = made_hits(queries, items=50 * queries)
+    hits = synthetic_hits(queries, items=50 * queries)
 
     def work() -> object:
         scores = score_hits(hits)

@@ -14,8 +14,11 @@ from goldrank.planning.job import (
     ID_BYTES,
     RESULT_BYTES,
     WIDE,
+    EnginePlan,
+    Setting,
+    Stage,
+    slowest,
 )
-from goldrank.planning.stages import EnginePlan, Setting, Stage, slowest
 from goldrank.units import format_bytes
 
 # A shard as it is read and as a matrix.

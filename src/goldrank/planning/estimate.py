@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from goldrank.planning.cluster import cluster_plan
 from goldrank.planning.constants import Constants
-from goldrank.planning.job import Job
+from goldrank.planning.job import EnginePlan, Job, Setting
 from goldrank.planning.one_machine import gpu_plan, local_plan
-from goldrank.planning.stages import EnginePlan, Setting
 from goldrank.units import format_bytes
 
 
@@ -29,7 +28,7 @@ class Estimate:
 def estimate(job: Job, constants: Constants) -> Estimate:
     """The plans of all engines; nothing is measured or read.
 
-    >>> from goldrank.planning.reference_constants import REFERENCE
+    >>> from goldrank.planning.constants import REFERENCE
     >>> plan = estimate(Job(items=1_000_000, dimension=768, queries=10_000), REFERENCE)
     >>> [engine.name for engine in plan.engines]
     ['local', 'Ray', 'one GPU']

@@ -13,8 +13,11 @@ from goldrank.planning.job import (
     HELD_TEXT_BYTES,
     ID_BYTES,
     RESULT_BYTES,
+    EnginePlan,
+    Setting,
+    Stage,
+    slowest,
 )
-from goldrank.planning.stages import EnginePlan, Setting, Stage, slowest
 from goldrank.units import format_bytes
 
 # How many queries the exact index searches in one pass over the items, and how many the GPU does at most.
