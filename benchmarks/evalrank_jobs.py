@@ -38,9 +38,8 @@ def _pairs(count: int, items: int) -> list[tuple[str, str]]:
 
 def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
     from goldrank.data.collections.evalrank import PositivePair, collection_of
-    from goldrank.runs.evaluate import evaluate_on
     from goldrank.tasks import Settings, task_of
-    from goldrank.tasks.material import Material
+    from goldrank.tasks.ranking.data import RankingData
     from goldrank.tasks.ranking.models import load_model
 
     vectors, names = _vectors(int(items)), [f"s{row}" for row in range(int(items))]
@@ -58,11 +57,11 @@ def _task(pairs: str, items: str, similarity: str) -> tuple[float, Result]:
 
     made = [PositivePair(*pair) for pair in _pairs(int(pairs), int(items))]
     model, task = load_model(Known()), task_of(collection_of(made, names, "bench", "bench", []))
-    material = Material.of(task, Settings(similarity=similarity))
-    material.query_texts, material.item_texts  # noqa: B018 - reading is not what is measured
+    data = RankingData.load(task, Settings(similarity=similarity))
+    data.query_texts, data.item_texts  # noqa: B018 - reading is not what is measured
 
     def work() -> Result:
-        scores = evaluate_on(material, model).score(_METRICS)
+        scores = data.evaluate(model).score(_METRICS)
         return {"mrr": scores["mrr(of=all)"].mean, "hits15": scores["hits@15"].mean}
 
     return _timed(work)

@@ -62,7 +62,7 @@ def _goldrank(folder: str, model: str, draws: int) -> tuple[float, Result]:
             _vectors(encoder, texts)
         cpu, wall = time.process_time(), time.perf_counter()
         for name, texts in data.items():
-            result[name] = measure(encoder, texts, Settings(), draws).figures["accuracy"].value
+            result[name] = measure(encoder, texts, Settings(), draws).scores["accuracy"].value
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return cpu, {**result, "wall": wall}
 

@@ -49,9 +49,7 @@ def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
 def goldrank_retrieval(queries: str, items: str) -> tuple[float, Result]:
     from goldrank.data.collections import Collection, Document, Documents
     from goldrank.hits import Gold
-    from goldrank.runs.evaluate import evaluate_on
     from goldrank.tasks import Settings, task_of
-    from goldrank.tasks.material import Material
     from goldrank.tasks.ranking.models import load_model
 
     asked, corpus, gold = _data(int(queries), int(items))
@@ -74,7 +72,7 @@ def goldrank_retrieval(queries: str, items: str) -> tuple[float, Result]:
     model, task = load_model(Known()), task_of(collection)
 
     def work() -> Result:
-        made = evaluate_on(Material.of(task, Settings()), model)
+        made = task.load(Settings()).evaluate(model)
         scores = made.score(names)
         return {"ndcg10": scores["ndcg@10"].mean, "recall1000": scores["recall@1000"].mean}
 

@@ -113,9 +113,9 @@ def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> lis
 
 def _save(store: Any, number: int, queries: int, data: str) -> Any:
     from goldrank import Gold, Run
-    from goldrank.runs.run import summary_of
     from goldrank.scoring import score_hits
     from goldrank.store import Record
+    from goldrank.tasks.ranking.evaluation import summary_of
 
     rng = np.random.default_rng(number)
     items = 2 * queries

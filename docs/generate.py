@@ -6,7 +6,7 @@ from pathlib import Path
 
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
 from goldrank.metrics.names import foreign_names
-from goldrank.tasks import TASKS, MeasuredTask, Task
+from goldrank.tasks import TASKS, MeasurementTask, RankingTask, Task
 
 FOLDER = Path(__file__).parent / "reference"
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
@@ -104,7 +104,7 @@ def _profile(profile: Profile) -> str:
     return "\n\n".join([*lines, profile.notes] if profile.notes else lines)
 
 
-def _task(task: Task | MeasuredTask) -> str:
+def _task(task: Task) -> str:
     about = task.about
     told = {
         "kind": task.kind,
@@ -114,7 +114,7 @@ def _task(task: Task | MeasuredTask) -> str:
         "profile of the published results": about
         and about.original
         and f"[{about.original}](profiles.md#{about.original})",
-        **(_ranked(task) if isinstance(task, Task) else {"relevant settings": ", ".join(task.uses)}),
+        **(_ranked(task) if isinstance(task, RankingTask) else _measured(task)),
         "version": str(task.version),
     }
     rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in told.items() if value)
@@ -122,7 +122,12 @@ def _task(task: Task | MeasuredTask) -> str:
     return "\n\n".join([*lines, about.notes] if about and about.notes else lines)
 
 
-def _ranked(task: Task) -> dict[str, str]:
+def _measured(task: Task) -> dict[str, str]:
+    assert isinstance(task, MeasurementTask)
+    return {"relevant settings": ", ".join(task.settings_used)}
+
+
+def _ranked(task: RankingTask) -> dict[str, str]:
     return {
         "default metrics": ", ".join(f"`{metric}`" for metric in task.default_metrics),
         "profile": task.profile + "".join(f", {name}={value}" for name, value in task.conventions.items()),

@@ -85,7 +85,7 @@ def save_masked(store, specs, count=12):
     from goldrank.runs.masked import Order, predict_run
 
     chunks = list(examples_at(BUILT_IN))[:count]
-    return [predict_run(Order(BUILT_IN, chunks, spec, load_predictor(spec)), store)[0] for spec in specs]
+    return [predict_run(Order(BUILT_IN, chunks, spec, load_predictor(spec)), store).stored for spec in specs]
 
 
 def hostile_store(folder):

@@ -19,7 +19,7 @@ from goldrank.encoders.pair_scorers import PAIR_KINDS
 from goldrank.masked.predictors import PREDICTORS
 from goldrank.metrics import PROFILES, REGISTRY
 from goldrank.runs.evaluate import evaluate
-from goldrank.tasks import TASKS, Task
+from goldrank.tasks import TASKS, RankingTask
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -55,7 +55,7 @@ def test_the_tasks_page_tells_source_licence_counts_and_text_of_every_task(gener
         assert task.about is not None
         for told in (task.about.source, task.about.licence, task.about.counts, task.about.notes):
             assert told in section
-        if isinstance(task, Task):
+        if isinstance(task, RankingTask):
             assert str(task.text) in section
             assert all(f"`{metric}`" in section for metric in task.default_metrics)
         assert f"| version | {task.version} |" in section

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from goldrank.index.exact.index import exact_hits
     from goldrank.index.folder import open_index
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
-    from goldrank.runs.evaluate import Evaluation, evaluate, measure
+    from goldrank.runs.evaluate import evaluate
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
-    from goldrank.tasks import Task
+    from goldrank.tasks.measurement import MeasurementEvaluation, MeasurementTask
+    from goldrank.tasks.ranking.evaluation import RankingEvaluation
+    from goldrank.tasks.ranking.task import RankingTask
+    from goldrank.tasks.task import Task
     from goldrank.vectors.similarity import similarity
 
 __version__ = "0.1.0"
@@ -33,7 +36,10 @@ _HOMES = {
     "goldrank.analysis.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
-    "goldrank.runs.evaluate": ("Evaluation", "evaluate", "measure"),
+    "goldrank.runs.evaluate": ("evaluate",),
+    "goldrank.tasks.measurement": ("MeasurementEvaluation", "MeasurementTask"),
+    "goldrank.tasks.ranking.evaluation": ("RankingEvaluation",),
+    "goldrank.tasks.ranking.task": ("RankingTask",),
     "goldrank.tasks.task": ("Task",),
     "goldrank.vectors.similarity": ("similarity",),
 }
@@ -44,15 +50,18 @@ __all__ = [
     "Comparison",
     "Conventions",
     "DataWarning",
-    "Evaluation",
     "Gold",
     "GoldrankError",
     "Hits",
     "InputError",
+    "MeasurementEvaluation",
+    "MeasurementTask",
     "Metric",
     "MissingExtraError",
     "Profile",
     "RankOverlap",
+    "RankingEvaluation",
+    "RankingTask",
     "Run",
     "Score",
     "Scores",
@@ -63,7 +72,6 @@ __all__ = [
     "compare_hits",
     "evaluate",
     "exact_hits",
-    "measure",
     "open_index",
     "rbo",
     "score",

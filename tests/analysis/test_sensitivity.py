@@ -139,10 +139,10 @@ def broken(name, similarity):
     """A model of random vectors that fails under one similarity, while it ranks."""
     sound = load_model("random:16")
 
-    def rank(material):
-        if material.settings.similarity == similarity:
+    def rank(data):
+        if data.settings.similarity == similarity:
             raise InputError("the server hung up", remedy="try again")
-        return sound.rank(material)
+        return sound.rank(data)
 
     return Model(name, name, rank, uses_vectors=True, encoder=sound.encoder)
 

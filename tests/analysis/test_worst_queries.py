@@ -22,7 +22,7 @@ def test_the_query_is_neither_gold_nor_above_it_and_ranks_count_without_it():
     items = Documents([Document.plain(name, name) for name in "abcd"], "test")
     gold = Gold({"a": {"a": 1, "d": 1}, "b": {"a": 1}})
     made = evaluate(Scored(), task_of(Collection("test", items, items, gold.columns)))
-    (worst,) = worst_queries(made.material, made.scores["mrr"], made.run, 1)
+    (worst,) = worst_queries(made.data, made.scores["mrr"], made.run, 1)
     assert (worst.id, worst.value) == ("a", 1 / 3)
     assert [(one.id, one.rank) for one in worst.gold] == [("d", 3)]
     assert [(one.id, one.rank) for one in worst.above] == [("b", 1), ("c", 2)]

@@ -93,7 +93,7 @@ def sentences(model, collections):
 )
 def test_standard_figures_of_the_sentences(ties, figures, sentences):
     assert hundredfold(sentences.score(ties=ties)) == pytest.approx(figures, abs=0.03)
-    assert int((sentences.counted.tied > 0).sum()) == pytest.approx(329, abs=2)
+    assert int((sentences.ranked.hits.tied > 0).sum()) == pytest.approx(329, abs=2)
 
 
 def test_the_interval_of_the_sentences_holds_their_mean(sentences):
@@ -110,7 +110,7 @@ def test_filtering_other_positives_can_only_raise_ranks(sentences):
 def test_pairs_out_of_vocabulary_are_misses_and_counted(model, collections):
     made = evaluate(model, collections["word"], transform="center", fit_on="vocabulary")
     assert hundredfold(made.scores) == pytest.approx((3.37, 1.49, 3.81), abs=0.05)
-    assert int((~made.counted.found).sum()) == 4144
+    assert int((~made.ranked.hits.found).sum()) == 4144
     assert "4144 of 5514 pairs and 17549 of 22207 items" in made.remarks[0]
     assert made.scores["hits@15"].mean < (5514 - 4144) / 5514
 

@@ -114,7 +114,7 @@ def test_words_out_of_vocabulary_decide_the_published_figures(figures, published
 def test_sentences_of_unknown_words_are_like_nothing_and_counted(name, spearman, unknown, shared_data):
     zeros = load(f"words:{shared_data / 'evalrank' / 'toy_emb.txt'}(preset=evalrank,empty=0)")
     made = TASKS[name].measure(zeros, TASKS[name].read(None), Settings())
-    assert made.figures["spearman"].value == pytest.approx(spearman, abs=0.0005)
+    assert made.scores["spearman"].value == pytest.approx(spearman, abs=0.0005)
     assert made.remarks[:1] == (
         (f"{unknown} pair{'s' * (unknown > 1)} of {len(made.predictions['id'])} with a text of unknown words only, "
          "compared by the vector that the model gives such texts",) if unknown else ()
@@ -125,5 +125,5 @@ def test_wordllama_on_the_sts_benchmark():
     pytest.importorskip("wordllama")
     task = TASKS["sts-b"]
     made = task.measure(load("wordllama"), task.read(None), Settings())
-    assert made.figures["spearman"].value == pytest.approx(0.7737, abs=0.00005)
-    assert made.figures["spearman"].count == 1379
+    assert made.scores["spearman"].value == pytest.approx(0.7737, abs=0.00005)
+    assert made.scores["spearman"].count == 1379

@@ -45,7 +45,8 @@ def test_the_sample_holds_what_was_counted_before(chunks):
 
 @pytest.mark.parametrize(("spec", "context"), MEASURED)
 def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec, context):
-    stored, fresh = predict_run(Order("sample", chunks, spec, load_predictor(spec), context=context), store)
+    outcome = predict_run(Order("sample", chunks, spec, load_predictor(spec), context=context), store)
+    stored, fresh = outcome.stored, outcome.fresh
     assert fresh
     scores = scores_of(stored)
     assert (scores.counts.masks, scores.counts.examples, scores.counts.pages) == (698, 374, 374)
@@ -59,7 +60,9 @@ def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec,
 
 
 def test_pooling_by_the_gold_never_scores_below_pooling_alike(chunks, store):
-    stored, _ = predict_run(Order("sample", chunks, "names:majority", load_predictor("names:majority"), k=20), store)
+    stored = predict_run(
+        Order("sample", chunks, "names:majority", load_predictor("names:majority"), k=20), store
+    ).stored
     alike, gold = (
         scores_of(stored, Rules(matcher="names", pool=pool)).levels["example"].right.mean()
         for pool in ("alias", "gold")

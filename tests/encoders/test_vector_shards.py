@@ -11,8 +11,8 @@ from goldrank.engines.local import Here
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.formats.vector_shards import write_vectors
-from goldrank.tasks.material import Material
 from goldrank.tasks.ranking import by_shards as sharded_ranking
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.models import load_model
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
@@ -35,11 +35,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def material(order=1, **settings):
+def load_data(order=1, **settings):
     items = Documents([Document.plain(name, "t") for name in NAMES[::order]], "items")
     queries = Documents([Document.plain(f"q{number}", "t") for number in range(5)], "queries")
     gold = Gold({f"q{number}": {NAMES[number * 7]: 1.0} for number in range(5)})
-    return Material.of(task_of(Collection("c", items, queries, gold.columns)), Settings(**settings))
+    return RankingData.load(task_of(Collection("c", items, queries, gold.columns)), Settings(**settings))
 
 
 def test_rows_are_looked_up_by_id_and_queries_in_their_own_folder(folder):
@@ -70,7 +70,7 @@ def test_the_identity_is_that_of_the_content(folder, tmp_path):
 @pytest.mark.parametrize("order", [1, -1], ids=["in order", "turned round"])
 @pytest.mark.parametrize("similarity", ["cosine", "l2"])
 def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, similarity, monkeypatch):
-    given = material(order, similarity=similarity)
+    given = load_data(order, similarity=similarity)
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
     if order == 1:
         monkeypatch.setattr(sharded_ranking, "write_vectors", lambda *arguments: pytest.fail("they were copied"))
@@ -82,7 +82,7 @@ def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, simil
 
 
 def test_shards_cut_elsewhere_than_a_transform_needs_are_written_anew(folder, tmp_path):
-    given = material(transform="center|normalize")
+    given = load_data(transform="center|normalize")
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
     found = model.rank(dataclasses.replace(given, sharding=Sharding(Here(), str(tmp_path / "work"))))
     assert found.run.to_dict() == model.rank(given).run.to_dict()

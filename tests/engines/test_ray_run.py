@@ -20,10 +20,9 @@ from goldrank.masked.predictions.joining import join
 from goldrank.masked.predictions.predict import predict_all
 from goldrank.masked.predictors import load_predictor
 from goldrank.masked.scoring.levels import LEVELS, score_predictions
-from goldrank.runs.evaluate import evaluate_on
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.material import Material
 from goldrank.tasks.ranking import by_vectors as vector_ranking
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.models import load_model
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
@@ -65,8 +64,8 @@ class SmallShards(Sharding):
 
 
 def evaluated(folder, sharding=None, **settings):
-    material = dataclasses.replace(Material.of(find_task(str(folder)), Settings(**settings)), sharding=sharding)
-    made = evaluate_on(material, load_model(MODEL))
+    data = dataclasses.replace(RankingData.load(find_task(str(folder)), Settings(**settings)), sharding=sharding)
+    made = data.evaluate(load_model(MODEL))
     return made.hits, made.scores, made.run.to_dict()
 
 

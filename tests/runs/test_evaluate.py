@@ -11,18 +11,17 @@ import goldrank
 from goldrank.data.collections import Collection, Document, Documents
 from goldrank.errors import InputError
 from goldrank.hits import Gold
-from goldrank.runs.evaluate import evaluate, inputs_of, prepared_model
-from goldrank.tasks import Settings, Task, find_task, task_of
-from goldrank.tasks.material import Material
+from goldrank.runs.evaluate import evaluate, prepare_model
+from goldrank.tasks import RankingTask, Settings, find_task, task_of
 from goldrank.vectors.cache import EmbeddingCache
 
 
-def related(documents: dict[str, str], gold: dict[str, dict[str, float]]) -> Task:
+def related(documents: dict[str, str], gold: dict[str, dict[str, float]]) -> RankingTask:
     items = Documents([Document.plain(id, text) for id, text in documents.items()], "test")
     return task_of(Collection("test", items, items, Gold(gold).columns))
 
 
-def retrieval(documents: dict[str, str], queries: dict[str, str], gold: dict[str, dict[str, float]]) -> Task:
+def retrieval(documents: dict[str, str], queries: dict[str, str], gold: dict[str, dict[str, float]]) -> RankingTask:
     items, asked = (
         Documents([Document.plain(id, text) for id, text in texts.items()], "test") for texts in (documents, queries)
     )
@@ -78,7 +77,7 @@ def test_the_leaderboard_is_the_same_for_every_number_of_threads_and_size_of_par
     rankings = []
     for threads, part, batch in ((1, 1 << 16, 1024), (2, 7, 3), (2, 1, 64)):
         monkeypatch.setattr("goldrank.index.exact.index.usable_cores", lambda threads=threads: threads)
-        monkeypatch.setattr("goldrank.tasks.material._BATCH", part)
+        monkeypatch.setattr("goldrank.tasks.ranking.data._BATCH", part)
         defaults = EmbeddingCache.__init__.__kwdefaults__ | {"batch": batch}
         monkeypatch.setattr("goldrank.vectors.cache.EmbeddingCache.__init__.__kwdefaults__", defaults)
         monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / f"{threads}-{part}"))
@@ -87,18 +86,18 @@ def test_the_leaderboard_is_the_same_for_every_number_of_threads_and_size_of_par
     assert rankings[0] == rankings[1] == rankings[2]
 
 
-def streamed(task: Task) -> Task:
+def streamed(task: RankingTask) -> RankingTask:
     """The same task, its items read anew each time."""
     whole = task.read(None)
     items = Documents(lambda: iter(whole.items), "stream")
     parts = Collection(whole.name, items, whole.queries, whole.gold)
-    return Task(task.name, task.kind, lambda split: parts, text=task.text, query_text=task.query_text)
+    return RankingTask(task.name, task.kind, lambda split: parts, text=task.text, query_text=task.query_text)
 
 
 @pytest.mark.parametrize("model", ["bm25", "wordllama"])
 def test_streamed_items_give_the_same_rankings(model, monkeypatch):
     task = find_task("questions")
-    monkeypatch.setattr("goldrank.tasks.material._BATCH", 13)
+    monkeypatch.setattr("goldrank.tasks.ranking.data._BATCH", 13)
     assert evaluate(model, streamed(task)).run.to_dict() == evaluate(model, task).run.to_dict()
 
 
@@ -179,12 +178,12 @@ def test_a_transform_can_be_fitted_on_a_file(tmp_path):
 def test_sections_are_scored_one_by_one_as_the_definition_says(scoring):
     made = evaluate("wordllama", "wines", scoring=scoring)
     query = made.gold.queries[0]
-    material = made.material
+    data = made.data
     encoder = goldrank.encoders.load("wordllama")
-    by_id = {document.id: document for document in material.collection.items}
+    by_id = {document.id: document for document in data.collection.items}
 
     def pieces(item):
-        rule = material.text_rule
+        rule = data.text_rule
         sections = rule.sentences(by_id[item]) if scoring == "sdr" else [rule.passages(by_id[item])]
         return [encoder.encode_items(section).astype(float) for section in sections]
 
@@ -208,7 +207,7 @@ def test_a_depth_cuts_rankings_and_a_large_whole_ranking_is_counted_instead(monk
     whole = evaluate("wordllama", "wines")
     monkeypatch.setattr("goldrank.tasks.ranking.by_vectors.MOST_RESULTS", 1)
     counted = evaluate("wordllama", "wines")
-    assert counted.counted is not None
+    assert counted.ranked.hits is not None
     assert counted.scores["mpr(unfound=last)"].values.tolist() == whole.scores["mpr(unfound=last)"].values.tolist()
 
 
@@ -289,7 +288,7 @@ def test_gold_queries_without_a_text_are_missing_and_counted():
 def test_the_inputs_name_what_decides_the_result_and_nothing_else():
     def inputs(model="wordllama", task="wines", **options):
         settings = Settings(**options)
-        return inputs_of(Material.of(find_task(task), settings), prepared_model(model, settings))
+        return find_task(task).load(settings).inputs(prepare_model(model, settings))
 
     base = inputs()
     assert inputs(seed=5) == base

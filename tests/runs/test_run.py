@@ -42,7 +42,7 @@ def means(board):
 def test_what_is_stored_is_not_evaluated_again(store, monkeypatch):
     (first,) = boards(MODELS, ["wines"], store)
     assert all(outcome.fresh for outcome in first.outcomes)
-    monkeypatch.setattr("goldrank.runs.run.evaluate_on", lambda *_: pytest.fail("evaluated again"))
+    monkeypatch.setattr("goldrank.tasks.ranking.data.RankingData.evaluate", lambda *_: pytest.fail("evaluated again"))
     (again,) = boards(MODELS, ["wines"], store)
     assert not any(outcome.fresh for outcome in again.outcomes)
     assert means(again) == means(first)
@@ -101,7 +101,7 @@ def test_one_model_alone_has_a_leaderboard_of_one(store):
 
 def test_other_metrics_and_profiles_come_from_the_stored_rankings(store, monkeypatch):
     (fresh,) = boards(["wordllama"], ["wines"], store, measures=Measures(profile="sdr"))
-    monkeypatch.setattr("goldrank.runs.run.evaluate_on", lambda *_: pytest.fail("evaluated again"))
+    monkeypatch.setattr("goldrank.tasks.ranking.data.RankingData.evaluate", lambda *_: pytest.fail("evaluated again"))
     (sdr,) = boards(["wordllama"], ["wines"], store, measures=Measures(profile="sdr"))
     (float32,) = boards(["wordllama"], ["wines"], store, measures=Measures(["mrr"], profile="trec_eval9"))
     assert means(sdr) == means(fresh)
@@ -153,7 +153,7 @@ def test_nothing_to_do_or_the_same_twice_is_refused(models, tasks, store):
 
 
 def test_everything_wrong_is_found_before_the_first_evaluation(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("goldrank.runs.run.evaluate_on", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr("goldrank.tasks.ranking.data.RankingData.evaluate", lambda *_: pytest.fail("started"))
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
     for tasks in (["wines", "not-a-task"], ["wines", str(tmp_path / "broken")]):
@@ -165,7 +165,7 @@ def test_a_result_carries_where_it_comes_from(store):
     (board,) = boards(["wordllama"], ["wines"], store)
     stored = board.outcomes[0].stored
     assert stored.key.startswith("wines-wordllama-")
-    assert stored.inputs["data"] == board.material.collection.checksum
+    assert stored.inputs["data"] == board.data.collection.checksum
     assert stored.inputs["model_identity"].startswith("wordllama wordllama ")
     assert stored.inputs["text"]["parts"] == "title+heading+text"
     assert {"goldrank", "python", "packages", "machine", "commit", "seconds"} <= set(stored.environment)

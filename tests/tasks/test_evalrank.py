@@ -11,14 +11,14 @@ from goldrank.data.collections import read_collection
 from goldrank.data.collections.evalrank import PositivePair, collection_of
 from goldrank.encoders import load
 from goldrank.errors import InputError
-from goldrank.runs.evaluate import evaluate, inputs_of, prepared_model
+from goldrank.runs.evaluate import evaluate, prepare_model
 from goldrank.runs.run import Measures, run_all
 from goldrank.scoring import score_hits
 from goldrank.store import Store
 from goldrank.store.tables import dump_hits, load_hits
 from goldrank.tasks import Settings, task_of
 from goldrank.tasks.evalrank import EVALRANK_TASKS
-from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.vectors.similarity import normalised
 
 BACKGROUND = [f"w{number}" for number in range(40)]
@@ -80,7 +80,7 @@ def test_a_pair_out_of_vocabulary_is_a_miss_or_left_out_and_never_a_hit():
     assert missed.scores["hits@1"].mean == 2 / 4
     assert skipped.scores["hits@1"].mean == 1.0
     assert missed.scores.counts.missing == 1
-    assert mean.counted.found.all()
+    assert mean.ranked.hits.found.all()
     assert "2 of 4 pairs and 2 of 40 items" in mean.remarks[0]
 
 
@@ -88,9 +88,9 @@ def test_unknown_background_stands_behind_everything_known():
     known = {f"w{number}": np.array([1.0, number, 0.0]) for number in range(1, 6)}
     made = evaluate(Table(known), task(PAIRS), similarity="dot")
     # By w1 the others are 5, 4, 3, 2 and all 35 unknown words come after them, as zero vectors never could.
-    assert made.counted.above.tolist() == [3, 2, 3, 0]
-    assert made.counted.tied.tolist() == [0, 0, 0, 0]
-    assert made.counted.corpus == 40
+    assert made.ranked.hits.above.tolist() == [3, 2, 3, 0]
+    assert made.ranked.hits.tied.tolist() == [0, 0, 0, 0]
+    assert made.ranked.hits.corpus == 40
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["cosine", "dot", "l2"]), st.booleans())
@@ -183,9 +183,9 @@ def test_what_becomes_of_unknown_words_is_part_of_what_names_a_result():
     names = {}
     for oov in (None, "miss", "skip", "mean", "keep"):
         settings = Settings(oov=oov)
-        names[oov] = inputs_of(Material.of(made, settings), prepared_model(Table({}), settings)).get("oov")
+        names[oov] = RankingData.load(made, settings).inputs(prepare_model(Table({}), settings)).get("oov")
     assert names == {None: "miss", "miss": "miss", "skip": "skip", "mean": "mean", "keep": "keep"}
-    assert "oov" not in inputs_of(Material.of(made, Settings()), prepared_model("bm25", Settings()))
+    assert "oov" not in RankingData.load(made, Settings()).inputs(prepare_model("bm25", Settings()))
     with pytest.raises(InputError, match="there is no treatment of unknown words 'mis'; did you mean 'miss'"):
         Settings(oov="mis")
 
@@ -195,7 +195,7 @@ def test_words_of_a_file_know_what_they_cover(tmp_path):
     file.write_text("".join(f"w{n} {np.sin(n)} {np.cos(n)}\n" for n in range(1, 4)))
     made = evaluate(f"words:{file}", task(PAIRS))
     assert load(f"words:{file}").covers(["w1", "w9"]).tolist() == [True, False]
-    assert made.counted.found.tolist() == [True, True, True, False]
+    assert made.hits.found.tolist() == [True, True, True, False]
 
 
 def test_the_named_tasks_hold_what_they_say(shared_data):
@@ -213,14 +213,14 @@ def test_a_stored_result_is_scored_under_every_profile_from_its_hits_alone():
     vectors = random_table(BACKGROUND)
     vectors["w7"] = vectors["w6"]
     made = evaluate(Table(vectors), task([*PAIRS, ("w6", "w7"), ("w6", "w6")]))
-    loaded = load_hits(dump_hits(made.counted), "a table")
+    loaded = load_hits(dump_hits(made.ranked.hits), "a table")
     for profile, options in (
         ("standard", {"self_matches": "aside", "ties": "expected"}),
         ("evalrank", {}),
         ("sdr", {}),
     ):
         names = ["mrr(of=all)", "hits@1", "mpr(over=list,unfound=skip)"]
-        again, direct = (score_hits(hits, names, profile=profile, **options) for hits in (loaded, made.counted))
+        again, direct = (score_hits(hits, names, profile=profile, **options) for hits in (loaded, made.ranked.hits))
         assert [again[name].value for name in names] == [direct[name].value for name in names]
 
 

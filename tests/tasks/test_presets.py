@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from goldrank import InputError
-from goldrank.runs.evaluate import evaluate, measure, prepared_model
-from goldrank.runs.measurements import MeasuredMaterial
+from goldrank.runs.evaluate import evaluate, prepare_model
 from goldrank.tasks import find_task
-from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.settings import Settings
 
 CHOSEN = ("similarity", "transform", "fit_on", "oov")
@@ -59,7 +58,7 @@ def chosen(settings):
     ],
 )
 def test_the_preset_is_the_settings_of_the_reference_for_words(given, expected, words):
-    assert chosen(Material.of(find_task(words), Settings(preset="evalrank", **given)).settings) == expected
+    assert chosen(RankingData.load(find_task(words), Settings(preset="evalrank", **given)).settings) == expected
 
 
 def test_a_default_that_is_given_explicitly_wins_too():
@@ -70,33 +69,30 @@ def test_a_default_that_is_given_explicitly_wins_too():
 def test_sentences_are_centred_on_what_is_evaluated_for_ranks_and_left_alone_for_correlations(tmp_path):
     ranked = Settings(preset="evalrank").under_preset("evalrank-sentence", "evalrank", "sentence")
     assert chosen(ranked) == ("cosine", "center", "evaluated", "keep")
-    correlated = MeasuredMaterial.of(find_task("sentence-pairs"), Settings(preset="evalrank")).settings
+    correlated = find_task("sentence-pairs").load(Settings(preset="evalrank")).settings
     assert chosen(correlated) == ("cosine", "none", "corpus", "keep")
 
 
 def test_a_preset_is_stored_as_the_settings_it_stands_for(vectors, pairs):
     explicit = Settings(similarity="dot", transform="center|normalize", fit_on="vocabulary", oov="mean")
-    model = prepared_model(vectors, Settings(preset="evalrank"))
+    model = prepare_model(vectors, Settings(preset="evalrank"))
     assert model.spec == f"{vectors}(preset=evalrank)"
     by_preset, by_hand = (
-        MeasuredMaterial.of(find_task(pairs), settings).inputs(model)
-        for settings in (Settings(preset="evalrank"), explicit)
+        find_task(pairs).load(settings).inputs(model) for settings in (Settings(preset="evalrank"), explicit)
     )
     assert by_preset == by_hand
     assert by_preset["oov"] == "mean"
 
 
 def test_the_default_treatment_of_unknown_words_and_the_same_by_name_have_one_key(vectors, pairs):
-    model = prepared_model(vectors, Settings())
-    default, named = (
-        MeasuredMaterial.of(find_task(pairs), settings).inputs(model) for settings in (Settings(), Settings(oov="skip"))
-    )
+    model = prepare_model(vectors, Settings())
+    default, named = (find_task(pairs).load(settings).inputs(model) for settings in (Settings(), Settings(oov="skip")))
     assert default == named
     assert default["oov"] == "skip"
 
 
 def test_words_are_centred_on_the_whole_file_and_unknown_ones_have_the_mean_of_what_that_gives(vectors, pairs):
-    made = measure(vectors, pairs, preset="evalrank")
+    made = evaluate(vectors, pairs, preset="evalrank")
     lines = [line.split(" ") for line in Path(vectors.partition(":")[2]).read_text().splitlines()[1:-1]]
     matrix = np.array([[float(cell) for cell in line[1:]] for line in lines])
     matrix = matrix - matrix.mean(axis=0)
@@ -134,9 +130,8 @@ def test_the_preset_scores_ranks_by_the_profile_of_the_reference(vectors, words)
     ],
 )
 def test_tasks_and_similarities_that_the_reference_does_not_have_are_refused(model, task, options, sentence):
-    ask = evaluate if task == "wines" else measure
     with pytest.raises(InputError) as error:
-        ask(model, task, preset="evalrank", **options)
+        evaluate(model, task, preset="evalrank", **options)
     assert str(error.value) == sentence
 
 

@@ -48,11 +48,11 @@ TWO_PARTS = ("train",) * 160 + ("test",) * 80
 def test_classes_that_vectors_tell_are_found_and_those_they_do_not_are_at_chance(splits, tested):
     data, vectors = labelled(8.0, splits)
     made = measure(model(vectors), data, Settings())
-    assert made.figures["accuracy"].value > 0.98
-    assert made.figures["accuracy"].count == len(made.predictions["id"]) == tested
-    assert list(made.figures) == ["accuracy", "macro_f1"]
+    assert made.scores["accuracy"].value > 0.98
+    assert made.scores["accuracy"].count == len(made.predictions["id"]) == tested
+    assert list(made.scores) == ["accuracy", "macro_f1"]
     data, vectors = labelled(0.0, splits)
-    chance = measure(model(vectors), data, Settings()).figures["accuracy"]
+    chance = measure(model(vectors), data, Settings()).scores["accuracy"]
     assert chance.low < 0.5 < chance.high
     assert chance.low < chance.value < chance.high
 
@@ -62,9 +62,9 @@ def test_figures_are_those_of_the_predictions():
     made = measure(model(vectors), data, Settings())
     gold, said = made.predictions["gold"], made.predictions["predicted"]
     assert gold == [data.labels[int(row)] for row in made.predictions["id"]]
-    assert made.figures["accuracy"].value == pytest.approx(np.mean(np.array(gold) == np.array(said)))
-    assert made.figures["accuracy"].method == "wilson"
-    f1 = made.figures["macro_f1"]
+    assert made.scores["accuracy"].value == pytest.approx(np.mean(np.array(gold) == np.array(said)))
+    assert made.scores["accuracy"].method == "wilson"
+    f1 = made.scores["macro_f1"]
     assert f1.value == pytest.approx(f1_score(gold, said, average="macro"))
     assert f1.low < f1.value < f1.high
 
@@ -74,8 +74,8 @@ def test_several_draws_of_the_folds_are_averaged_and_the_first_is_shown():
     made = measure(model(vectors), data, Settings(seed=5))
     correct = np.array(made.predictions["correct"])
     assert set(np.round(correct * 3)) == {0, 1, 2, 3}
-    assert made.figures["accuracy"].value == pytest.approx(correct.mean())
-    assert made.figures["accuracy"].method == "bca"
+    assert made.scores["accuracy"].value == pytest.approx(correct.mean())
+    assert made.scores["accuracy"].method == "bca"
     right = np.array(made.predictions["gold"]) == np.array(made.predictions["predicted"])
     assert (correct[right] > 0).all()
     assert (correct[~right] < 1).all()
@@ -89,7 +89,7 @@ def test_same_seed_same_figures_on_any_number_of_threads(splits, monkeypatch):
     for threads in (1, 3):
         monkeypatch.setattr(probe_fitting, "usable_cores", lambda threads=threads: threads)
         made.append(measure(model(vectors), data, Settings(seed=2)))
-    assert made[0].figures == made[1].figures
+    assert made[0].scores == made[1].scores
     assert made[0].predictions == made[1].predictions
     assert usable_cores() >= 1
 
@@ -144,7 +144,7 @@ def test_pairs_are_seen_as_difference_and_product():
         if label:
             vectors[texts[200 + row]] = vectors[texts[row]] + 0.1 * RNG.standard_normal(4)
     data = LabelledTexts("pairs", tuple(texts[:200]), tuple(map(str, labels)), tuple(texts[200:]))
-    assert measure(model(vectors), data, Settings()).figures["accuracy"].value > 0.9
+    assert measure(model(vectors), data, Settings()).scores["accuracy"].value > 0.9
 
 
 def test_sparse_vectors_give_what_the_same_dense_ones_give():
@@ -165,13 +165,13 @@ def test_a_model_that_learns_from_a_corpus_is_probed_too():
     texts = tuple(f"{'fine great' if number % 2 else 'awful bad'} thing {number % 7}" for number in range(60))
     labels = tuple("good" if number % 2 else "bad" for number in range(60))
     made = measure(load("tfidf"), LabelledTexts("moods", texts, labels), Settings())
-    assert made.figures["accuracy"].value == 1.0
+    assert made.scores["accuracy"].value == 1.0
     assert any("learned from all texts" in remark for remark in made.remarks)
 
 
 def test_a_transform_is_fitted_on_the_training_part_or_refused_where_there_is_none():
     data, vectors = labelled(2.0, SPLIT)
-    assert measure(model(vectors), data, Settings(transform="whiten")).figures["accuracy"].value > 0.6
+    assert measure(model(vectors), data, Settings(transform="whiten")).scores["accuracy"].value > 0.6
     data, vectors = labelled(2.0)
     with pytest.raises(InputError, match="no texts set apart"):
         measure(model(vectors), data, Settings(transform="whiten"))
@@ -196,7 +196,7 @@ def test_seven_rows_of_a_class_are_enough_for_nested_folds():
     labels = ("rare",) * 7 + ("common",) * 33
     data = LabelledTexts("made", tuple(WORDS[:40]), labels)
     vectors = {word: RNG.standard_normal(3) for word in WORDS}
-    assert measure(model(vectors), data, Settings()).figures["accuracy"].count == 40
+    assert measure(model(vectors), data, Settings()).scores["accuracy"].count == 40
 
 
 @pytest.mark.slow
@@ -224,7 +224,7 @@ def test_any_labelled_file_is_a_probe(tmp_path):
     (tmp_path / "moods.csv").write_text("\n".join(["text,label", *rows]))
     task = probe_of(tmp_path / "moods.csv")
     assert (task.name, task.kind) == ("probe:moods", "probe")
-    assert task.measure(load("tfidf"), task.read(None), Settings()).figures["accuracy"].value == 1.0
+    assert task.measure(load("tfidf"), task.read(None), Settings()).scores["accuracy"].value == 1.0
     with pytest.raises(InputError, match="no such file"):
         probe_of(tmp_path / "other.csv")
     with pytest.raises(InputError, match="no split 'train'"):

@@ -69,8 +69,8 @@ def test_figures_are_those_of_scipy_and_their_intervals_hold_them():
     made = measure(model, pairs, Settings())
     predicted = np.array(made.predictions["predicted"])
     np.testing.assert_allclose(predicted, [np.cos(model.angles[text]) for text in pairs.second], atol=1e-6)
-    assert list(made.figures) == list(KINDS)
-    for kind, figure in made.figures.items():
+    assert list(made.scores) == list(KINDS)
+    for kind, figure in made.scores.items():
         assert figure.value == pytest.approx(SCIPY[kind](pairs.scores, predicted)[0], abs=1e-12)
         assert figure.count == 40
         assert -1 < figure.low < figure.value < figure.high < 1
@@ -81,13 +81,13 @@ def test_figures_are_those_of_scipy_and_their_intervals_hold_them():
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 def test_every_similarity_is_higher_for_what_is_more_alike(similarity):
     pairs, model = planted(noise=0.0)
-    figure = measure(model, pairs, Settings(similarity=similarity)).figures["spearman"]
+    figure = measure(model, pairs, Settings(similarity=similarity)).scores["spearman"]
     assert figure.value == pytest.approx(1.0, abs=1e-3)
 
 
 def test_bootstrap_intervals_are_there_by_choice_and_near_fishers():
     pairs, model = planted(count=60)
-    fisher, drawn = (measure(model, pairs, Settings(), interval=how).figures for how in ("fisher", "bootstrap"))
+    fisher, drawn = (measure(model, pairs, Settings(), interval=how).scores for how in ("fisher", "bootstrap"))
     for kind in KINDS:
         assert drawn[kind].value == fisher[kind].value
         assert drawn[kind].method in ("bca", "percentile")
@@ -98,7 +98,7 @@ def test_bootstrap_intervals_are_there_by_choice_and_near_fishers():
 def test_subsets_are_averaged_by_size_and_the_other_two_ways_stand_beside():
     subset = ["small"] * 10 + ["large"] * 30
     pairs, model = planted(noise=0.9, subset=subset)
-    figures = measure(model, pairs, Settings()).figures
+    figures = measure(model, pairs, Settings()).scores
     predicted = np.array(measure(model, pairs, Settings()).predictions["predicted"])
     for kind in KINDS:
         small, large, pooled = (
@@ -127,10 +127,10 @@ def test_sets_count_alike_whatever_their_size():
     sets = [planted(count=count, noise=0.8, seed=count, name=f"set{count}") for count in (20, 60)]
     model = Planted(sets[0][1].angles | sets[1][1].angles)
     made = measure(model, PairSets("both", tuple(pairs for pairs, _ in sets)), Settings())
-    alone = [measure(model, pairs, Settings()).figures["spearman"].value for pairs, _ in sets]
-    assert made.figures["spearman"].value == pytest.approx(sum(alone) / 2)
-    assert [made.figures[f"spearman:set{count}"].value for count in (20, 60)] == pytest.approx(alone)
-    assert made.figures["spearman"].count == 80
+    alone = [measure(model, pairs, Settings()).scores["spearman"].value for pairs, _ in sets]
+    assert made.scores["spearman"].value == pytest.approx(sum(alone) / 2)
+    assert [made.scores[f"spearman:set{count}"].value for count in (20, 60)] == pytest.approx(alone)
+    assert made.scores["spearman"].count == 80
     assert made.predictions["set"] == ["set20"] * 20 + ["set60"] * 60
 
 
@@ -141,9 +141,9 @@ def test_pairs_with_an_unknown_word_are_left_out_and_counted():
     made = measure(model, pairs, Settings())
     predicted = np.array(made.predictions["predicted"])
     assert made.predictions["id"] == list(pairs.ids[8:])
-    assert made.figures["spearman"].value == pytest.approx(stats.spearmanr(pairs.scores[8:], predicted)[0])
-    assert made.figures["coverage"].value == 0.8
-    assert (made.figures["coverage"].count, made.figures["spearman"].count) == (40, 32)
+    assert made.scores["spearman"].value == pytest.approx(stats.spearmanr(pairs.scores[8:], predicted)[0])
+    assert made.scores["coverage"].value == 0.8
+    assert (made.scores["coverage"].count, made.scores["spearman"].count) == (40, 32)
     assert made.remarks == ("8 pairs of 40 with a word out of vocabulary, left out",)
 
 
@@ -154,7 +154,7 @@ def test_an_unknown_word_can_be_given_the_mean_vector_instead():
     known = {*pairs.first, *pairs.second[1:]}
     angles = [model.angles[text] - model.angles[pairs.first[0]] for text in known]
     assert made.predictions["predicted"][0] == pytest.approx(np.cos(angles).mean(), abs=1e-6)
-    assert made.figures["spearman"].count == 40
+    assert made.scores["spearman"].count == 40
     assert made.remarks == ("1 pair of 40 with a word out of vocabulary, which are given the mean vector",)
 
 
@@ -171,8 +171,8 @@ def test_sentences_of_unknown_words_become_what_is_asked_for(oov, count, remark)
     for text in pairs.second[:8]:
         del model.angles[text]
     made = measure(model, pairs, Settings(oov=oov))
-    assert made.figures["spearman"].count == count
-    assert made.figures["coverage"].value == 0.8
+    assert made.scores["spearman"].count == count
+    assert made.scores["coverage"].value == 0.8
     assert made.remarks == (f"8 pairs of 40 with a text of unknown words only, {remark}",)
 
 
@@ -180,8 +180,8 @@ def test_a_model_that_knows_nothing_scores_no_better_than_chance():
     pairs, model = planted(kind=Patchy, level="word", name="w")
     model.angles = {"": 0.0}
     made = measure(model, pairs, Settings())
-    assert [made.figures[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
-    assert made.figures["coverage"].value == 0.0
+    assert [made.scores[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
+    assert made.scores["coverage"].value == 0.0
     assert "no two similarities differ in w: the correlation counts as 0" in made.remarks
 
 
@@ -189,7 +189,7 @@ def test_equal_vectors_for_all_texts_score_no_better_than_chance():
     pairs, model = planted(subset=["x"] * 20 + ["y"] * 20)
     model.angles = dict.fromkeys(model.angles, 0.3)
     made = measure(model, pairs, Settings())
-    assert [made.figures[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
+    assert [made.scores[kind].value for kind in KINDS] == [0.0, 0.0, 0.0]
     assert "no two similarities differ in x, y: the correlation counts as 0" in made.remarks
 
 
@@ -225,16 +225,16 @@ def test_a_transform_learns_from_the_training_texts_or_from_what_is_evaluated_if
         measure(model, pairs, Settings(transform="center"))
     evaluated = measure(model, pairs, Settings(transform="center", fit_on="evaluated"))
     trained = measure(model, replace(pairs, training=pairs.first[:3]), Settings(transform="center", similarity="l2"))
-    assert evaluated.figures["pearson"].value != measure(model, pairs, Settings()).figures["pearson"].value
+    assert evaluated.scores["pearson"].value != measure(model, pairs, Settings()).scores["pearson"].value
     # Moving all vectors alike leaves their distances.
-    assert trained.figures["pearson"].value == pytest.approx(
-        measure(model, pairs, Settings(similarity="l2")).figures["pearson"].value, abs=1e-5
+    assert trained.scores["pearson"].value == pytest.approx(
+        measure(model, pairs, Settings(similarity="l2")).scores["pearson"].value, abs=1e-5
     )
 
 
 def test_a_sparse_model_is_measured_too():
     made = TASKS["sentence-pairs"].measure(load("tfidf"), TASKS["sentence-pairs"].read(None), Settings())
-    assert made.figures["spearman"].value > 0.3
+    assert made.scores["spearman"].value > 0.3
 
 
 def rivals(subset=(), count=200):
@@ -256,11 +256,11 @@ def test_the_comparison_is_williams_test_on_the_pairs_that_both_compared():
     assert compare(good, worse) == pytest.approx(
         compare_correlations(pairs.scores, good.predictions["predicted"], worse.predictions["predicted"])
     )
-    half = Measurement(worse.figures, {name: column[::2] for name, column in worse.predictions.items()})
+    half = Measurement(worse.scores, {name: column[::2] for name, column in worse.predictions.items()})
     assert compare(good, half) == pytest.approx(
         compare_correlations(pairs.scores[::2], good.predictions["predicted"][::2], half.predictions["predicted"])
     )
-    none = Measurement(worse.figures, {name: [] for name in worse.predictions})
+    none = Measurement(worse.scores, {name: [] for name in worse.predictions})
     assert compare(good, none) == 1.0
 
 

@@ -11,10 +11,10 @@ from goldrank import Gold, Run
 from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.predictors import load_predictor
 from goldrank.runs.masked import Order, predict_run
-from goldrank.runs.run import summary_of
 from goldrank.scoring import score_hits
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.texts import Text
+from goldrank.tasks.ranking.evaluation import summary_of
 from goldrank.web.app import create_app
 from goldrank.web.security import Access
 
@@ -74,7 +74,7 @@ def masked(store: Store) -> StoredRun:
         Chunk("p2", 0, "Otto Hahn", f"<mask> {HOSTILE}", ("Hahn",)),
     ]
     spec = "names:majority"
-    return predict_run(Order("people", chunks, spec, load_predictor(spec)), store)[0]
+    return predict_run(Order("people", chunks, spec, load_predictor(spec)), store).stored
 
 
 def filled(where: str | Path) -> Store:

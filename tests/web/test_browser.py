@@ -5,10 +5,10 @@ import pytest
 pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank import Gold, Run
-from goldrank.runs.run import summary_of
 from goldrank.scoring import score_hits
 from goldrank.store import Record, Store
 from goldrank.store.texts import Text
+from goldrank.tasks.ranking.evaluation import summary_of
 from web.browser import DESKTOP, PHONE, Browser, browser, missing
 from web.stores import HOSTILE, key_of, ranked, served
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +13,16 @@ from goldrank import stats
 from goldrank.errors import InputError
 from goldrank.hits import Hits
 from goldrank.metrics import Metric
-from goldrank.metrics import profile as find_profile
 from goldrank.progress import Progress
-from goldrank.runs.measurements import Measured, MeasuredMaterial
-from goldrank.runs.run import Measures, Outcome, compare_outcomes
+from goldrank.runs.evaluate import Outcome
+from goldrank.runs.run import Measures, score_outcome
 from goldrank.scoring import Bootstrap, Score, Scores
 from goldrank.stats.resampling import Floats
-from goldrank.store import StoredRun
+from goldrank.store import ResultKind, StoredRun
 from goldrank.store.rescoring import count_under
-from goldrank.tasks.material import Material
+from goldrank.tasks.measurement import MeasurementData, stored_values
+from goldrank.tasks.ranking.data import RankingData
+from goldrank.tasks.task import TaskData
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Headline:
     """What it is computed from: a ranked task's score, a probe's correct answers, or scored pairs."""
     scores: Scores | None = None
     stored: StoredRun | None = None
-    material: Material | None = None
+    data: RankingData | None = None
 
     @property
     def units(self) -> str:
@@ -85,29 +86,32 @@ class Headline:
         return count_under(self.stored, self.scores.conventions).hits
 
 
-def headline_of(material: Material | MeasuredMaterial, outcome: Outcome | Measured, measures: Measures) -> Headline:
+def headline_of(data: TaskData, outcome: Outcome, measures: Measures) -> Headline:
     """Return the headline of a stored result."""
-    key = outcome.stored.key
-    if isinstance(outcome, Measured):
-        (name, figure), *_ = outcome.figures.items()
-        columns = outcome.stored.predictions()
-        source = _pairs(columns) if "predicted" in columns and "subset" in columns else _answers(columns)
-        reading = Reading(figure.value, figure.low, figure.high, key)
-        return Headline(f"{material.task.name} {name}", reading, False, source)
-    assert isinstance(material, Material)
-    task = material.task
-    profile = measures.profile or task.profile
-    own = profile == task.profile
-    metrics = measures.metrics or (task.default_metrics if own else find_profile(profile).metrics)
-    # Only the first metric is read; the others would be resampled for nothing.
-    first = replace(measures, metrics=[str(next(iter(metrics)))])
-    (scores,) = compare_outcomes(material, [outcome], first).scores.values()
+    return _HEADLINES[data.task.result_kind](data, outcome, measures)
+
+
+def _measured_headline(data: MeasurementData, outcome: Outcome, measures: Measures) -> Headline:
+    (name, score), *_ = stored_values(outcome.stored).items()
+    columns = outcome.stored.predictions()
+    source = _pairs(columns) if "predicted" in columns and "subset" in columns else _answers(columns)
+    reading = Reading(score.value, score.low, score.high, outcome.stored.key)
+    return Headline(f"{data.task.name} {name}", reading, False, source)
+
+
+def _ranked_headline(data: RankingData, outcome: Outcome, measures: Measures) -> Headline:
+    scoring = measures.scoring(data)
+    # Only the first metric is read; resampling the others would be wasted.
+    scores = score_outcome(outcome, replace(scoring, metrics=scoring.metrics[:1]))
     (name, score), *_ = scores.items()
     bounds = score.interval
     low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
     lower = Metric.parse(name).definition.direction == "lower"
-    reading = Reading(score.value, low, high, key)
-    return Headline(f"{task.name} {name}", reading, lower, score, scores, outcome.stored, material)
+    reading = Reading(score.value, low, high, outcome.stored.key)
+    return Headline(f"{data.task.name} {name}", reading, lower, score, scores, outcome.stored, data)
+
+
+_HEADLINES: dict[ResultKind, Callable[..., Headline]] = {"ranked": _ranked_headline, "measured": _measured_headline}
 
 
 def _pairs(columns: Any) -> ScoredPairColumns:

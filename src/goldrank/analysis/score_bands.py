@@ -37,8 +37,8 @@ from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap, Score
 from goldrank.stats.resampling import Floats
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.material import Material
-from goldrank.tasks.measurement import MeasuredTask
+from goldrank.tasks.measurement import MeasurementTask
+from goldrank.tasks.ranking.data import RankingData
 
 _MOST_GRADES = 10
 """More different grades than this are cut into bands as scores are."""
@@ -139,24 +139,24 @@ class PairScores:
     def of(cls, task: str) -> PairScores:
         """Read all splits of a similarity task."""
         found = find_task(task)
-        if not isinstance(found, MeasuredTask) or found.kind != "similarity":
+        if not isinstance(found, MeasurementTask) or found.kind != "similarity":
             raise InputError(f"{found.name} has no scored pairs", remedy="name a task of similarity, such as sts-b")
         scores: dict[tuple[str, str], float] = {}
         for split in (None, "dev", "train"):
             try:
-                data = found.read(split)
+                pairs = found.read(split)
             except InputError:
                 if split is None:
                     raise
                 continue  # a task without such a split
-            for one in getattr(data, "sets", (data,)):
+            for one in getattr(pairs, "sets", (pairs,)):
                 for first, second, score in zip(one.first, one.second, one.scores.tolist(), strict=True):
                     scores.setdefault((first.strip(), second.strip()), score)
         return cls(found.name, scores)
 
-    def of_hits(self, hits: Hits, material: Material) -> Floats:
+    def of_hits(self, hits: Hits, data: RankingData) -> Floats:
         """Return the score of every judged item with its query; NaN where there is none."""
-        documents = material.collection.items, material.collection.queries
+        documents = data.collection.items, data.collection.queries
         texts = {document.id: document.text.strip() for part in documents for document in part}
         pairs = [
             (texts.get(query, ""), texts.get(item, "")) for query, item in zip(hits.query, hits.items, strict=True)
@@ -164,16 +164,16 @@ class PairScores:
         found = [self.scores.get(pair, self.scores.get(pair[::-1], math.nan)) for pair in pairs]
         if np.isnan(found).all():
             raise InputError(
-                f"no pair of {material.task.name} has a score in {self.name}",
+                f"no pair of {data.task.name} has a score in {self.name}",
                 remedy="name the similarity task that its pairs were taken from",
             )
         return np.array(found)
 
     def note(self, headline: Headline) -> str:
         """Say how many pairs of an EvalRank task have a score."""
-        assert headline.material is not None
-        found = self.of_hits(headline.hits(), headline.material)
-        task = headline.material.task.name
+        assert headline.data is not None
+        found = self.of_hits(headline.hits(), headline.data)
+        task = headline.data.task.name
         return (
             f"{int((~np.isnan(found)).sum())} of {len(found)} pairs of {task} have a score in {self.name}; the others "
             "are in no band."
@@ -319,12 +319,12 @@ def _of_grades(
     pair_scores: PairScores | None,
 ) -> list[BandReading]:
     hits = [one.hits() for one in headlines]
-    scores, material = headlines[0].scores, headlines[0].material
+    scores, data = headlines[0].scores, headlines[0].data
     assert scores is not None
-    assert material is not None
+    assert data is not None
     metric = str(scores.metrics[0])
-    looked_up = pair_scores is not None and material.task.kind == "evalrank"
-    grades = pair_scores.of_hits(hits[0], material) if pair_scores is not None and looked_up else hits[0].grade
+    looked_up = pair_scores is not None and data.task.kind == "evalrank"
+    grades = pair_scores.of_hits(hits[0], data) if pair_scores is not None and looked_up else hits[0].grade
     relevant = ~np.isnan(grades) & (hits[0].grade > 0)
     distinct = np.unique(grades[relevant])
     if len(distinct) < 2:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,15 @@ from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order
 from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
 from goldrank.errors import GoldrankError, InputError
 from goldrank.progress import Progress
-from goldrank.runs.data_quality import DataQuality, inspect_data
-from goldrank.runs.measurements import MeasuredMaterial, find_or_measure
-from goldrank.runs.run import Measures, environment, find_or_evaluate, prepare
+from goldrank.runs.evaluate import find_or_evaluate, job_of
+from goldrank.runs.run import Measures, prepare
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.material import Material
-from goldrank.tasks.measurement import MeasuredTask
+from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.encoding import without_fitting_texts
 from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.task import Task
+from goldrank.tasks.task import Task, TaskData
 from goldrank.vectors.transforms import Pipeline
 
 
@@ -156,7 +153,7 @@ class Sensitivity:
 
 def sensitivity(
     models: Any,
-    tasks: str | Task | MeasuredTask | Sequence[str | Task | MeasuredTask],
+    tasks: str | Task | Sequence[str | Task],
     similarities: Sequence[str] | None = None,
     transforms: Sequence[str] = ("none", "center", "abtt:2"),
     settings: Settings = Settings(),  # noqa: B008 - frozen
@@ -196,9 +193,8 @@ def sensitivity(
     ('cosine, none', 'l2, none', 2)
     """
     given = list(models) if isinstance(models, (list, tuple)) else [models]
-    found = [find_task(task) for task in ([tasks] if isinstance(tasks, (str, Task, MeasuredTask)) else tasks)]
     # Every setting reads the same data.
-    found = [replace(task, read=cache(task.read)) for task in found]
+    found = [find_task(task).reading_once() for task in ([tasks] if isinstance(tasks, (str, Task)) else tasks)]
     loaded = [load_model(model) for model in given]
     edges = None if bands is None else Bands.of(bands)
     if band_scores is not None and (bands is None or not any(task.kind == "evalrank" for task in found)):
@@ -209,10 +205,10 @@ def sensitivity(
     scores = None if band_scores is None else PairScores.of(band_scores)
     variants = _variants(found, similarities, transforms, settings)
     notes = _check_effects(loaded, found, variants)
-    materials = [_prepare(loaded, found, variant) for variant in variants]
+    data = [_prepare(loaded, found, variant) for variant in variants]
     place = store if isinstance(store, Store) else Store.open(store)
     work = _Work(place, measures, overwrite, report)
-    headlines, failures = work.evaluate(loaded, materials, variants)
+    headlines, failures = work.evaluate(loaded, data, variants)
     kept = [model for model in loaded if model.spec in headlines]
     made = [_of_model(model.spec, headlines[model.spec], variants) for model in kept]
     orders: list[OrderAgreement] = []
@@ -230,16 +226,16 @@ def sensitivity(
             broken_down += band_readings(model.spec, names, headlines[model.spec], edges, measures, scores)
         if scores is not None:
             first = headlines[kept[0].spec][0]
-            notes += [scores.note(one) for one in first if one.material and one.material.task.kind == "evalrank"]
+            notes += [scores.note(one) for one in first if one.data and one.data.task.kind == "evalrank"]
         notes += _band_notes(broken_down, made[0].evaluators)
     units = {one.evaluator: one.units for one in headlines[kept[0].spec][0]}
     return Sensitivity(made, orders, broken_down, failures, notes, measures, units, intervals)
 
 
 def _variants(
-    tasks: Sequence[Task | MeasuredTask], similarities: Sequence[str] | None, transforms: Sequence[str], base: Settings
+    tasks: Sequence[Task], similarities: Sequence[str] | None, transforms: Sequence[str], base: Settings
 ) -> list[Settings]:
-    compares = any(not isinstance(task, MeasuredTask) or "similarity" in task.uses for task in tasks)
+    compares = any(task.compares_vectors for task in tasks)
     chosen = similarities or (("cosine", "l2") if compares else ("cosine",))
     for name, values in (("similarity", chosen), ("transform", transforms)):
         if len(set(values)) < len(values):
@@ -256,9 +252,7 @@ def _variants(
     return made
 
 
-def _check_effects(
-    models: Sequence[Model], tasks: Sequence[Task | MeasuredTask], variants: Sequence[Settings]
-) -> list[str]:
+def _check_effects(models: Sequence[Model], tasks: Sequence[Task], variants: Sequence[Settings]) -> list[str]:
     """Refuse models that no setting bears on, and tell of those that stand still beside others."""
     still = [model.spec for model in models if not model.uses_vectors]
     if len(still) == len(models):
@@ -275,17 +269,15 @@ def _check_effects(
         notes += [
             f"{task.name} compares no two vectors: the similarity has no effect on it."
             for task in tasks
-            if isinstance(task, MeasuredTask) and "similarity" not in task.uses
+            if not task.compares_vectors
         ]
     return notes
 
 
-def _prepare(
-    models: list[Model], tasks: Sequence[Task | MeasuredTask], variant: Settings
-) -> list[Material | MeasuredMaterial]:
+def _prepare(models: list[Model], tasks: Sequence[Task], variant: Settings) -> list[TaskData]:
     """The data under one setting, once every model was asked whether it can do that."""
     try:
-        materials = prepare(models, list(tasks), variant)[1]
+        data = prepare(models, list(tasks), variant)[1]
     except InputError as error:
         if len(models) == 1:
             raise
@@ -300,11 +292,10 @@ def _prepare(
                 ) from None
         raise error
     if variant.fit_on == "corpus" and Pipeline.parse(variant.transform).learns:
-        for one in materials:
-            data: Any = one.data if isinstance(one, MeasuredMaterial) else None
-            if any(not part.training for part in getattr(data, "sets", (data,)) if hasattr(part, "training")):
+        for one in data:
+            if not one.has_fitting_texts:
                 raise without_fitting_texts(one.task.name)
-    return materials
+    return data
 
 
 @dataclass(frozen=True)
@@ -319,7 +310,7 @@ class _Work:
     def evaluate(
         self,
         models: Sequence[Model],
-        materials: Sequence[Sequence[Material | MeasuredMaterial]],
+        data: Sequence[Sequence[TaskData]],
         variants: Sequence[Settings],
     ) -> tuple[dict[str, list[list[Headline]]], list[Failure]]:
         """The headlines of every model by setting and task, and the models that failed."""
@@ -327,9 +318,9 @@ class _Work:
         failures: list[Failure] = []
         errors: list[GoldrankError] = []
         quality: dict[str, DataQuality] = {}
-        total = len(models) * len(variants) * len(materials[0])
+        total = len(models) * len(variants) * len(data[0])
         with Progress("models under settings", total=total, unit="result") as progress:
-            for variant, of_variant in zip(variants, materials, strict=True):
+            for variant, of_variant in zip(variants, data, strict=True):
                 self.report(_name(variant))
                 for model in models:
                     if model.spec not in headlines:
@@ -346,22 +337,15 @@ class _Work:
                     progress.advance(len(of_variant))
         return headlines, failures
 
-    def _headline(
-        self, material: Material | MeasuredMaterial, model: Model, quality: dict[str, DataQuality]
-    ) -> Headline:
-        if isinstance(material, MeasuredMaterial):
-            measured = find_or_measure(material, model, self.store, self.overwrite, environment, self.report)
-            if measured is not None:
-                return headline_of(material, measured, self.measures)
-        else:
-            name = material.task.name
-            if name not in quality:
-                quality[name] = inspect_data(material)
-            outcome = find_or_evaluate(material, model, self.store, self.overwrite, self.report, quality[name])
-            if outcome is not None:
-                return headline_of(material, outcome, self.measures)
+    def _headline(self, data: TaskData, model: Model, quality: dict[str, DataQuality]) -> Headline:
+        name = data.task.name
+        if name not in quality:
+            quality[name] = data.inspect()
+        outcome = find_or_evaluate(job_of(data, model, quality[name]), self.store, self.overwrite, self.report)
+        if outcome is not None:
+            return headline_of(data, outcome, self.measures)
         raise InputError(
-            f"no result of {model.spec} on {material.task.name} with {_name(material.settings)} is stored",
+            f"no result of {model.spec} on {name} with {_name(data.settings)} is stored",
             where=self.store.where,
             remedy="run it without --overwrite never",
         )
@@ -384,7 +368,7 @@ def _orders(
     headlines: Sequence[Sequence[Sequence[Headline]]],
     models: Sequence[str],
     variants: Sequence[Settings],
-    tasks: Sequence[Task | MeasuredTask],
+    tasks: Sequence[Task],
     measures: Measures,
 ) -> tuple[list[OrderAgreement], dict[str, list[list[tuple[float, float]]]]]:
     """The orders of the models under every two settings by every evaluator, and the limits of their places."""
@@ -405,7 +389,7 @@ def _orders(
             measures.bootstrap,
             measures.alpha,
         )
-        if isinstance(task, MeasuredTask) and "similarity" not in task.uses:
+        if not task.compares_vectors:
             # Settings that differ in the similarity alone are one setting here.
             found = [one for one in found if one.first.partition(", ")[2] != one.second.partition(", ")[2]]
         made += found

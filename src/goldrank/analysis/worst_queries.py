@@ -8,7 +8,7 @@ import numpy as np
 
 from goldrank.hits import Run
 from goldrank.scoring import Score
-from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.data import RankingData
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Miss:
     above: list[Placed]
 
 
-def worst_queries(material: Material, score: Score, run: Run, count: int = 3, shown: int = 3) -> list[Miss]:
+def worst_queries(data: RankingData, score: Score, run: Run, count: int = 3, shown: int = 3) -> list[Miss]:
     """The *count* queries with the worst values, each with up to *shown* of its gold and of what beat it.
 
     Queries that have no value, or no gold to find, are not looked at; equal values keep the order of the gold.
@@ -41,25 +41,25 @@ def worst_queries(material: Material, score: Score, run: Run, count: int = 3, sh
     sign = 1.0 if score.metric.definition.direction == "lower" else -1.0
     values = np.where(np.isnan(score.values), -np.inf, sign * score.values)
     order = np.argsort(-values, kind="stable")
-    gold = material.gold.to_dict()
-    documents = {document.id: document for document in material.asked}
-    titles = _titles(material)
+    gold = data.gold.to_dict()
+    documents = {document.id: document for document in data.query_documents}
+    titles = _titles(data)
     found: list[Miss] = []
     for place in order.tolist():
         query = score.queries[place]
         right = {item: grade for item, grade in gold[query].items() if grade > 0 and item != query}
         if len(found) < count and np.isfinite(values[place]) and right and query in documents:
-            placed, above = _placed(query, right, titles, material, run)
+            placed, above = _placed(query, right, titles, data, run)
             text = documents[query].title or documents[query].text
             found.append(Miss(query, text, float(score.values[place]), placed[:shown], above[:shown]))
     return found
 
 
 def _placed(
-    query: str, right: dict[str, float], titles: dict[str, str], material: Material, run: Run
+    query: str, right: dict[str, float], titles: dict[str, str], data: RankingData, run: Run
 ) -> tuple[list[Placed], list[Placed]]:
     """The gold by rank, and everything above the best of it."""
-    ranking = [item for item in _ordered(run[query]) if not (material.collection.related and item == query)]
+    ranking = [item for item in _ordered(run[query]) if not (data.collection.related and item == query)]
     ranks = {item: rank for rank, item in enumerate(ranking, 1)}
     placed = [Placed(item, titles.get(item, item), ranks.get(item), grade) for item, grade in right.items()]
     placed.sort(key=lambda one: (one.rank is None, one.rank or 0))
@@ -72,11 +72,9 @@ def _ordered(ranking: dict[str, float]) -> list[str]:
     return sorted(by_id, key=lambda item: -ranking[item])
 
 
-def _titles(material: Material) -> dict[str, str]:
+def _titles(data: RankingData) -> dict[str, str]:
     """What to call each item: its title, or the start of its text."""
-    return {
-        document.id: document.title or _start(document.text) or document.id for document in material.collection.items
-    }
+    return {document.id: document.title or _start(document.text) or document.id for document in data.collection.items}
 
 
 def _start(text: str, words: int = 8) -> str:

@@ -139,7 +139,8 @@ def _counted(made: ArticleStatistics) -> dict[str, str]:
 def _read(args: argparse.Namespace, path: str) -> Collection:
     """What the path holds, or the data of a named task."""
     if args.collection_format is None and path.partition(":")[0] in TASKS:
-        return find_task(path).read(args.split)
+        collection: Collection = find_task(path).read(args.split)
+        return collection
     return read_collection(path, format=args.collection_format, split=args.split)
 
 

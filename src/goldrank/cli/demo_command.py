@@ -8,7 +8,7 @@ import time
 from goldrank.cli import options, printing, report_command
 from goldrank.cli.run_command import show_board
 from goldrank.errors import MissingExtraError
-from goldrank.runs.run import Leaderboard, run_all
+from goldrank.runs.run import RankingLeaderboard, run_all
 from goldrank.store import Store
 
 MODELS = ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)")
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         boards.append(board)
         printing.show(show_board(board, worst=3), end="\n\n")
     for board in boards:
-        if isinstance(board, Leaderboard):
+        if isinstance(board, RankingLeaderboard):
             printing.show(_verdict(board))
     fresh = sum(outcome.fresh for board in boards for outcome in board.outcomes)
     total = sum(len(board.outcomes) for board in boards)
@@ -72,7 +72,7 @@ def _write_report(keys: list[str], args: argparse.Namespace) -> None:
         printing.say(f"note: no report was written: {error}.")
 
 
-def _verdict(board: Leaderboard) -> str:
+def _verdict(board: RankingLeaderboard) -> str:
     """Who is best on the task, and whom that beats for sure."""
     best, comparison = board.best.model, board.comparison
     metric = next(iter(comparison.scores[best]))

@@ -330,9 +330,9 @@ def _predict(args: argparse.Namespace) -> int:
     store = Store.open(args.store)
     for spec, predictor in predictors.items():
         order = Order(name_of(args.data), chunks, spec, predictor, args.k, args.context)
-        saved, fresh = predict_run(order, store, overwrite=args.overwrite)
-        printing.show(f"{saved.key}" + ("" if fresh else " (stored before)"))
-        for remark in saved.environment.get("remarks", ()):
+        outcome = predict_run(order, store, overwrite=args.overwrite)
+        printing.show(outcome.stored.key + ("" if outcome.fresh else " (stored before)"))
+        for remark in outcome.remarks:
             printing.say(f"note: {remark}.")
     return 0
 

@@ -111,12 +111,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], files: Mapping[str, str]) -> None:
-    from goldrank.runs.masked import is_masked
 
     if not files:
         options.refuse_unused(args, ["data"], "on stored runs", "leave it out, or give a file of guesses at masks")
-    masked = bool(files) or any(is_masked(one) for one in runs.values())
-    ranked = any(not is_masked(one) and not one.figures for one in runs.values())
+    masked = bool(files) or any(one.result_kind == "masked" for one in runs.values())
+    ranked = any(one.result_kind == "ranked" for one in runs.values())
     asked = set(args.figure or ())
     of_masks, of_ranks = [*_OF_MASKS], ["metric"]
     (of_masks if args.profile in READINGS else of_ranks).append("profile")
@@ -166,10 +165,9 @@ def _folder(args: argparse.Namespace, keys: Sequence[str]) -> Path:
 def _figures(
     runs: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[Figure | LeftOut]:
-    from goldrank.runs.masked import is_masked
 
-    masked = {key: one for key, one in runs.items() if is_masked(one)}
-    ranked = {key: one for key, one in runs.items() if key not in masked and not one.figures}
+    masked = {key: one for key, one in runs.items() if one.result_kind == "masked"}
+    ranked = {key: one for key, one in runs.items() if one.result_kind == "ranked"}
     asked = args.figure
     if masked or files:
         yield from _masked_figures(masked, files, sizes, args)
@@ -180,7 +178,7 @@ def _figures(
     elif asked:
         yield from (LeftOut(name, "no run holds rankings") for name in asked if name in RANKS)
     for key, one in runs.items():
-        if one.figures:
+        if one.result_kind == "measured":
             yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.figures)}), which has no ranks")
 
 

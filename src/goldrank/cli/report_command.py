@@ -67,11 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun], look: str) -> None:
-    from goldrank.report.document.content import kind_of
-
     if look != "html":
         options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write html")
-    kinds = {kind_of(run) for run in runs}
+    kinds = {run.result_kind for run in runs}
     if "ranked" not in kinds:
         names = ("metric", "profile", "worst", *options.CONVENTIONS)
         options.refuse_unused(args, names, "on these runs, none of which holds rankings")

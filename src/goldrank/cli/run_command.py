@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from goldrank.analysis.worst_queries import Miss, worst_queries
@@ -15,12 +16,13 @@ from goldrank.errors import InputError
 from goldrank.metrics import CHOICES
 from goldrank.report.text import comparison, formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.runs.measurements import FigureBoard, MeasuredMaterial
-from goldrank.runs.run import OVERWRITE, Leaderboard, prepare, run_all
-from goldrank.tasks.catalogue import gives_figures
+from goldrank.runs.evaluate import OVERWRITE
+from goldrank.runs.run import Leaderboard, MeasurementLeaderboard, RankingLeaderboard, prepare, run_all
+from goldrank.store import ResultKind
+from goldrank.tasks.catalogue import is_measurement
 from goldrank.tasks.presets import PRESETS
-from goldrank.tasks.settings import SCORINGS
-from goldrank.tasks.task import OOV, task_of
+from goldrank.tasks.ranking.task import task_of
+from goldrank.tasks.settings import OOV, SCORINGS
 from goldrank.vectors.transforms import Pipeline
 
 _EXAMPLES = """\
@@ -144,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
                 # A table is shown as soon as its task is done; the next may take hours.
                 printing.show(show_board(board, args.worst), end="\n\n")
     if args.format not in ("table", "json") or args.output is not None:
-        for warning in (one for board in boards if isinstance(board, Leaderboard) for one in board.warnings):
+        for warning in (one for board in boards for one in board.warnings):
             printing.say(f"warning: {warning}")
     if args.format == "json":
         options.emit(
@@ -161,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
     """Raise for options that would change nothing, as far as it can be told before anything is read."""
-    if args.from_pairs is None and config.tasks and all(gives_figures(task) for task in config.tasks):
+    if args.from_pairs is None and config.tasks and all(is_measurement(task) for task in config.tasks):
         options.refuse_unused(args, ["worst"], "on tasks that give figures, which have no queries")
     if args.format == "csv":
         options.refuse_unused(args, ["worst"], "on --format csv", "take --format table or json for it")
@@ -176,10 +178,17 @@ def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
         options.refuse_unused(args, ["work_folder", "shard_items"], "without a cluster", remedy)
 
 
-def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "table") -> str:
-    """A task's leaderboard: the models with intervals and what they beat, and the keys they are stored under."""
-    if isinstance(board, FigureBoard):
-        return render([figures_grid(board)], look)
+def show_board(board: Leaderboard, worst: int = 0, look: str = "table") -> str:
+    """Render a leaderboard: the models with intervals and what they beat, and the keys they are stored under."""
+    return _VIEWS[board.task.result_kind].show(board, worst, look)
+
+
+def board_json(board: Leaderboard, worst: int = 0) -> dict[str, Any]:
+    """Return a leaderboard in the shape of `score`, with the comparison and the keys."""
+    return _VIEWS[board.task.result_kind].to_json(board, worst)
+
+
+def _show_ranking(board: RankingLeaderboard, worst: int, look: str) -> str:
     grid = comparison.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
     keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
     rows = [[*row, Cell(keys[model])] for row, model in zip(grid.rows, board.comparison.scores, strict=True)]
@@ -193,7 +202,7 @@ def show_board(board: Leaderboard | FigureBoard, worst: int = 0, look: str = "ta
     return "\n\n".join(shown)
 
 
-def _single_grid(board: Leaderboard) -> Grid:
+def _single_grid(board: RankingLeaderboard) -> Grid:
     (scores,) = board.comparison.scores.values()
     cells = [
         Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval))
@@ -208,10 +217,10 @@ def _single_grid(board: Leaderboard) -> Grid:
     return Grid(headings, [[Cell(scores.name), *cells]], notes=notes)
 
 
-def _notes(board: Leaderboard) -> list[str]:
+def _notes(board: RankingLeaderboard) -> list[str]:
     """What was left out or mended, and what is not stored."""
-    collection = board.material.collection
-    notes = [f"{len(board.material.item_ids)} items; text of an item: {board.material.text_rule}."]
+    collection = board.data.collection
+    notes = [f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."]
     notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.remarks]
     said = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
     said |= {warning.message for warning in board.quality.warnings}
@@ -225,7 +234,7 @@ def _notes(board: Leaderboard) -> list[str]:
         first = next(iter(board.comparison.scores[board.best.model]))
         filtered = ", ".join(f"{model} {value:.4f}" for model, value in board.with_positives_filtered().items())
         notes.append(f"{first} with the other positives of a query filtered out of its rivals: {filtered}.")
-    empty_items, empty_queries = board.material.empty_texts
+    empty_items, empty_queries = board.data.empty_texts
     if empty_items or empty_queries:
         notes.append(f"Empty texts: {empty_items} of the items, {empty_queries} of the queries.")
     if board.missing:
@@ -233,17 +242,17 @@ def _notes(board: Leaderboard) -> list[str]:
     return notes
 
 
-def misses(board: Leaderboard, count: int) -> list[Miss]:
+def misses(board: RankingLeaderboard, count: int) -> list[Miss]:
     """The worst queries of the best model by the first metric."""
     best = board.best
     run = best.stored.run()
     if run is None:
         return []
     score = next(iter(board.comparison.scores[best.model].values()))
-    return worst_queries(board.material, score, run, count)
+    return worst_queries(board.data, score, run, count)
 
 
-def worst_grid(board: Leaderboard, count: int) -> Grid:
+def worst_grid(board: RankingLeaderboard, count: int) -> Grid:
     """The worst queries of the best model, with the gold and what stood above it."""
     metric = next(iter(next(iter(board.comparison.scores.values()))))
     rows = [
@@ -268,11 +277,11 @@ def _shortened(text: str, length: int = 80) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def figures_grid(board: FigureBoard) -> Grid:
-    """Models by figures, with superscripts for the models whose headline each significantly beats."""
+def _show_measurement(board: MeasurementLeaderboard, worst: int, look: str) -> str:
+    """Render models by values, with superscripts for the models whose headline each significantly beats."""
     marks = dict(zip((one.model for one in board.outcomes), formatting.letters(len(board.outcomes)), strict=True))
     # What is over a part of the data would make the table too wide; `runs show` has it. Some models lack a coverage.
-    everything = dict.fromkeys(name for outcome in board.outcomes for name in outcome.figures)
+    everything = dict.fromkeys(name for scores in board.scores.values() for name in scores)
     names = [name for name in everything if ":" not in name]
     rows = []
     for outcome in board.outcomes:
@@ -287,26 +296,24 @@ def figures_grid(board: FigureBoard) -> Grid:
             )
         ]
         rows.append([Cell(f"{marks[outcome.model]} {outcome.model}"), *cells, Cell(outcome.stored.key)])
-    first = board.best
-    note = f"Superscripts: {next(iter(first.figures))} significantly better than that model's (paired, after Holm, "
+    headline, first = next(iter(board.scores[board.best.model].items()))
+    note = f"Superscripts: {headline} significantly better than that model's (paired, after Holm, "
     notes = [note + f"α = {board.alpha:g})."] if len(rows) > 1 else []
-    notes.append(
-        f"Over {first.headline.count} of {len(board.material.data)} in the data; intervals by {first.headline.method}."
-    )
-    known = list(board.material.data.remarks)
+    notes.append(f"Over {first.count} of {len(board.data)} in the data; intervals by {first.method}.")
+    known = list(board.data.remarks)
     notes += [f"Data: {remark}." for remark in known]
     notes += [f"{one.model}: {remark}." for one in board.outcomes for remark in one.remarks if remark not in known]
     notes += [f"Not stored, and not measured: {', '.join(board.missing)}."] if board.missing else []
     title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
-    return Grid(["model", *names, "stored as"], rows, title, notes)
+    return render([Grid(["model", *names, "stored as"], rows, title, notes)], look)
 
 
-def _figures_json(board: FigureBoard) -> dict[str, Any]:
+def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, Any]:
     return {
         "task": board.task.name,
         "version": board.task.version,
-        "data": board.material.data.checksum,
-        "remarks": list(board.material.data.remarks),
+        "data": board.data.checksum,
+        "remarks": list(board.data.remarks),
         "keys": {one.model: one.stored.key for one in board.outcomes},
         "fresh": [one.model for one in board.outcomes if one.fresh],
         "missing": board.missing,
@@ -315,18 +322,15 @@ def _figures_json(board: FigureBoard) -> dict[str, Any]:
     }
 
 
-def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, Any]:
-    """A task's results in the shape of `score`, with the comparison and the keys."""
-    if isinstance(board, FigureBoard):
-        return _figures_json(board)
+def _ranking_json(board: RankingLeaderboard, worst: int) -> dict[str, Any]:
     compared = comparison.as_json(board.comparison)
     content: dict[str, Any] = {
         "warnings": [*(warning.to_dict() for warning in board.warnings), *compared.pop("warnings", ())],
         "task": board.task.name,
         "version": board.task.version,
-        "items": len(board.material.item_ids),
-        "data": board.material.collection.checksum,
-        "remarks": board.material.collection.remarks,
+        "items": len(board.data.item_ids),
+        "data": board.data.collection.checksum,
+        "remarks": board.data.collection.remarks,
         "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
         "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
@@ -348,65 +352,77 @@ def board_json(board: Leaderboard | FigureBoard, worst: int = 0) -> dict[str, An
     return content
 
 
-def _csv(boards: list[Leaderboard | FigureBoard]) -> str:
-    lines: list[list[Any]] = [
-        ["task", "key", "model", "metric", "value", "low", "high", "queries", "profile", "conventions"]
-    ]
-    for board in boards:
-        if isinstance(board, FigureBoard):
-            lines += [
-                [board.task.name, one.stored.key, one.model, name, results.number(each.value), each.low, each.high,
-                 each.count, "", each.method]
-                for one in board.outcomes
-                for name, each in one.figures.items()
-            ]  # fmt: skip
-            continue
-        keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
-        for model, scores in board.comparison.scores.items():
-            for name, score in scores.items():
-                bounds = score.interval
-                ends = [None, None] if bounds is None else [bounds.low, bounds.high]
-                lines.append(
-                    [board.task.name, keys[model], model, name, results.number(score.value), *ends,
-                     scores.counts.queries, scores.profile.name, results.conventions_line(scores)]
-                )  # fmt: skip
-    return results.to_csv(lines)
+def _csv(boards: list[Leaderboard]) -> str:
+    headings = ["task", "key", "model", "metric", "value", "low", "high", "queries", "profile", "conventions"]
+    rows = [row for board in boards for row in _VIEWS[board.task.result_kind].csv_rows(board)]
+    return results.to_csv([headings, *rows])
 
 
-def _measured_row(material: MeasuredMaterial, model: str, found: Any) -> dict[str, Any]:
-    """What is known of a measurement before it is made."""
-    unknown = dict.fromkeys(("words an item", "empty texts", "dimension", "seconds, about", "MB, about"))
-    sizes = {"items": len(material.data), "queries": None}
-    return {"task": material.task.name, "model": model, **sizes, **unknown, "stored as": found and found.key}
+def _measurement_rows(board: MeasurementLeaderboard) -> list[list[Any]]:
+    keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+    return [
+        [board.task.name, keys[model], model, name, results.number(score.value), score.low, score.high, score.count,
+         "", score.method]
+        for model, scores in board.scores.items()
+        for name, score in scores.items()
+    ]  # fmt: skip
+
+
+def _ranking_rows(board: RankingLeaderboard) -> list[list[Any]]:
+    keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+    rows = []
+    for model, scores in board.comparison.scores.items():
+        for name, score in scores.items():
+            bounds = score.interval
+            ends = [None, None] if bounds is None else [bounds.low, bounds.high]
+            rows.append(
+                [board.task.name, keys[model], model, name, results.number(score.value), *ends, scores.counts.queries,
+                 scores.profile.name, results.conventions_line(scores)]
+            )  # fmt: skip
+    return rows
+
+
+@dataclass(frozen=True)
+class _View:
+    """How the leaderboards of one kind of task are written."""
+
+    show: Callable[[Any, int, str], str]
+    to_json: Callable[[Any, int], dict[str, Any]]
+    csv_rows: Callable[[Any], list[list[Any]]]
+
+
+_VIEWS: dict[ResultKind, _View] = {
+    "ranked": _View(_show_ranking, _ranking_json, _ranking_rows),
+    "measured": _View(_show_measurement, _measurement_json, _measurement_rows),
+}
 
 
 def _dry_run(config: RunConfig, look: str) -> str:
-    """What would be done, and about what it would cost."""
-    from goldrank.runs.evaluate import inputs_of
+    """Return what would be done, and about what it would cost."""
+    from goldrank.planning.constants import local_constants
+    from goldrank.planning.task_estimate import estimate_task
     from goldrank.store import Store
-    from goldrank.tasks.estimates import estimate
 
-    loaded, materials = prepare(config.models, config.tasks, config.settings, measures=config.measures)
+    constants = local_constants()
+    loaded, prepared = prepare(config.models, config.tasks, config.settings, measures=config.measures)
     store, rows = Store.open(config.store), []
-    for material in materials:
+    for data in prepared:
         for spec, model in zip(config.models, loaded, strict=True):
-            if isinstance(material, MeasuredMaterial):
-                rows.append(_measured_row(material, model.spec, store.find(material.inputs(model))))
-                continue
-            found = store.find(inputs_of(material, model))
-            cost = estimate(spec, material)
+            stored = store.find(data.inputs(model))
+            estimate = estimate_task(spec, data, constants)
+            seconds, memory = estimate.cost.seconds, estimate.cost.memory
             rows.append(
                 {
-                    "task": material.task.name,
+                    "task": data.task.name,
                     "model": model.spec,
-                    "items": cost.items,
-                    "queries": cost.queries,
-                    "words an item": round(cost.words, 1),
-                    "empty texts": cost.empty,
-                    "dimension": cost.dimension,
-                    "seconds, about": None if cost.seconds is None else round(cost.seconds, 1),
-                    "MB, about": None if cost.megabytes is None else round(cost.megabytes, 1),
-                    "stored as": None if found is None else found.key,
+                    "items": estimate.items,
+                    "queries": estimate.queries,
+                    "words an item": estimate.words and round(estimate.words, 1),
+                    "empty texts": estimate.empty,
+                    "dimension": estimate.cost.dimension,
+                    "seconds, about": None if seconds is None else round(seconds, 1),
+                    "MB, about": None if memory is None else round(memory / 1e6, 1),
+                    "stored as": None if stored is None else stored.key,
                 }
             )
     if look == "json":
@@ -414,5 +430,8 @@ def _dry_run(config: RunConfig, look: str) -> str:
     if look == "csv":
         return results.to_csv([list(rows[0]), *(list(row.values()) for row in rows)])
     cells = [[Cell("–" if value is None else str(value)) for value in row.values()] for row in rows]
-    notes = ["Everything reads and loads. Times come from a few texts encoded here; nothing was stored."]
+    notes = [
+        "All data and models load. Encoding was timed on a few texts here; the rest is estimated as by goldrank plan. "
+        "Nothing was stored."
+    ]
     return render([Grid(list(rows[0]), cells, notes=notes, text_columns=2)], look)

@@ -14,7 +14,8 @@ from goldrank.encoders.consent import Effects, effects_of, is_address
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.files import read_bytes
 from goldrank.metrics import CHOICES
-from goldrank.runs.run import OVERWRITE, Measures
+from goldrank.runs.evaluate import OVERWRITE
+from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import Task

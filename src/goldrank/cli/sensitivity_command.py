@@ -11,11 +11,11 @@ from goldrank.errors import InputError
 from goldrank.report.figures.evaluators import model_places, order_heat_map, sensitivity_maps
 from goldrank.report.render.themes import SIZES, THEMES
 from goldrank.report.text.sensitivity import show
-from goldrank.runs.run import OVERWRITE, Measures
+from goldrank.runs.evaluate import OVERWRITE
+from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.transforms import Pipeline
 
@@ -152,7 +152,7 @@ def _check_effects(args: argparse.Namespace) -> None:
     """Refuse options that none of the tasks and settings would see."""
     if not any(Pipeline.parse(transform).learns for transform in _listed(args.transform)):
         options.refuse_unused(args, ["fit_on"], "without a transform that learns", "add center, say, or leave it out")
-    if not all(isinstance(find_task(task), MeasuredTask) for task in args.tasks):
+    if not all(find_task(task).result_kind == "measured" for task in args.tasks):
         return
     resampled = len(args.models) > 1 or args.bands is not None
     for name in ("metrics", "profile", *(() if resampled else ("resamples", "seed"))):

@@ -1,116 +1,30 @@
-"""Evaluate a model on a task: from both to rankings, hits and scores, with everything that decided them."""
+"""Evaluate a model on a task, or take the result from the store."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 from goldrank.errors import DataWarning, InputError, unknown_name
-from goldrank.hits import Gold, Hits, Run
-from goldrank.metrics import Conventions, Metric, parse_all
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import Metric, parse_all
 from goldrank.metrics.names import refuse_other_similarity
-from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, score_hits
+from goldrank.runs.environment import environment
+from goldrank.scoring import Metrics, Scores
+from goldrank.store import Store, StoredRun
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.material import Corpus, Material
-from goldrank.tasks.measurement import MeasuredTask, Measurement
+from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.models import Model, load_model, preset_model, with_reranking
-from goldrank.tasks.ranking.ranked import Removable
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.task import Task
+from goldrank.tasks.task import Job, TaskData
 from goldrank.tasks.unused_settings import refuse_unused
 
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """One model on one task.
-
-    >>> result = evaluate("bm25", "questions", limit=20)
-    >>> result.scores["ndcg@10"].mean > 0.3
-    True
-    """
-
-    material: Material
-    model: Model
-    run: Run
-    """The rankings, as deep as was asked for."""
-    counted: Hits | None
-    """Hits over all items where the rankings are only their top."""
-    seconds: float
-    remarks: tuple[str, ...] = ()
-    warnings: tuple[DataWarning, ...] = ()
-    """What of the model makes its scores misleading, such as texts that it truncated."""
-    checkpoints: tuple[Removable, ...] = ()
-    """What was kept on the way; `forget_the_way` removes it."""
-
-    def forget_the_way(self) -> None:
-        """Remove what was kept so that a killed evaluation could go on."""
-        for checkpoint in self.checkpoints:
-            checkpoint.remove()
-
-    @property
-    def task(self) -> Task:
-        """What was evaluated on."""
-        return self.material.task
-
-    @property
-    def gold(self) -> Gold:
-        """What is right."""
-        return self.material.gold
-
-    @property
-    def corpus(self) -> Corpus:
-        """The ids of all items."""
-        return self.material.corpus
-
-    @cached_property
-    def _counter(self) -> HitCounter:
-        return HitCounter(self.gold, self.run, self.corpus)
-
-    @cached_property
-    def hits(self) -> Hits:
-        """Where the gold landed, the query's own entry left out where it is an item."""
-        return self.hits_under(agree(find_profile("standard"), self.task.conventions))
-
-    def hits_under(self, conventions: Conventions) -> Hits:
-        """Return the hits under *conventions*; they are counted again only if they may differ."""
-        return self.counted if self.counted is not None else self._counter.count(conventions)
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """Everything that decided the result, as it is recorded."""
-        return inputs_of(self.material, self.model)
-
-    @cached_property
-    def scores(self) -> Scores:
-        """The task's own metrics under its own profile."""
-        return self.score()
-
-    def score(
-        self,
-        metrics: Metrics = None,
-        profile: str | None = None,
-        bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-        **conventions: Any,
-    ) -> Scores:
-        """Score the rankings; another profile than the task's brings all its own conventions and metrics."""
-        chosen = profile or self.material.preset_profile or self.task.profile
-        own = chosen == self.task.profile
-        asked = metrics if metrics is not None else self.task.default_metrics if own else None
-        changes = {**(self.task.conventions if own else {}), **conventions}
-        parsed = parse_all(find_profile(chosen).metrics if asked is None else asked)
-        agreed = agree(find_profile(chosen), changes)
-        if self.counted is None:
-            return self._counter.score(parsed, find_profile(chosen), agreed, self.model.spec, bootstrap)
-        hits = add_confidence(self.counted, self.run, parsed, agreed)
-        return score_hits(hits, parsed, profile=chosen, name=self.model.spec, bootstrap=bootstrap, **changes)
-
-    def __repr__(self) -> str:
-        means = ", ".join(f"{name}={value.value:.4f}" for name, value in self.scores.items())
-        return f"Evaluation({self.model.spec} on {self.task.name}: {means})"
+OVERWRITE = {
+    "missing": "evaluate what is not stored yet",
+    "always": "evaluate everything anew and replace what is stored",
+    "never": "evaluate nothing: show what is stored, and name what is not",
+}
 
 
 def evaluate(
@@ -121,11 +35,11 @@ def evaluate(
     settings: Settings | None = None,
     sharding: Sharding | None = None,
     **options: Any,
-) -> Evaluation:
+) -> Any:
     """Evaluate a model on a task; nothing is stored but encoded texts.
 
     >>> articles = [{"id": "a", "text": "red wine", "labels": ["b"]}, {"id": "b", "text": "white wine"}]
-    >>> evaluate("bm25", articles).scores["mrr"].mean
+    >>> evaluate("bm25", articles).scores["mrr"].value
     1.0
 
     Args:
@@ -134,70 +48,31 @@ def evaluate(
         task: a name (``goldrank list tasks``), a path, a Task, or data in memory: a list of records with ``id``,
             ``text`` and ``labels``, a Hugging Face ``Dataset`` or ``DatasetDict``, a data frame, or a mapping with
             ``corpus``, ``queries`` and ``qrels``.
-        metrics: measured instead of the task's own.
-        settings: how the model is asked; *options* are single ones, such as ``similarity="dot"`` or ``limit=100``.
-        sharding: the cluster that encodes and searches, with the same result; this process where it is None.
+        metrics: computed instead of the task's own.
+        settings: how the model is evaluated; *options* are single ones, such as ``similarity="dot"`` or ``limit=100``.
+        sharding: the cluster that encodes and searches, with the same result; None is this process.
+
+    Returns:
+        A `RankingEvaluation`, or a `MeasurementEvaluation` for a task of similarity or a probe such as ``sts-b``.
+        Both have ``scores`` by name, the headline first.
     """
     chosen = _settings(settings or Settings(), options)
-    found = find_task(task)
-    if isinstance(found, MeasuredTask):
-        raise InputError(
-            f"the task {found.name!r} gives figures, not rankings",
-            remedy=f"use goldrank.measure(model, {found.name!r})",
-        )
+    known_task = find_task(task)
     if metrics is not None:
         refuse_other_similarity([metrics] if isinstance(metrics, (str, Metric)) else metrics, chosen.similarity)
-        found = replace(found, metrics=tuple(str(metric) for metric in parse_all(metrics)))
-    material, loaded = replace(Material.of(found, chosen), sharding=sharding), prepared_model(model, chosen)
-    refuse_unused(chosen, [loaded], [material], str)
-    loaded.check(material)
-    made = evaluate_on(material, loaded)
-    made.forget_the_way()
-    return made
+        known_task = known_task.with_metrics([str(metric) for metric in parse_all(metrics)])
+    data, loaded = known_task.load(chosen, sharding), prepare_model(model, chosen)
+    refuse_unused(chosen, [loaded], [data], str)
+    data.check(loaded)
+    result = data.evaluate(loaded)
+    result.discard_checkpoints()
+    return result
 
 
-def measure(model: Any, task: str | MeasuredTask, *, settings: Settings | None = None, **options: Any) -> Measurement:
-    """Measure a model on a task that gives figures, such as ``sts-b`` or a probe; arguments as in :func:`evaluate`."""
-    chosen, found = _settings(settings or Settings(), options), find_task(task)
-    if not isinstance(found, MeasuredTask):
-        raise InputError(
-            f"the task {found.name!r} gives rankings, not figures",
-            remedy=f"use goldrank.evaluate(model, {found.name!r})",
-        )
-    encoder = prepared_model(model, chosen).encoder
-    if encoder is None:
-        raise InputError(f"{model} ranks without vectors of its own", remedy="measure a model of vectors")
-    data = found.read(chosen.split)
-    return found.measure(encoder, data, chosen.under_preset(found.name, found.kind, getattr(data, "level", None)))
-
-
-def evaluate_on(material: Material, model: Model) -> Evaluation:
-    """Evaluate a loaded model on material that is read already."""
-    started = time.perf_counter()
-    ranked = model.rank(material)
-    seconds = time.perf_counter() - started
-    return Evaluation(
-        material, model, ranked.run, ranked.hits, seconds, ranked.remarks, ranked.warnings, ranked.checkpoints
-    )
-
-
-def prepared_model(model: Any, settings: Settings) -> Model:
-    """The model, as the preset has it, followed by the reranker that the settings name."""
+def prepare_model(model: Any, settings: Settings) -> Model:
+    """Load a model with the options of the preset, followed by the reranker that the settings name."""
     loaded = load_model(preset_model(model, settings.preset))
     return loaded if settings.rerank is None else with_reranking(loaded, settings.rerank, settings.rerank_depth)
-
-
-# What does not bear on a model that ranks without vectors of its own.
-_OF_VECTORS = ("similarity", "index", "scoring", "transform", "fit_on", "oov")
-
-
-def inputs_of(material: Material, model: Model) -> dict[str, Any]:
-    """Everything that decides a result, known before any work is done."""
-    inputs = {**material.inputs(), "model": model.spec, "model_identity": model.identity}
-    if not model.uses_vectors:
-        for name in _OF_VECTORS:
-            inputs.pop(name, None)
-    return inputs
 
 
 def _settings(settings: Settings, options: dict[str, Any]) -> Settings:
@@ -209,3 +84,74 @@ def _settings(settings: Settings, options: dict[str, Any]) -> Settings:
         return replace(settings, **options, given=settings.given | options.keys())
     except TypeError as error:
         raise InputError(f"a setting has a value of the wrong type ({error})") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One model on one task, stored."""
+
+    model: str
+    stored: StoredRun
+    fresh: bool
+    """Whether it was evaluated now instead of found in the store."""
+    scores: Scores | None = None
+    """The task's own metrics, if it was evaluated now and ranks."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should know of how the result came about."""
+        return list(self.stored.environment.get("remarks", ()))
+
+    @property
+    def warnings(self) -> list[DataWarning]:
+        """What makes the scores of this model misleading; the remarks include it."""
+        return [DataWarning(**entry) for entry in self.stored.environment.get("warnings", ())]
+
+
+def job_of(data: TaskData, model: Model, quality: DataQuality) -> Job:
+    """Return the job of evaluating *model* on *data*."""
+    return Job(data.task.name, model.spec, data.inputs(model), lambda: data.evaluate(model), data.save_texts, quality)
+
+
+def find_or_evaluate(
+    job: Job, store: Store, overwrite: str = "missing", report: Callable[[str], None] = lambda line: None
+) -> Outcome | None:
+    """Return the stored result of a job, or evaluate and store it; None if *overwrite* forbids that."""
+    stored = None if overwrite == "always" else store.find(job.inputs)
+    if stored is not None:
+        report(f"{job.task}: {job.model} is stored as {stored.key}")
+        return Outcome(job.model, stored, fresh=False)
+    if overwrite == "never":
+        return None
+    report(f"{job.task}: evaluating {job.model}")
+    result = job.evaluate()
+    record = result.record(environment(), job.quality)
+    saved = store.save(record, overwrite=overwrite == "always")
+    if record.hits is not None:
+        # The store does not keep subtopics, and a fresh result must read like a stored one.
+        saved = replace(saved, held_hits=replace(record.hits, subtopics=None))
+    job.save_texts(store)
+    result.discard_checkpoints()
+    return Outcome(job.model, saved, fresh=True, scores=result.stored_scores)
+
+
+def find_or_evaluate_all(
+    data: TaskData,
+    models: Sequence[Model],
+    quality: DataQuality,
+    store: Store,
+    overwrite: str,
+    report: Callable[[str], None],
+) -> tuple[list[Outcome], list[str]]:
+    """Return the outcomes of all models, and the models without one; raise InputError if that is all of them."""
+    outcomes = {
+        model.spec: find_or_evaluate(job_of(data, model, quality), store, overwrite, report) for model in models
+    }
+    missing = [spec for spec, outcome in outcomes.items() if outcome is None]
+    if len(missing) == len(outcomes):
+        raise InputError(
+            f"no result of {', '.join(missing)} on {data.task.name} is stored",
+            where=store.where,
+            remedy="run it without --overwrite never",
+        )
+    return [outcome for outcome in outcomes.values() if outcome is not None], missing

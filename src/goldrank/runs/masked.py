@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,15 @@ from goldrank.masked.predictions.predict import Context, predict_all
 from goldrank.masked.predictors import Predictor, remarks_of
 from goldrank.masked.scoring.level_scores import CONVENTIONS, metrics_for, score_level
 from goldrank.masked.scoring.levels import MaskedScores, Rules, score_predictions
-from goldrank.runs.run import environment, summary_of
+from goldrank.runs.evaluate import Outcome, find_or_evaluate
 from goldrank.scoring import Bootstrap
 from goldrank.store import Record, Store, StoredRun
 from goldrank.store.keys import digest
 from goldrank.store.texts import MOST_ITEMS, Text
+from goldrank.tasks.ranking.data_quality import DataQuality
+from goldrank.tasks.ranking.evaluation import summary_of
 from goldrank.tasks.ranking.sharding import Sharding
+from goldrank.tasks.task import Job
 
 if TYPE_CHECKING:
     import pyarrow
@@ -45,13 +49,28 @@ class Order:
     k: int = 5
     context: Context = "masked"
 
+    @cached_property
+    def checksum(self) -> str:
+        """A digest of the examples, whatever their order."""
+        lines = sorted(
+            json.dumps(
+                [
+                    *(chunk.page, chunk.sequence, chunk.title, chunk.text, chunk.masks, chunk.kind),
+                    *([chunk.answers] if chunk.answers else []),
+                ],
+                ensure_ascii=True,
+            )
+            for chunk in self.chunks
+        )
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
     def inputs(self) -> dict[str, Any]:
-        """Everything that decides the result."""
+        """Return everything that decides the result."""
         return {
             "task": self.task,
             "task_version": _VERSION,
             "kind": KIND,
-            "data": checksum(self.chunks),
+            "data": self.checksum,
             "model": self.spec,
             "model_identity": self.predictor.identity,
             "k": self.k,
@@ -60,64 +79,90 @@ class Order:
 
     @property
     def task(self) -> str:
-        """The name under which runs of these examples stand."""
+        """The name of the task under which runs of these examples are stored."""
         return f"{KIND}-{self.data}"
 
+    def checkpoint(self) -> Checkpoint:
+        """Return where guesses are kept until all are there."""
+        return Checkpoint(digest({**self.inputs(), "checkpoint": KIND}))
 
-def checksum(chunks: Iterable[Chunk]) -> str:
-    """A digest of the examples, whatever their order."""
-    lines = sorted(
-        json.dumps(
-            [
-                *(chunk.page, chunk.sequence, chunk.title, chunk.text, chunk.masks, chunk.kind),
-                *([chunk.answers] if chunk.answers else []),
-            ],
-            ensure_ascii=True,
+    def evaluate(self) -> MaskedEvaluation:
+        """Guess every mask."""
+        started = time.perf_counter()
+        guesses = predict_all(self.chunks, self.predictor, k=self.k, context=self.context, checkpoint=self.checkpoint())
+        seconds = time.perf_counter() - started
+        table, joined = join(self.chunks, guesses)
+        return MaskedEvaluation(self, table, joined.sentences(), seconds)
+
+    def save_texts(self, store: Store) -> None:
+        """Store the texts of the examples beside the results, once for each data set."""
+        texts = store.texts(self.checksum)
+        if texts is not None and not texts.there and len(self.chunks) <= MOST_ITEMS:
+            texts.keep((), (Text(text_id(one.page, one.sequence), one.title, one.text) for one in self.chunks))
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedEvaluation:
+    """The guesses of one model at the masks of some examples."""
+
+    order: Order
+    guesses: pyarrow.Table
+    joined: list[str]
+    """What is known of guesses and examples that did not fit together, one sentence each."""
+    seconds: float
+
+    @cached_property
+    def masked_scores(self) -> MaskedScores:
+        """The guesses scored at every level."""
+        return score_predictions(self.guesses)
+
+    @property
+    def scores(self) -> Mapping[str, Any]:
+        """The metrics of the masks."""
+        hits = self.masked_scores.levels["mask"].hits
+        return score_level(hits, metrics_for(self.order.k), self.order.spec, Bootstrap())
+
+    @property
+    def stored_scores(self) -> None:
+        """None: a stored run is scored level by level."""
+        return None
+
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+        """Return what is stored: the guesses, the hits of the masks, and the summary under every profile."""
+        order, scores = self.order, self.masked_scores
+        summaries = summaries_of(scores, order.k)
+        return Record(
+            task=order.task,
+            model=order.spec,
+            inputs=order.inputs(),
+            environment={
+                **environment,
+                "seconds": self.seconds,
+                "remarks": [*remarks_of(order.predictor), *self.joined],
+                "parameters": getattr(order.predictor, "parameters", None),
+                "reading": scores.rules.profile,
+                "summaries": summaries,
+            },
+            hits=scores.levels["mask"].hits,
+            metrics=metrics_for(order.k),
+            conventions=CONVENTIONS,
+            predictions=self.guesses,
+            summary=summaries[scores.rules.profile],
         )
-        for chunk in chunks
-    )
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    def discard_checkpoints(self) -> None:
+        """Remove the guesses that were kept so that a killed prediction could resume."""
+        self.order.checkpoint().remove()
 
 
-def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> tuple[StoredRun, bool]:
-    """The stored predictions of an order, and whether they were made now; a killed one goes on where it was."""
-    inputs = order.inputs()
-    found = None if overwrite else store.find(inputs)
-    if found is not None:
-        return found, False
-    checkpoint = Checkpoint(digest({**inputs, "checkpoint": KIND}))
+def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> Outcome:
+    """Return the stored predictions of an order, or predict and store them; a killed prediction resumes."""
     if overwrite:
-        checkpoint.remove()
-    started = time.perf_counter()
-    guesses = predict_all(order.chunks, order.predictor, k=order.k, context=order.context, checkpoint=checkpoint)
-    seconds = time.perf_counter() - started
-    table, joined = join(order.chunks, guesses)
-    remarks = [*remarks_of(order.predictor), *joined.sentences()]
-    parameters = getattr(order.predictor, "parameters", None)
-    scores = score_predictions(table)
-    summaries = summaries_of(scores, order.k)
-    record = Record(
-        task=order.task,
-        model=order.spec,
-        inputs=inputs,
-        environment={
-            **environment(),
-            "seconds": seconds,
-            "remarks": remarks,
-            "parameters": parameters,
-            "reading": scores.rules.profile,
-            "summaries": summaries,
-        },
-        hits=scores.levels["mask"].hits,
-        metrics=metrics_for(order.k),
-        conventions=CONVENTIONS,
-        predictions=table,
-        summary=summaries[scores.rules.profile],
-    )
-    stored = store.save(record, overwrite=overwrite)
-    _keep_texts(order, inputs["data"], store)
-    checkpoint.remove()
-    return stored, True
+        order.checkpoint().remove()
+    job = Job(order.task, order.spec, order.inputs(), order.evaluate, order.save_texts)
+    outcome = find_or_evaluate(job, store, "always" if overwrite else "missing")
+    assert outcome is not None
+    return outcome
 
 
 def text_id(page: str, sequence: int) -> str:
@@ -125,20 +170,9 @@ def text_id(page: str, sequence: int) -> str:
     return f"{page}:{sequence}"
 
 
-def _keep_texts(order: Order, data: str, store: Store) -> None:
-    texts = store.texts(data)
-    if texts is not None and not texts.there and len(order.chunks) <= MOST_ITEMS:
-        texts.keep((), (Text(text_id(one.page, one.sequence), one.title, one.text) for one in order.chunks))
-
-
-def is_masked(stored: StoredRun) -> bool:
-    """Whether a stored run holds guesses at masks."""
-    return stored.inputs.get("kind") == KIND
-
-
 def table_of(stored: StoredRun) -> pyarrow.Table:
     """The guesses of a stored run, a row for each mask."""
-    if not is_masked(stored):
+    if stored.result_kind != "masked":
         raise InputError(
             f"{stored.key} holds no guesses at masks, but a run of {stored.task}",
             remedy="make one with goldrank masked predict",
@@ -165,11 +199,8 @@ def summaries_of(scores: MaskedScores, k: int) -> dict[str, dict[str, Any]]:
 
 
 def mask_hits(stored: StoredRun, profile: str = "source") -> Hits:
-    """The hits of the masks of a stored run in the reading of a profile, counted anew where another was stored.
-
-    Runs from before there were profiles were stored in the strict reading.
-    """
-    if stored.environment.get("reading", "strict") == profile:
+    """Return the hits of the masks under a profile, counted anew if the run was stored under another."""
+    if stored.environment.get("reading") == profile:
         return stored.hits()
     return scores_of(stored, Rules.of(profile)).levels["mask"].hits
 

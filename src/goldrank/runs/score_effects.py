@@ -9,23 +9,23 @@ import numpy as np
 from goldrank import stats
 from goldrank.encoders.rankings import best
 from goldrank.hits import Gold, Run
-from goldrank.runs.data_quality import DataQuality
 from goldrank.scoring import Scores, score
-from goldrank.tasks.material import Material
-from goldrank.tasks.task import Task
+from goldrank.tasks.ranking.data import RankingData
+from goldrank.tasks.ranking.data_quality import DataQuality
+from goldrank.tasks.ranking.task import RankingTask
 
 # Rankings with more results than these are not scored a second time only to say what near-duplicates do to them.
 MOST_RESULTS = 5_000_000
 
 
 def score_effects(
-    quality: DataQuality, material: Material, scores: Mapping[str, Scores], runs: Iterable[tuple[str, Run]]
+    quality: DataQuality, data: RankingData, scores: Mapping[str, Scores], runs: Iterable[tuple[str, Run]]
 ) -> dict[str, str]:
     """Return by code of a warning how the first metric of each model changes without what it warns of.
 
     Args:
         quality: what was found in the data.
-        material: what was ranked.
+        data: what was ranked.
         scores: the scores of each model.
         runs: the rankings of each model; they are read only where there are near-duplicates.
     """
@@ -34,7 +34,7 @@ def score_effects(
         if leaking:
             effects[code] = _without(frozenset(leaking), scores)
     if quality.groups:
-        effects["near-duplicate-items"] = _collapsed(quality.groups, material, scores, runs)
+        effects["near-duplicate-items"] = _collapsed(quality.groups, data, scores, runs)
     return effects
 
 
@@ -53,7 +53,7 @@ def _without(leaking: frozenset[str], scores: Mapping[str, Scores]) -> str:
 
 def _collapsed(
     groups: tuple[tuple[str, ...], ...],
-    material: Material,
+    data: RankingData,
     scores: Mapping[str, Scores],
     runs: Iterable[tuple[str, Run]],
 ) -> str:
@@ -64,9 +64,9 @@ def _collapsed(
         model_scores = scores[model]
         metric = model_scores.metrics[0]
         conventions = model_scores.conventions.as_dict()
-        changed = {"profile": model_scores.profile, "corpus": material.corpus, **conventions}
-        before = score(material.gold, run, [metric], **changed)[str(metric)].value
-        judged, ranked = collapse_duplicates(material.gold, run, groups, material.task)
+        changed = {"profile": model_scores.profile, "corpus": data.corpus, **conventions}
+        before = score(data.gold, run, [metric], **changed)[str(metric)].value
+        judged, ranked = collapse_duplicates(data.gold, run, groups, data.task)
         after = score(Gold(judged), Run(ranked), [metric], **changed)[str(metric)].value
         changes.append(f"{after - before:+.4f} ({model})")
     if not changes:
@@ -75,7 +75,7 @@ def _collapsed(
 
 
 def collapse_duplicates(
-    gold: Gold, run: Run, groups: tuple[tuple[str, ...], ...], task: Task
+    gold: Gold, run: Run, groups: tuple[tuple[str, ...], ...], task: RankingTask
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
     """Return gold and rankings in which all near-duplicates of one group are one item.
 

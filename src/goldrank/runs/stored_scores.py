@@ -11,7 +11,7 @@ from goldrank.hits import Hits
 from goldrank.masked.scoring.profiles import READINGS, SOURCE
 from goldrank.metrics import Conventions, Metric, Profile, parse_all
 from goldrank.metrics import profile as find_profile
-from goldrank.runs.masked import is_masked, mask_hits
+from goldrank.runs.masked import mask_hits
 from goldrank.scoring import agree
 from goldrank.store import Counted, StoredRun, add_stored_confidence, count_under
 
@@ -25,7 +25,7 @@ def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
     """
     if asked in READINGS:
         for key, run in runs.items():
-            if not is_masked(run):
+            if run.result_kind != "masked":
                 raise InputError(
                     f"the profile {asked} is one of guesses at masks, and {key} is a run of {run.task}",
                     remedy="leave it out, or see goldrank list profiles",
@@ -79,7 +79,7 @@ def count(
 def count_run(run: StoredRun, profile: Profile, agreed: Conventions) -> Counted:
     """The hits of a run under conventions; those of guesses at masks in the reading of the profile, else ``source``."""
     counted = count_under(run, agreed)
-    if not is_masked(run):
+    if run.result_kind != "masked":
         return counted
     return replace(counted, hits=mask_hits(run, profile.name if profile.name in READINGS else SOURCE.name))
 

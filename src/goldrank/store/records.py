@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 _MAKE_ANEW = "run it again with --overwrite always"
+ResultKind = Literal["ranked", "measured", "masked"]
+"""What a run holds: rankings, measured values, or guesses at masks."""
 HITS, RUN, PREDICTIONS = "hits.parquet", "run.parquet", "predictions.parquet"
 
 
@@ -84,6 +86,13 @@ class StoredRun:
     """Gives the run with a digest as it is stored now."""
     held_hits: Hits | None = field(default=None, repr=False, compare=False)
     """The hits, where whoever saved the run hands them on, so that they need not be read back."""
+
+    @property
+    def result_kind(self) -> ResultKind:
+        """What the run holds."""
+        if self.inputs.get("kind") == "masked":
+            return "masked"
+        return "measured" if self.hits_checksum is None else "ranked"
 
     def hits(self) -> Hits:
         """Where the gold landed."""

@@ -14,10 +14,10 @@ from goldrank.data.sources import DatasetDescription
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, unknown_name
 from goldrank.tasks.evalrank import EVALRANK_TASKS
-from goldrank.tasks.measurement import MeasuredTask
 from goldrank.tasks.probe import PROBE_TASKS, probe_of
+from goldrank.tasks.ranking.task import RankingTask, task_of
 from goldrank.tasks.similarity import SIMILARITY_TASKS
-from goldrank.tasks.task import Task, task_of
+from goldrank.tasks.task import Task
 
 _OWN = "written for goldrank, Apache-2.0"
 _NONE_STATED = "none stated; public copies"
@@ -27,7 +27,7 @@ _AMONG_HUNDRED = ("mrr", "mpr(unfound=last)", "recall@10", "ndcg@10")
 _PLAIN = TextRule(parts=("title", "text"))
 
 _ALL = (
-    Task(
+    RankingTask(
         "wines",
         "related",
         sources.built_in("wines"),
@@ -42,7 +42,7 @@ _ALL = (
             data="built in",
         ),
     ),
-    Task(
+    RankingTask(
         "games",
         "related",
         sources.built_in("games"),
@@ -56,7 +56,7 @@ _ALL = (
             data="built in",
         ),
     ),
-    Task(
+    RankingTask(
         "questions",
         "retrieval",
         sources.built_in("questions"),
@@ -70,13 +70,14 @@ _ALL = (
             data="built in",
         ),
     ),
-    Task(
+    RankingTask(
         "cranfield",
         "retrieval",
         sources.local("cranfield", "cran", format="smart"),
         "225 questions over 1,400 abstracts on aerodynamics",
         # Its texts begin with their titles already.
         text=TextRule(parts=("text",)),
+        format="smart",
         about=DatasetDescription(
             "Cleverdon, Cranfield, 1967",
             _NONE_STATED,
@@ -87,22 +88,24 @@ _ALL = (
             "by path",
         ),
     ),
-    Task(
+    RankingTask(
         "cisi",
         "retrieval",
         sources.local("cisi", format="smart"),
         "76 judged questions over 1,460 documents on library science",
         text=_PLAIN,
+        format="smart",
         about=DatasetDescription(
             "CISI", _NONE_STATED, "1,460 documents, 112 queries of which 76 are judged", "trec_eval", data="by path"
         ),
     ),
-    Task(
+    RankingTask(
         "time",
         "retrieval",
         sources.local("time", format="smart"),
         "83 questions over 423 articles of Time magazine, 1963",
         text=_PLAIN,
+        format="smart",
         about=DatasetDescription(
             "TIME",
             _NONE_STATED,
@@ -112,7 +115,7 @@ _ALL = (
             "by path",
         ),
     ),
-    Task(
+    RankingTask(
         "wikipedia-wines",
         "related",
         sources.wikipedia(
@@ -123,9 +126,10 @@ _ALL = (
             gold_checksum="86932ba80ea488868d37466d4ff6fb9bba940a87db90cb8bf326cb56a1cd0e1f",
         ),
         "Wikipedia articles on wine; experts listed the similar ones of 94",
+        format="wiki",
         about=DatasetDescription(_SDR, "articles CC BY-SA, lists MIT", "94 queries, 840 pairs", "sdr"),
     ),
-    Task(
+    RankingTask(
         "wikipedia-games",
         "related",
         sources.wikipedia(
@@ -136,6 +140,7 @@ _ALL = (
             gold_checksum="a9643d73620a33b02abea4ddaca27c9a5e900e6b6ee04e224491eb39d8a8b06f",
         ),
         "Wikipedia articles on video games; experts listed the similar ones of 90",
+        format="wiki",
         about=DatasetDescription(
             _SDR,
             "articles CC BY-SA, lists MIT",
@@ -144,7 +149,7 @@ _ALL = (
             "The articles spell & as &amp;; titles are matched after that is undone, so that no pair is lost.",
         ),
     ),
-    Task(
+    RankingTask(
         "lee",
         "related",
         sources.lee,
@@ -158,13 +163,13 @@ _ALL = (
         ),
     ),
     *(
-        Task(
+        RankingTask(
             name,
             "retrieval",
             sources.beir(name),
             f"the BEIR data set {name}",
             text=_PLAIN,
-            profile="standard",
+            format="beir",
             about=DatasetDescription(
                 "Thakur et al., BEIR, 2021; archive of the BEIR project, checked by its published MD5",
                 "that of the data set's authors",
@@ -176,24 +181,27 @@ _ALL = (
     ),
 )
 
-_EVERY: tuple[Task | MeasuredTask, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_TASKS, *PROBE_TASKS)
-TASKS: dict[str, Task | MeasuredTask] = {task.name: task for task in _EVERY}
+_EVERY: tuple[Task, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_TASKS, *PROBE_TASKS)
+TASKS: dict[str, Task] = {task.name: task for task in _EVERY}
 
 
-def gives_figures(asked: str | Task) -> bool:
-    """Whether a task gives figures and no rankings, told by its name alone.
+def is_measurement(task: str | Task) -> bool:
+    """Return whether a task produces measured values instead of rankings, as far as its name tells.
 
-    >>> gives_figures("sts-b:./STSBenchmark"), gives_figures("probe:reviews.csv"), gives_figures("wines")
+    >>> is_measurement("sts-b:./STSBenchmark"), is_measurement("probe:reviews.csv"), is_measurement("wines")
     (True, True, False)
     """
-    name = asked.name if isinstance(asked, Task) else str(asked).partition(":")[0]
-    return name == "probe" or isinstance(TASKS.get(name), MeasuredTask)
+    if not isinstance(task, str):
+        return task.result_kind == "measured"
+    name = task.partition(":")[0]
+    return name == "probe" or (name in TASKS and TASKS[name].result_kind == "measured")
 
 
-def find_task(asked: object) -> Task | MeasuredTask:
-    """The task that a text names: ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME`` or a path.
+def find_task(task: object) -> Task:
+    """Return the task of a name, a path or data.
 
-    A Task is itself; anything else is data in memory, in one of the forms of `collection_from`.
+    A text is ``wines``, ``cranfield:PATH``, ``probe:FILE``, ``irds:NAME``, ``hf:NAME`` or a path. A Task is returned as
+    it is; anything else is data in memory, in one of the forms of `collection_from`.
 
     >>> find_task("wines").kind
     'related'
@@ -201,18 +209,20 @@ def find_task(asked: object) -> Task | MeasuredTask:
     Traceback (most recent call last):
     goldrank.errors.UnknownNameError: there is no task 'whines'; did you mean 'wines'? (goldrank list tasks, ...)
     """
-    if isinstance(asked, (Task, MeasuredTask)):
-        return asked
-    if not isinstance(asked, (str, PathLike)):
-        return _in_memory(asked)
+    if isinstance(task, Task):
+        return task
+    if not isinstance(task, (str, PathLike)):
+        return _in_memory(task)
     # A Path is never the name of a task, even if it reads like one.
-    text = f"./{asked}" if isinstance(asked, PathLike) and str(asked) in TASKS else str(asked)
+    text = f"./{task}" if isinstance(task, PathLike) and str(task) in TASKS else str(task)
     refuse_content(text)
     if text in TASKS:
         return TASKS[text]
     name, colon, path = text.partition(":")
     if colon and name in TASKS:
-        return _at(TASKS[name], path)
+        if not path or not Path(path).expanduser().exists():
+            raise InputError("there is no such file or folder", where=path or f"{name}:", remedy="check the path")
+        return TASKS[name].at(Path(path).expanduser())
     if name == "probe" and path:
         return probe_of(Path(path).expanduser())
     if text.startswith(("irds:", "hf:")) or Path(text).expanduser().exists():
@@ -222,9 +232,8 @@ def find_task(asked: object) -> Task | MeasuredTask:
     raise unknown_name("task", text, TASKS, "goldrank list tasks, or give a path")
 
 
-def _in_memory(data: object) -> Task:
-    """The task of data that a program holds; what it is called in results does not tell it from other data, but what
-    it holds does."""
+def _in_memory(data: object) -> RankingTask:
+    """Return the task of data in memory; results are told apart by its content, not by its name."""
     if isinstance(data, Collection):
         return task_of(data)
     if isinstance(data, Iterator):
@@ -237,32 +246,13 @@ def _in_memory(data: object) -> Task:
     return replace(task_of(first), read=read)
 
 
-def _at(task: Task | MeasuredTask, path: str) -> Task | MeasuredTask:
-    """A named task whose data lies at a path of the user's."""
-    if not path or not Path(path).expanduser().exists():
-        raise InputError("there is no such file or folder", where=path or f"{task.name}:", remedy="check the path")
-    where = Path(path).expanduser()
-    if isinstance(task, MeasuredTask):
-        if (read_at := task.read_at) is None:
-            raise InputError(f"the data of {task.name} is built in", remedy=f"write {task.name} without a path")
-        return replace(task, read=lambda split: read_at(where, split))
-    known = {"cranfield": "smart", "cisi": "smart", "time": "smart"}
-    known |= {task.name: "evalrank" for task in EVALRANK_TASKS}
-    known |= {"wikipedia-wines": "wiki", "wikipedia-games": "wiki"} | dict.fromkeys(sources.BEIR_CHECKSUMS, "beir")
-    return replace(
-        task,
-        read=lambda split: replace(read_collection(where, format=known.get(task.name), split=split), name=task.name),
-    )
-
-
-def _from_path(text: str) -> Task:
-    """The task of a collection that is no named one: it is read once here to know its kind, and again when asked for
-    another split."""
+def _from_path(text: str) -> RankingTask:
+    """Return the task of a collection at a path: read here to know its kind, and again for another split."""
     path: str | Path = text if text.startswith(("irds:", "hf:")) else Path(text).expanduser()
     first = read_collection(path)
     name = text.partition(":")[2].replace("/", "-") if isinstance(path, str) else path.resolve().name.partition(".")[0]
 
-    def read(split: str | None) -> object:
+    def read(split: str | None) -> Collection:
         return first if split in (None, first.split) else replace(read_collection(path, split=split), name=name)
 
-    return replace(task_of(first, name), read=read)  # type: ignore[arg-type]
+    return replace(task_of(first, name), read=read)

@@ -15,7 +15,7 @@ from goldrank.data.similarity_sets import read_pair_sources
 from goldrank.data.sources import DatasetDescription
 from goldrank.errors import InputError, counts
 from goldrank.io.files import PathLike
-from goldrank.tasks.task import Task
+from goldrank.tasks.ranking.task import RankingTask
 
 _PAPER = "Wang, Kuo & Li, Just Rank: Rethinking Evaluation with Word and Sentence Similarities, ACL 2022"
 _NOTES = (
@@ -27,11 +27,12 @@ SelfPairs = Literal["keep", "drop"]
 Case = Literal["keep", "lower"]
 
 EVALRANK_TASKS = (
-    Task(
+    RankingTask(
         "evalrank-word",
         "evalrank",
         sources.local("evalrank-word", "word_evalrank", format="evalrank"),
         "5,514 pairs of words that mean the same, each ranked among 22,207 words",
+        format="evalrank",
         about=DatasetDescription(
             _PAPER,
             "BSD-3 (the repository); from 13 word-similarity sets",
@@ -41,11 +42,12 @@ EVALRANK_TASKS = (
             "by path",
         ),
     ),
-    Task(
+    RankingTask(
         "evalrank-sentence",
         "evalrank",
         sources.local("evalrank-sentence", "sent_evalrank", format="evalrank"),
         "6,989 pairs of sentences that mean the same, each ranked among 24,957 sentences",
+        format="evalrank",
         about=DatasetDescription(
             _PAPER,
             "BSD-3 (the repository); derived from STS-B (CC BY-SA 4.0) and STR",

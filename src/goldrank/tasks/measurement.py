@@ -1,43 +1,72 @@
-"""Measurements: tasks that give figures instead of rankings, such as correlations with people or accuracies."""
+"""Measurement tasks: evaluate the vectors of a model by a correlation or an accuracy instead of by rankings."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from goldrank.data.sources import DatasetDescription
 from goldrank.encoders.base import Encoder
+from goldrank.errors import InputError
+from goldrank.stats import Interval, holm
+from goldrank.store import Record, ResultKind, Store, StoredRun
+from goldrank.tasks.ranking.data_quality import DataQuality
+from goldrank.tasks.ranking.preflight import check_measured
 from goldrank.tasks.settings import Settings
+
+if TYPE_CHECKING:
+    from goldrank.tasks.ranking.models import Model
+    from goldrank.tasks.ranking.sharding import Sharding
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One number of a measurement, with what it is over and how sure it is."""
+class MeasuredValue:
+    """One value of a measurement with its confidence interval."""
 
     value: float
     count: int
-    """Pairs or examples that it is over."""
+    """The number of pairs or examples that it is computed from."""
     low: float | None = None
     high: float | None = None
     method: str = ""
-    """How the interval was made."""
+    """The method of the interval."""
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95% confidence interval; None if there is none."""
+        return None if self.low is None or self.high is None else Interval(self.low, self.high, 0.95, self.method)
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What a model gave on a task."""
+    """The values that a model reached, and the predictions that they are computed from."""
 
-    figures: dict[str, Figure]
+    scores: dict[str, MeasuredValue]
     """By name, the headline first: ``spearman``, ``accuracy`` …"""
     predictions: Mapping[str, Sequence[Any]]
-    """Columns of equal length from which the figures came: an ``id``, what is right as ``gold``, and ``predicted``."""
+    """Columns of equal length: an ``id``, what is right as ``gold``, and ``predicted``."""
     remarks: tuple[str, ...] = ()
 
+    @classmethod
+    def from_stored(cls, stored: StoredRun) -> Measurement:
+        """Read a stored measurement with its predictions."""
+        return cls(stored_values(stored), stored.predictions(), tuple(stored.environment.get("remarks", ())))
 
-class Data(Protocol):
-    """What a measured task reads."""
+
+def stored_values(stored: StoredRun) -> dict[str, MeasuredValue]:
+    """Return the values of a stored measurement, the headline first."""
+    return {name: MeasuredValue(**entry) for name, entry in stored.figures.items()}
+
+
+class Examples(Protocol):
+    """The pairs or labelled examples that a measurement task reads."""
 
     @property
     def checksum(self) -> str:
@@ -45,28 +74,214 @@ class Data(Protocol):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What was left out or mended, a sentence each."""
+        """What was left out or repaired while reading, one sentence each."""
 
     def __len__(self) -> int:
-        """Pairs or examples."""
+        """The number of pairs or examples."""
 
 
 @dataclass(frozen=True)
-class MeasuredTask:
+class MeasurementTask:
     """Data and recipe of a task whose result is a measurement."""
 
     name: str
     kind: str
     """``similarity`` or ``probe``."""
     read: Callable[[str | None], Any]
-    """Reads one split's `Data`; None is the one to evaluate on."""
+    """Reads the `Examples` of one split; None is the split to evaluate on."""
     measure: Callable[[Encoder, Any, Settings], Measurement]
     compare: Callable[[Measurement, Measurement], float]
-    """The p-value of the difference in the headline, two-sided, paired over the predictions."""
+    """The two-sided p-value of the difference in the headline, paired over the predictions."""
     read_at: Callable[[Path, str | None], Any] | None = None
-    """Reads the data from a path of the user's."""
+    """Reads the data from a path of the user's; None if the data is built in."""
     summary: str = ""
     version: int = 1
     about: DatasetDescription | None = None
-    uses: tuple[str, ...] = field(default=("transform", "fit_on"))
-    """The settings that bear on it."""
+    settings_used: tuple[str, ...] = ("transform", "fit_on")
+    """The settings that have an effect on it."""
+
+    @property
+    def result_kind(self) -> ResultKind:
+        """Values instead of rankings."""
+        return "measured"
+
+    @property
+    def compares_vectors(self) -> bool:
+        """Whether the similarity of vectors has an effect on the result."""
+        return "similarity" in self.settings_used
+
+    def at(self, path: Path) -> MeasurementTask:
+        """Return the task with its data read from *path*."""
+        if (read_at := self.read_at) is None:
+            raise InputError(f"the data of {self.name} is built in", remedy=f"write {self.name} without a path")
+        return replace(self, read=lambda split: read_at(path, split))
+
+    def with_metrics(self, metrics: Sequence[str]) -> MeasurementTask:
+        """Raise InputError: metrics are computed from rankings."""
+        raise InputError(
+            f"metrics have no effect on {self.name}: values are measured there, and nothing is ranked",
+            remedy="leave them out",
+        )
+
+    def compare_all(self, stored: Mapping[str, StoredRun]) -> dict[tuple[str, str], float]:
+        """Return the p-value of every two runs after Holm's correction, each pair in the order of *stored*."""
+        if len(stored) < 2:
+            return {}
+        measurements = {name: Measurement.from_stored(run) for name, run in stored.items()}
+        pairs = list(combinations(measurements, 2))
+        p_values = [self.compare(measurements[first], measurements[second]) for first, second in pairs]
+        return dict(zip(pairs, holm(np.array(p_values)).tolist(), strict=True))
+
+    def reading_once(self) -> MeasurementTask:
+        """Return the task that reads each split at most once."""
+        return replace(self, read=cache(self.read))
+
+    def load(self, settings: Settings, sharding: Sharding | None = None) -> MeasurementData:
+        """Read the data; a measurement always runs on this machine."""
+        if settings.limit is not None or settings.rerank is not None:
+            raise InputError(
+                f"{self.name} gives figures over all its data: a limit or a reranker has no meaning there",
+                remedy="leave --limit and --rerank away, or run it by itself",
+            )
+        if settings.oov == "miss":
+            raise InputError(
+                f"{self.name} ranks nothing, so that no pair can be missed",
+                remedy="say what becomes of texts without a known word: --oov keep, skip or mean",
+            )
+        examples = self.read(settings.split)
+        level = getattr(examples, "level", None)
+        return MeasurementData(self, examples, settings.under_preset(self.name, self.kind, level))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasurementData:
+    """The pairs or examples of a measurement task, ready for models."""
+
+    task: MeasurementTask
+    examples: Any
+    settings: Settings
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def checksum(self) -> str:
+        """A digest of the examples."""
+        return str(self.examples.checksum)
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What was left out or repaired while reading."""
+        return list(self.examples.remarks)
+
+    @property
+    def split(self) -> str | None:
+        """None: reading a split that does not exist is an error already."""
+        return None
+
+    @property
+    def has_fitting_texts(self) -> bool:
+        """Whether a transform can be fitted on texts that are not evaluated."""
+        parts = getattr(self.examples, "sets", (self.examples,))
+        return all(part.training for part in parts if hasattr(part, "training"))
+
+    def uses(self, setting: str, model: Model) -> bool:
+        """Return whether a setting can change the result of *model*."""
+        if setting == "oov" and (self.settings.scoring != "single" or not model.may_know_words):
+            return False
+        return setting in self.task.settings_used
+
+    def check(self, model: Model) -> None:
+        """Raise InputError if *model* has no vectors, or not such as the settings need."""
+        check_measured(_encoder(model, self.task.name), self.examples, self.settings)
+
+    def inputs(self, model: Model) -> dict[str, Any]:
+        """Return everything that decides the result of *model*."""
+        settings = self.settings.as_dict()
+        settings["oov"] = settings["oov"] or getattr(self.examples, "oov", None)
+        return {
+            "task": self.task.name,
+            "task_version": self.task.version,
+            "kind": self.task.kind,
+            "data": self.checksum,
+            "split": self.settings.split or "test",
+            **{name: settings[name] for name in self.task.settings_used},
+            "model": model.spec,
+            "model_identity": model.identity,
+        }
+
+    def inspect(self) -> DataQuality:
+        """Return nothing: what a reader should know is in the remarks."""
+        return DataQuality()
+
+    def evaluate(self, model: Model) -> MeasurementEvaluation:
+        """Measure a loaded model."""
+        started = time.perf_counter()
+        measurement = self.task.measure(_encoder(model, self.task.name), self.examples, self.settings)
+        return MeasurementEvaluation(self, model, measurement, time.perf_counter() - started)
+
+    def save_texts(self, store: Store) -> None:
+        """Store nothing: the explorer shows no texts of measurements."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasurementEvaluation:
+    """One model on one measurement task.
+
+    >>> import goldrank
+    >>> result = goldrank.evaluate("wordllama", "sentence-pairs")
+    >>> 0 < result.scores["spearman"].low < result.scores["spearman"].value
+    True
+    """
+
+    data: MeasurementData
+    model: Model
+    measurement: Measurement
+    seconds: float
+
+    @property
+    def scores(self) -> Mapping[str, MeasuredValue]:
+        """The measured values, the headline first."""
+        return self.measurement.scores
+
+    @property
+    def predictions(self) -> Mapping[str, Sequence[Any]]:
+        """The columns that the values are computed from."""
+        return self.measurement.predictions
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What a reader should know of how the values came about."""
+        return (*self.data.remarks, *self.measurement.remarks)
+
+    @property
+    def stored_scores(self) -> None:
+        """None: the measured values are stored themselves."""
+        return None
+
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+        """Return what is stored: the values and the predictions."""
+        return Record(
+            task=self.data.task.name,
+            model=self.model.spec,
+            inputs=self.data.inputs(self.model),
+            environment={**environment, "seconds": self.seconds, "remarks": list(self.remarks)},
+            figures={name: asdict(score) for name, score in self.scores.items()},
+            predictions=self.predictions,
+        )
+
+    def discard_checkpoints(self) -> None:
+        """Do nothing: a measurement has no checkpoints."""
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={score.value:.4f}" for name, score in self.scores.items() if ":" not in name)
+        return f"MeasurementEvaluation({self.model.spec} on {self.data.task.name}: {values})"
+
+
+def _encoder(model: Model, task: str) -> Encoder:
+    if model.encoder is None:
+        raise InputError(
+            f"{model.spec} ranks without vectors of its own, and {task} measures vectors",
+            remedy="leave it out, or run it on tasks of retrieval and related articles",
+        )
+    return model.encoder

@@ -10,7 +10,7 @@ from goldrank.data.labelled_texts import LabelledTexts, read_labelled
 from goldrank.data.sources import DatasetDescription
 from goldrank.errors import InputError
 from goldrank.io.files import PathLike
-from goldrank.tasks.measurement import MeasuredTask
+from goldrank.tasks.measurement import MeasurementTask
 from goldrank.tasks.probe_measuring import compare, measure
 
 _USES = ("transform", "fit_on", "seed")
@@ -22,17 +22,17 @@ def _task(
     read_at: Callable[[Path, str | None], LabelledTexts] | None,
     summary: str,
     about: DatasetDescription | None = None,
-) -> MeasuredTask:
-    return MeasuredTask(name, "probe", read, measure, compare, read_at, summary, about=about, uses=_USES)
+) -> MeasurementTask:
+    return MeasurementTask(name, "probe", read, measure, compare, read_at, summary, about=about, settings_used=_USES)
 
 
-PROBE_TASKS: tuple[MeasuredTask, ...] = tuple(
+PROBE_TASKS: tuple[MeasurementTask, ...] = tuple(
     _task(f"probe-{name}", known.read, known.read_at, known.summary, known.description)
     for name, known in LABELLED_SETS.items()
 )
 
 
-def probe_of(path: PathLike) -> MeasuredTask:
+def probe_of(path: PathLike) -> MeasurementTask:
     """The probe that a labelled file, or a folder with one file per split, makes."""
     place = Path(path).expanduser()
     if not place.exists():

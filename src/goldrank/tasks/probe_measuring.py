@@ -13,7 +13,7 @@ from goldrank.data.labelled_texts import LabelledTexts
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.errors import InputError
 from goldrank.stats import Sample, bootstrap_means, intervals, mcnemar, randomisation_test
-from goldrank.tasks.measurement import Figure, Measurement
+from goldrank.tasks.measurement import MeasuredValue, Measurement
 from goldrank.tasks.probe_fitting import (
     FOLDS,
     STRENGTHS,
@@ -138,17 +138,17 @@ def _how(answers: _Answers, seeds: int) -> str:
     return f"penalty chosen: {', '.join(found)}" + (f"; mean of {seeds} draws of the folds" if seeds > 1 else "")
 
 
-def _accuracy(right: NDArray[np.bool_], seed: int) -> Figure:
+def _accuracy(right: NDArray[np.bool_], seed: int) -> MeasuredValue:
     shares = right.mean(axis=0)
     # Wilson's interval where every draw says the same of an example, else a bootstrap over the examples.
     [interval] = intervals([Sample(shares, proportion=True)], seed=seed)
     value, count = float(right.mean()), right.shape[1]
     if interval is None:
-        return Figure(value, count)
-    return Figure(value, count, interval.low, interval.high, interval.method)
+        return MeasuredValue(value, count)
+    return MeasuredValue(value, count, interval.low, interval.high, interval.method)
 
 
-def _macro_f1(gold: Codes, said: Codes, seed: int) -> Figure:
+def _macro_f1(gold: Codes, said: Codes, seed: int) -> MeasuredValue:
     """The mean over the classes of 2·both / (gold + predicted), and over the draws; resampled by examples."""
     found = [
         code for code in range(int(max(gold.max(), said.max())) + 1) if (gold == code).any() or (said == code).any()
@@ -158,13 +158,13 @@ def _macro_f1(gold: Codes, said: Codes, seed: int) -> Figure:
     sums = np.column_stack([*both, *either])
     value = float(np.mean(sums.mean(axis=0)[: len(both)] / sums.mean(axis=0)[len(both) :]))
     if len(gold) < 2:
-        return Figure(value, len(gold))
+        return MeasuredValue(value, len(gold))
     drawn = bootstrap_means(sums, resamples=_RESAMPLES, seed=seed)
     above, below = drawn[:, : len(both)], drawn[:, len(both) :]
     # A class of which a resample holds nothing is left out of its mean.
     shares = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
     low, high = np.quantile(np.nanmean(shares, axis=1), (0.025, 0.975)).tolist()
-    return Figure(value, len(gold), low, high, "percentile")
+    return MeasuredValue(value, len(gold), low, high, "percentile")
 
 
 def compare(one: Measurement, other: Measurement) -> float:

@@ -14,7 +14,6 @@ from goldrank.index.multivector import SCORERS
 from goldrank.io.fingerprints import file_digest
 from goldrank.redaction import redact
 from goldrank.tasks.presets import Level, find_preset
-from goldrank.tasks.task import OOV
 from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 SCORINGS = {
@@ -24,6 +23,14 @@ SCORINGS = {
     "sdr": "one vector for each sentence; SDR's hierarchical score of sentences in sections",
 }
 assert set(SCORINGS) == {"single", *SCORERS}
+
+OOV = {
+    "keep": "texts without a known word have the vector that the model gives, mostly zero, and are ranked by it",
+    "miss": "gold is missed where it or its query has no known word; other such items stand behind all that is known",
+    "skip": "gold is left out where it or its query has no known word; other such items stand behind all that is known",
+    "mean": "texts without a known word have the mean of what the transform learnt from, or else of the known items",
+}
+"""The treatments of texts without a word that the model knows, where it can tell (``covers``)."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from goldrank.data.sources import DatasetDescription
 from goldrank.encoders.base import Encoder
 from goldrank.errors import counts
 from goldrank.stats import compare_correlations, correlation, correlation_interval, williams
-from goldrank.tasks.measurement import Figure, MeasuredTask, Measurement
+from goldrank.tasks.measurement import MeasuredValue, Measurement, MeasurementTask
 from goldrank.tasks.ranking.encoding import transformed_vectors
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.similarity import rowwise
@@ -126,7 +126,7 @@ class _Scored:
 
     rows: list[int]
     predicted: NDArray[np.float64]
-    coverage: Figure | None
+    coverage: MeasuredValue | None
     remarks: tuple[str, ...]
 
 
@@ -151,7 +151,7 @@ def _scored(encoder: Encoder, data: ScoredPairs, settings: Settings) -> _Scored:
         what = "a word out of vocabulary" if data.level == "word" else "a text of unknown words only"
         remarks = (*remarks, f"{counts(int((~covered).sum()), 'pair')} of {pairs} with {what}, {told_of}")
     predicted = _similarities(vectors[rows], vectors[rows + pairs], settings.similarity)
-    coverage = Figure(float(covered.mean()), pairs) if told else None
+    coverage = MeasuredValue(float(covered.mean()), pairs) if told else None
     return _Scored(rows.tolist(), predicted, coverage, remarks)
 
 
@@ -165,19 +165,19 @@ def _similarities(first: Any, second: Any, name: str) -> NDArray[np.float64]:
     return np.asarray(values, np.float64)
 
 
-def _correlated(kind: str, gold: NDArray[np.float64], predicted: NDArray[np.float64], interval: str) -> Figure:
+def _correlated(kind: str, gold: NDArray[np.float64], predicted: NDArray[np.float64], interval: str) -> MeasuredValue:
     value = correlation(gold, predicted, kind)
     if math.isnan(value):
-        return Figure(0.0, len(gold), method="undefined")
+        return MeasuredValue(0.0, len(gold), method="undefined")
     limits = correlation_interval(gold, predicted, kind, method=interval, resamples=_RESAMPLES)
-    return Figure(value, len(gold), limits.low, limits.high, limits.method)
+    return MeasuredValue(value, len(gold), limits.low, limits.high, limits.method)
 
 
-def _undefined(figure: Figure) -> bool:
+def _undefined(figure: MeasuredValue) -> bool:
     return figure.low is None
 
 
-def _mean(figures: Sequence[Figure], weights: Sequence[float], part: str) -> Figure:
+def _mean(figures: Sequence[MeasuredValue], weights: Sequence[float], part: str) -> MeasuredValue:
     """The weighted mean; its limits lie as far away as the root of the summed squares of the parts' distances."""
     shares = np.array(weights) / sum(weights)
     values = np.array([one.value for one in figures])
@@ -187,17 +187,17 @@ def _mean(figures: Sequence[Figure], weights: Sequence[float], part: str) -> Fig
     below, above = (math.sqrt(float((shares**2) @ (values - limit) ** 2)) for limit in (low, high))
     methods = " and ".join(sorted({one.method.partition(",")[0] for one in figures}))
     said = f"{methods}, combined over {counts(len(figures), part)}"
-    return Figure(mean, sum(one.count for one in figures), mean - below, mean + above, said)
+    return MeasuredValue(mean, sum(one.count for one in figures), mean - below, mean + above, said)
 
 
 def _over_sets(each: Sequence[Measurement], data: PairSets) -> Measurement:
     names = [one.name for one in data.sets]
-    figures = {kind: _mean([one.figures[kind] for one in each], [1.0] * len(each), "set") for kind in KINDS}
+    figures = {kind: _mean([one.scores[kind] for one in each], [1.0] * len(each), "set") for kind in KINDS}
     for name, one in zip(names, each, strict=True):
-        figures |= {f"{kind}:{name}": one.figures[kind] for kind in KINDS}
-    if all("coverage" in one.figures for one in each):
-        known = sum(one.figures["coverage"].value * one.figures["coverage"].count for one in each)
-        figures["coverage"] = Figure(known / len(data), len(data))
+        figures |= {f"{kind}:{name}": one.scores[kind] for kind in KINDS}
+    if all("coverage" in one.scores for one in each):
+        known = sum(one.scores["coverage"].value * one.scores["coverage"].count for one in each)
+        figures["coverage"] = MeasuredValue(known / len(data), len(data))
     columns = {column: [cell for one in each for cell in one.predictions[column]] for column in each[0].predictions}
     remarks = [
         remark if len(names) == 1 else f"{name}: {remark}"
@@ -253,11 +253,11 @@ def _tested(rows: NDArray[np.float64]) -> tuple[float, float]:
     return float(of_first - of_second), 1.0 if math.isnan(p) else max(p, _SMALLEST_P)
 
 
-def _of(one: PairSet) -> MeasuredTask:
+def _of(one: PairSet) -> MeasurementTask:
     return _task(one.name, one.read, one.read_at, one.summary, one.about)
 
 
-def _over(name: str, sets: Sequence[PairSet], summary: str, about: DatasetDescription) -> MeasuredTask:
+def _over(name: str, sets: Sequence[PairSet], summary: str, about: DatasetDescription) -> MeasurementTask:
     def read(split: str | None) -> PairSets:
         return read_all(name, sets, None, split)
 
@@ -273,12 +273,14 @@ def _task(
     read_at: Callable[[Path, str | None], ScoredPairs | PairSets],
     summary: str,
     about: DatasetDescription,
-) -> MeasuredTask:
+) -> MeasurementTask:
     uses = ("similarity", "transform", "fit_on", "oov")
-    return MeasuredTask(name, "similarity", read, measure, compare, read_at, summary, about=about, uses=uses)
+    return MeasurementTask(
+        name, "similarity", read, measure, compare, read_at, summary, about=about, settings_used=uses
+    )
 
 
-SIMILARITY_TASKS: tuple[MeasuredTask, ...] = (
+SIMILARITY_TASKS: tuple[MeasurementTask, ...] = (
     _task(
         "sentence-pairs",
         built_in_pairs,

@@ -1,91 +1,179 @@
-"""Task: a collection with the recipe to evaluate a model on it, named and versioned."""
+"""The protocol of tasks: what every kind of task, its data and its results offer to callers.
+
+A task reads its data under settings; the data evaluates a model; the evaluation says what is stored. `RankingTask`
+implements it for rankings, `MeasurementTask` for correlations and accuracies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from goldrank.data.collections import Collection
 from goldrank.data.sources import DatasetDescription
-from goldrank.data.text_rule import TextRule
+from goldrank.scoring import Scores
+from goldrank.store import Record, ResultKind, Store
+from goldrank.tasks.ranking.data_quality import DataQuality
+from goldrank.tasks.settings import Settings
 
-Kind = Literal["retrieval", "related", "evalrank"]
+if TYPE_CHECKING:
+    from goldrank.tasks.ranking.models import Model
+    from goldrank.tasks.ranking.sharding import Sharding
 
-METRICS: dict[Kind, tuple[str, ...]] = {
-    "retrieval": ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10"),
-    # A ranking by shared words may leave gold out, which then stands behind everything.
-    "related": ("mrr", "mpr(unfound=last)", "recall@10", "recall@100", "ndcg@10"),
-    # Over positive pairs; what a model has no vector for stands behind everything.
-    "evalrank": ("mrr(of=all)", "mean_rank(unfound=last)", "hits@1", "hits@3", "hits@5", "hits@10", "hits@15"),
-}
-# Where pairs are ranked by vectors, ranks are counted over all items whatever the depth.
-DEPTHS: dict[Kind, int | None] = {"retrieval": 1000, "related": None, "evalrank": 1000}
-CONVENTIONS: dict[Kind, dict[str, str]] = {
-    "retrieval": {},
-    # The query is one of the items there, and would always find itself.
-    "related": {"self_matches": "drop"},
-    # Vectors that are all the same score at chance.
-    "evalrank": {"self_matches": "aside", "ties": "expected"},
-}
-OOV = {
-    "keep": "texts without a known word have the vector that the model gives, mostly zero, and are ranked by it",
-    "miss": "gold is missed where it or its query has no known word; other such items stand behind all that is known",
-    "skip": "gold is left out where it or its query has no known word; other such items stand behind all that is known",
-    "mean": "texts without a known word have the mean of what the transform learnt from, or else of the known items",
-}
-"""What becomes of texts of which the model knows no word, where it can tell (``covers``)."""
+
+@runtime_checkable
+class Task(Protocol):
+    """Data with a recipe to evaluate a model on it, named and versioned."""
+
+    @property
+    def name(self) -> str:
+        """The name under which results are stored and shown."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """``retrieval``, ``related``, ``evalrank``, ``similarity`` or ``probe``."""
+        ...
+
+    @property
+    def result_kind(self) -> ResultKind:
+        """What an evaluation produces: rankings (``ranked``) or values (``measured``)."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line for lists."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same data would give other results."""
+        ...
+
+    @property
+    def about(self) -> DatasetDescription | None:
+        """Source, licence and size of the data."""
+        ...
+
+    @property
+    def compares_vectors(self) -> bool:
+        """Whether the similarity of vectors has an effect on the result."""
+        ...
+
+    @property
+    def read(self) -> Callable[[str | None], Any]:
+        """The function that reads one split; None is the split to evaluate on."""
+        ...
+
+    def at(self, path: Path) -> Task:
+        """Return the task with its data read from *path*."""
+        ...
+
+    def with_metrics(self, metrics: Sequence[str]) -> Task:
+        """Return the task with other metrics than its own; raise InputError if it has none."""
+        ...
+
+    def reading_once(self) -> Task:
+        """Return the task that reads each split at most once, however often it is loaded."""
+        ...
+
+    def load(self, settings: Settings, sharding: Sharding | None = None) -> TaskData:
+        """Read the data for evaluation under *settings*."""
+        ...
+
+
+class TaskData(Protocol):
+    """The data of a task, ready for any number of models."""
+
+    @property
+    def task(self) -> Task:
+        """The task that the data belongs to."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, with those of a preset filled in."""
+        ...
+
+    @property
+    def checksum(self) -> str:
+        """A digest of everything in the data that can change a result."""
+        ...
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What was left out or repaired while reading, one sentence each."""
+        ...
+
+    @property
+    def split(self) -> str | None:
+        """The split that was read; None if the task does not say."""
+        ...
+
+    @property
+    def has_fitting_texts(self) -> bool:
+        """Whether a transform can be fitted on texts that are not evaluated."""
+        ...
+
+    def __len__(self) -> int:
+        """The number of items, pairs or examples."""
+        ...
+
+    def uses(self, setting: str, model: Model) -> bool:
+        """Return whether a setting can change the result of *model*."""
+        ...
+
+    def check(self, model: Model) -> None:
+        """Raise InputError if *model* cannot be evaluated, as far as can be told before any work."""
+        ...
+
+    def inputs(self, model: Model) -> dict[str, Any]:
+        """Return everything that decides the result of *model*; equal inputs are the same stored run."""
+        ...
+
+    def inspect(self) -> DataQuality:
+        """Look for what makes every score misleading."""
+        ...
+
+    def evaluate(self, model: Model) -> Evaluation:
+        """Evaluate a loaded model."""
+        ...
+
+    def save_texts(self, store: Store) -> None:
+        """Store the texts of queries and items beside the results, once for each data set."""
+        ...
+
+
+class Evaluation(Protocol):
+    """One model on one task, not stored yet."""
+
+    @property
+    def scores(self) -> Mapping[str, Any]:
+        """The scores by name, the headline first; each has a ``value`` and an ``interval``."""
+        ...
+
+    @property
+    def stored_scores(self) -> Scores | None:
+        """The task's own metrics as they are computed from what is stored; None if nothing is ranked."""
+        ...
+
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+        """Return what is stored of the result."""
+        ...
+
+    def discard_checkpoints(self) -> None:
+        """Remove what was kept so that a killed evaluation could resume."""
+        ...
 
 
 @dataclass(frozen=True)
-class Task:
-    """Data and recipe: what is ranked, for what, how texts are built, and what is measured.
+class Job:
+    """One model on one task, as the store knows it: what decides the result, and how to compute it."""
 
-    A *retrieval* task asks with queries; in a *related* one all articles are items, those with labels are also the
-    queries, and each is kept out of its own ranking by its id. An *evalrank* task is related too: its gold are pairs,
-    each ranked on its own.
-    """
-
-    name: str
-    kind: Kind
-    read: Callable[[str | None], Collection]
-    """Reads one split; None is the one to evaluate on."""
-    summary: str = ""
-    version: int = 1
-    """Raised whenever the same data would give other results."""
-    text: TextRule = field(default_factory=TextRule)
-    query_text: TextRule = field(default_factory=TextRule)
-    metrics: tuple[str, ...] = ()
-    profile: str = "standard"
-    about: DatasetDescription | None = None
-
-    @property
-    def default_metrics(self) -> tuple[str, ...]:
-        """What is measured when nothing else is asked for."""
-        return self.metrics or METRICS[self.kind]
-
-    @property
-    def depth(self) -> int | None:
-        """How many items of a ranking are kept and scored; None keeps all."""
-        return DEPTHS[self.kind]
-
-    @property
-    def oov(self) -> str:
-        """What becomes of texts without a known word, one of ``OOV``."""
-        return "miss" if self.kind == "evalrank" else "keep"
-
-    @property
-    def conventions(self) -> Mapping[str, str]:
-        """What differs from the standard profile because of how the task is built."""
-        return CONVENTIONS[self.kind]
-
-
-def task_of(collection: Collection, name: str | None = None) -> Task:
-    """The task that a collection at hand makes."""
-    kind: Kind = "related" if collection.related else "retrieval"
-    if collection.format == "evalrank":
-        kind = "evalrank"
-    # A topic's description and narrative say what would be relevant; the title is what is asked.
-    asked = TextRule(("title",)) if collection.format == "trec" else TextRule()
-    summary = f"{collection.format} data"
-    return Task(name or collection.name, kind, lambda split: collection, summary, query_text=asked)
+    task: str
+    model: str
+    inputs: Mapping[str, Any]
+    evaluate: Callable[[], Evaluation]
+    save_texts: Callable[[Store], None]
+    quality: DataQuality = field(default_factory=DataQuality)

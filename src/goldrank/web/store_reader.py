@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from goldrank.errors import AmbiguousNameError, UnknownNameError, shorten
 from goldrank.hits import Hits
 from goldrank.metrics import Conventions, Metric, Profile
-from goldrank.runs.masked import is_masked
 from goldrank.runs.stored_scores import count_run
 from goldrank.scoring import Scores, agree, score_hits
 from goldrank.store import Counted, Store, StoredRun, add_stored_confidence
@@ -25,13 +24,6 @@ _BYTES_OF_A_ROW = 64
 _LONGEST_KEY = 200
 
 Made = TypeVar("Made")
-
-
-def kind_of(run: StoredRun) -> str:
-    """What a stored run holds: one of ``KINDS``."""
-    if is_masked(run):
-        return "masked"
-    return "measured" if run.hits_checksum is None else "ranked"
 
 
 class Reader:
@@ -88,7 +80,11 @@ class Reader:
             made = count_run(run, profile, conventions)
             return made, _size(made.hits)
 
-        bears_on_counts = (profile.name if is_masked(run) else "", conventions.precision, conventions.self_matches)
+        bears_on_counts = (
+            profile.name if run.result_kind == "masked" else "",
+            conventions.precision,
+            conventions.self_matches,
+        )
         return self._tables.get((_identity(run), "hits", bears_on_counts), make)
 
     def scores(self, run: StoredRun, metrics: Sequence[Metric], profile: Profile, changes: Mapping[str, Any]) -> Scores:

@@ -40,7 +40,7 @@ def test_a_list_of_records_is_evaluated_and_rows_without_labels_are_items():
     result = gr.evaluate("bm25", ARTICLES)
     assert result.gold.to_dict() == {"yquem": {"barsac": 1}, "barolo": {"chianti": 2}}
     assert result.scores["mrr"].mean == 1.0
-    assert result.material.item_ids == ["yquem", "barsac", "barolo", "chianti"]
+    assert result.data.item_ids == ["yquem", "barsac", "barolo", "chianti"]
 
 
 def frames(library):
@@ -81,7 +81,7 @@ def test_a_dataset_dict_has_splits_of_which_test_is_evaluated():
     splits = datasets.DatasetDict({"train": data.remove_columns("labels"), "test": data})
     result = gr.evaluate("bm25", splits)
     assert result.inputs == gr.evaluate("bm25", WHOLE).inputs
-    assert result.material.collection.splits == ("test", "train")
+    assert result.data.collection.splits == ("test", "train")
     with pytest.raises(InputError, match=r"no article of the split 'train' has labels.*choose another split \(test\)"):
         gr.evaluate("bm25", splits, split="train")
     with pytest.raises(InputError, match="the DatasetDict: there is no split 'dev'; choose 'test' or 'train'"):

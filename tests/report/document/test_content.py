@@ -8,7 +8,7 @@ from goldrank.analysis.stored_data import count_texts
 from goldrank.cli.main import main
 from goldrank.comparing import compare_hits
 from goldrank.errors import InputError
-from goldrank.report.document.content import content_of, kind_of
+from goldrank.report.document.content import content_of
 from goldrank.report.document.sections import Place, as_json
 from goldrank.scoring import Bootstrap
 
@@ -152,7 +152,7 @@ def test_each_task_and_each_data_set_has_a_section_of_its_own(store):
         ("wines", "ranked", 1),
         ("sick", "measured", 1),
     ]
-    assert kind_of(measured[0]) == "measured"
+    assert measured[0].result_kind == "measured"
 
 
 def test_measurements_are_sorted_by_their_headline(store):

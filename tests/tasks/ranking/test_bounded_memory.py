@@ -16,7 +16,7 @@ from goldrank.encoders import load
 from goldrank.hits import Gold
 from goldrank.runs.evaluate import evaluate
 from goldrank.tasks import task_of
-from goldrank.tasks.material import Corpus
+from goldrank.tasks.ranking.data import Corpus
 
 pytestmark = pytest.mark.slow
 

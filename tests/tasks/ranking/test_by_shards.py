@@ -10,9 +10,9 @@ import pytest
 from goldrank.engines.local import Here
 from goldrank.errors import GoldrankError, InputError
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.material import Material
 from goldrank.tasks.ranking import by_shards as sharded_ranking
 from goldrank.tasks.ranking import by_vectors as vector_ranking
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.models import load_model
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
@@ -63,8 +63,8 @@ def assert_same(one, other):
         assert list(left[query].items()) == list(right[query].items())
 
 
-def material_of(task, **settings):
-    return Material.of(find_task(str(task)), Settings(**settings))
+def data_of(task, **settings):
+    return RankingData.load(find_task(str(task)), Settings(**settings))
 
 
 @pytest.mark.parametrize("most", [20_000_000, 1], ids=["ranked", "counted"])
@@ -72,28 +72,28 @@ def material_of(task, **settings):
 @pytest.mark.parametrize("task", ["wines", pytest.param("questions", marks=pytest.mark.slow)])
 def test_rankings_and_hits_are_those_of_one_machine_for_any_shards(task, similarity, most, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_ranking, "MOST_RESULTS", most)
-    material = material_of(task, similarity=similarity)
+    data = data_of(task, similarity=similarity)
     model = load_model("wordllama")
-    expected = model.rank(material)
+    expected = model.rank(data)
     for items in (7, 64, 1000):
         sharding = small_shards(Shuffled(items), tmp_path / str(items), items)
-        found = model.rank(dataclasses.replace(material, sharding=sharding))
+        found = model.rank(dataclasses.replace(data, sharding=sharding))
         assert_same(expected, found)
-        assert len(list((tmp_path / str(items) / "vectors").glob("*/*.parquet"))) == -(-len(material.item_ids) // items)
+        assert len(list((tmp_path / str(items) / "vectors").glob("*/*.parquet"))) == -(-len(data.item_ids) // items)
 
 
 @pytest.mark.parametrize("fit_on", ["evaluated", "corpus"])
 def test_a_transform_fitted_over_shards_gives_the_same_bits(fit_on, tmp_path):
-    material = material_of("questions", transform="center|whiten:16|normalize", fit_on=fit_on)
+    data = data_of("questions", transform="center|whiten:16|normalize", fit_on=fit_on)
     model = load_model("wordllama")
-    found = model.rank(dataclasses.replace(material, sharding=Sharding(Shuffled(), str(tmp_path), 4096)))
-    assert_same(model.rank(material), found)
+    found = model.rank(dataclasses.replace(data, sharding=Sharding(Shuffled(), str(tmp_path), 4096)))
+    assert_same(model.rank(data), found)
 
 
 def test_a_model_that_learns_from_the_corpus_travels_as_it_was_fitted(tmp_path):
-    material, model = material_of("wines"), load_model("lsa:16")
+    data, model = data_of("wines"), load_model("lsa:16")
     sharding = small_shards(Here(), tmp_path, 30)
-    assert_same(model.rank(material), model.rank(dataclasses.replace(material, sharding=sharding)))
+    assert_same(model.rank(data), model.rank(dataclasses.replace(data, sharding=sharding)))
 
 
 @pytest.mark.parametrize(
@@ -106,18 +106,18 @@ def test_a_model_that_learns_from_the_corpus_travels_as_it_was_fitted(tmp_path):
     ],
 )
 def test_what_cannot_be_cut_is_ranked_here_and_says_so(model, settings, reason, tmp_path):
-    material, loaded = material_of("wines", **settings), load_model(model)
+    data, loaded = data_of("wines", **settings), load_model(model)
     sharding = small_shards(Shuffled(lost_after=0), tmp_path, 10)
-    found = loaded.rank(dataclasses.replace(material, sharding=sharding))
-    assert_same(loaded.rank(material), found)
+    found = loaded.rank(dataclasses.replace(data, sharding=sharding))
+    assert_same(loaded.rank(data), found)
     assert any("ranked on this machine" in remark and reason in remark for remark in found.remarks)
 
 
 def test_a_second_start_does_only_what_was_not_done(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_ranking, "MOST_RESULTS", 1)
-    material, model = material_of("questions"), load_model("wordllama")
+    data, model = data_of("questions"), load_model("wordllama")
     whole = Shuffled()
-    expected = model.rank(dataclasses.replace(material, sharding=small_shards(whole, tmp_path / "whole", 10)))
+    expected = model.rank(dataclasses.replace(data, sharding=small_shards(whole, tmp_path / "whole", 10)))
     expected.run.to_dict()
     starts = done = 0
     while True:
@@ -126,7 +126,7 @@ def test_a_second_start_does_only_what_was_not_done(tmp_path, monkeypatch):
         engine = Shuffled(starts, lost_after=11 * starts)
         sharding = small_shards(engine, tmp_path / "parts", 10)
         try:
-            found = model.rank(dataclasses.replace(material, sharding=sharding))
+            found = model.rank(dataclasses.replace(data, sharding=sharding))
             found.run.to_dict()
         except EngineIsLost:
             done += engine.done
@@ -176,22 +176,22 @@ def test_a_corpus_in_several_files_is_read_where_it_lies_whatever_the_files(tmp_
     monkeypatch.setattr(sharded_ranking, "staged", lambda *arguments: pytest.fail("texts were copied"))
     runs = []
     for files in (2, 3, 5):
-        material = material_of(write_collection(tmp_path / f"in-{files}", files))
+        data = data_of(write_collection(tmp_path / f"in-{files}", files))
         model = load_model("wordllama")
-        found = model.rank(dataclasses.replace(material, sharding=small_shards(Shuffled(), tmp_path / f"w{files}", 32)))
-        assert_same(model.rank(material), found)
+        found = model.rank(dataclasses.replace(data, sharding=small_shards(Shuffled(), tmp_path / f"w{files}", 32)))
+        assert_same(model.rank(data), found)
         runs.append(found.run.to_dict())
     assert runs[0] == runs[1] == runs[2]
 
 
 def test_nodes_elsewhere_are_given_the_texts(tmp_path, monkeypatch):
-    material = material_of(write_collection(tmp_path / "data", 2))
+    data = data_of(write_collection(tmp_path / "data", 2))
     model = load_model("wordllama")
     sharding = small_shards(Here(), f"file://{tmp_path}/work", 32)
     written = []
     real = sharded_ranking.staged
     monkeypatch.setattr(sharded_ranking, "staged", lambda *arguments: written.append(1) or real(*arguments))
-    assert_same(model.rank(material), model.rank(dataclasses.replace(material, sharding=sharding)))
+    assert_same(model.rank(data), model.rank(dataclasses.replace(data, sharding=sharding)))
     assert written
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldrank.errors import InputError
-from goldrank.report.document.sections import Kind, Section
-from goldrank.runs.masked import is_masked
+from goldrank.report.document.sections import Section
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
@@ -47,15 +46,8 @@ def content_of(
     return [_section(group, store, measures, worst) for group in _groups(runs)]
 
 
-def kind_of(run: StoredRun) -> Kind:
-    """What a stored run holds: rankings, a measurement, or guesses at masks."""
-    if is_masked(run):
-        return "masked"
-    return "measured" if run.figures else "ranked"
-
-
 def _section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
-    kind = kind_of(next(iter(runs.values())))
+    kind = next(iter(runs.values())).result_kind
     if kind == "masked":
         from goldrank.report.document.masked_section import masked_section
 
@@ -73,7 +65,7 @@ def _groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:
     """The runs by key, those together that answer the same questions, in the order in which they were given."""
     groups: dict[object, dict[str, StoredRun]] = {}
     for run in runs:
-        group = groups.setdefault((run.task, kind_of(run), _basis(run)), {})
+        group = groups.setdefault((run.task, run.result_kind, _basis(run)), {})
         if run.key in group:
             raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
         group[run.key] = run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,11 @@ from goldrank.report.document.sections import Section
 from goldrank.report.figures.description import Axis, Figure, LeftOut, Series
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid
-from goldrank.runs.measurements import Measured
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import distinct_names
 from goldrank.store import StoredRun
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.measurement import MeasuredTask
+from goldrank.tasks.measurement import MeasurementTask
 
 Pairs = Mapping[tuple[str, str], float]
 
@@ -52,20 +50,13 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
 
 def _p_values(named: Mapping[str, StoredRun]) -> tuple[Pairs, list[str]]:
     """The p-value of every two, the better first, after Holm; or why there is none."""
-    pairs = list(combinations(named, 2))
-    if not pairs:
-        return {}, []
-    if any(run.predictions_checksum is None for run in named.values()):
+    if len(named) > 1 and any(run.predictions_checksum is None for run in named.values()):
         return {}, ["The predictions were not stored, so the models could not be tested against each other."]
     try:
         task = find_task(next(iter(named.values())).task)
-        if not isinstance(task, MeasuredTask):
-            return {}, []
-        made = {name: Measured(run.model, run, fresh=False).measurement() for name, run in named.items()}
-        found = [task.compare(made[better], made[worse]) for better, worse in pairs]
+        return (task.compare_all(named) if isinstance(task, MeasurementTask) else {}), []
     except GoldrankError as error:
-        return {}, [f"The models could not be tested against each other: {error}."]
-    return dict(zip(pairs, stats.holm(np.array(found)).tolist(), strict=True)), []
+        return {}, [f"The models could not be tested against each other: {error}."] if len(named) > 1 else []
 
 
 def _verdicts(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> list[str]:

@@ -21,8 +21,8 @@ from goldrank.index.sharded.index import ShardedIndex
 from goldrank.io.formats.vector_shards import GROUP_ROWS, VectorShard, write_vectors
 from goldrank.io.remote import exists, join, remove_tree, write_whole
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.tasks.material import Material
 from goldrank.tasks.ranking.by_vectors import Sides, encoded_queries, fitting_rows, rank_by_vectors, ranked, rows_of
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding
 from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary
 from goldrank.tasks.ranking.ranked import Ranked
@@ -43,84 +43,84 @@ class Jobs:
         self.index.forget()
 
 
-def rank_in_shards(encoder: Encoder, material: Material, sharding: Sharding) -> Ranked:
+def rank_in_shards(encoder: Encoder, data: RankingData, sharding: Sharding) -> Ranked:
     """What `rank_by_vectors` gives, and what is to be removed afterwards.
 
     What cannot be cut into shards is ranked on this machine, and a remark says so.
     """
-    reason = _why_here(encoder, material)
+    reason = _why_here(encoder, data)
     if reason is not None:
-        here = rank_by_vectors(encoder, replace(material, sharding=None))
+        here = rank_by_vectors(encoder, replace(data, sharding=None))
         remark = f"ranked on this machine, not by {sharding.engine.name}: {reason}"
         return replace(here, remarks=(*here.remarks, remark))
-    encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
-    shards = _vector_shards(encode, material, sharding)
+    encode = Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
+    shards = _vector_shards(encode, data, sharding)
     stored = StoredVectors(shards)
-    if material.asks_with_items:
-        queries: Any = stored[rows_of(material.query_ids, material.item_ids)]
+    if data.queries_are_items:
+        queries: Any = stored[rows_of(data.query_ids, data.item_ids)]
     else:
-        queries = encoded_queries(encode, material)
-    sides = Sides(stored, material.item_ids, queries, material.query_ids)
-    pipeline = Pipeline.parse(material.settings.transform)
+        queries = encoded_queries(encode, data)
+    sides = Sides(stored, data.item_ids, queries, data.query_ids)
+    pipeline = Pipeline.parse(data.settings.transform)
     if pipeline.learns:
-        pipeline.fit(fitting_rows(sides, encode, material))
+        pipeline.fit(fitting_rows(sides, encode, data))
     index = ShardedIndex(
         shards,
-        material.item_ids,
-        checked_similarity(material.settings.similarity),
+        data.item_ids,
+        checked_similarity(data.settings.similarity),
         engine=sharding.engine,
         folder=join(sharding.folder, "jobs"),
         transform=_saved(pipeline, sharding.folder) if pipeline.steps else None,
     )
     if pipeline.steps:
         # An item that asks is compared as the very row that the workers see.
-        again = material.asks_with_items
-        queries = index.items[rows_of(material.query_ids, material.item_ids)] if again else pipeline.apply(queries)
-    sides = Sides(index.items, material.item_ids, queries, material.query_ids)
-    run, hits = ranked(index, sides, None, material)
+        again = data.queries_are_items
+        queries = index.items[rows_of(data.query_ids, data.item_ids)] if again else pipeline.apply(queries)
+    sides = Sides(index.items, data.item_ids, queries, data.query_ids)
+    run, hits = ranked(index, sides, None, data)
     if not hasattr(encoder, "by"):
         encode.truncated["item"] = truncated_in(shards)
     return Ranked(run, hits, tuple(pipeline.notes), tuple(encode.warnings()), (Jobs(index),))
 
 
-def _why_here(encoder: Encoder, material: Material) -> str | None:
+def _why_here(encoder: Encoder, data: RankingData) -> str | None:
     """Why the items cannot be cut into shards; None where they can."""
-    settings = material.settings
+    settings = data.settings
     if settings.scoring != "single":
         return f"{settings.scoring} compares several vectors of a document"
     if settings.index != "exact":
         return f"the index {settings.index} is searched where it is"
     if getattr(encoder, "sparse", False):
         return "its vectors are sparse"
-    if Vocabulary.of(encoder, material) is not None:
+    if Vocabulary.of(encoder, data) is not None:
         return "the model does not know a word of some texts"
     return None
 
 
-def _vector_shards(encode: Encoding, material: Material, sharding: Sharding) -> list[VectorShard]:
+def _vector_shards(encode: Encoding, data: RankingData, sharding: Sharding) -> list[VectorShard]:
     """The vectors of all items in shards: those that are there from before, and the others made now."""
     encoder = encode.encoder
     prompt = getattr(encoder, "prompt", None)
     digest = work_digest(
         encoder.identity,
         prompt("item") if callable(prompt) else "",
-        material.collection.items.checksum,
-        material.text_rule.as_dict(),
+        data.collection.items.checksum,
+        data.text_rule.as_dict(),
         sharding.items,
     )
     folder = join(sharding.folder, "vectors", digest)
     if getattr(encoder, "by", None) == "id":
-        return _shards_there(encoder, material) or list(_looked_up(encode, material, sharding, folder))
+        return _shards_there(encoder, data) or list(_looked_up(encode, data, sharding, folder))
     texts = join(sharding.folder, "texts", digest)
-    shards = encode_shards(encoder, _text_shards(material, sharding, texts), folder, sharding.engine)
+    shards = encode_shards(encoder, _text_shards(data, sharding, texts), folder, sharding.engine)
     if exists(texts):
         remove_tree(texts)
     return shards
 
 
-def _text_shards(material: Material, sharding: Sharding, folder: str) -> list[TextShard]:
+def _text_shards(data: RankingData, sharding: Sharding, folder: str) -> list[TextShard]:
     """The items where they lie, in files that workers can read in pieces; else written once for all of them."""
-    items, rule = material.collection.items, material.text_rule
+    items, rule = data.collection.items, data.text_rule
     # A folder at an address says that the nodes are elsewhere, where nobody sees the files of this machine.
     if items.files and "://" not in sharding.folder:
         counts = [count_documents(file) for file in items.files]
@@ -129,16 +129,16 @@ def _text_shards(material: Material, sharding: Sharding, folder: str) -> list[Te
     return staged(items, rule, sharding.items, folder)
 
 
-def _shards_there(encoder: Any, material: Material) -> list[VectorShard]:
+def _shards_there(encoder: Any, data: RankingData) -> list[VectorShard]:
     """The shards that hold the vectors of just these items in this order, where there are such."""
     shards: list[VectorShard] = list(getattr(encoder, "shards", ()))
-    cut_up = Pipeline.parse(material.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
-    return shards if shards and not cut_up and encoder.lie_in_order(material.item_ids) else []
+    cut_up = Pipeline.parse(data.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
+    return shards if shards and not cut_up and encoder.lie_in_order(data.item_ids) else []
 
 
-def _looked_up(encode: Encoding, material: Material, sharding: Sharding, folder: str) -> Iterator[VectorShard]:
+def _looked_up(encode: Encoding, data: RankingData, sharding: Sharding, folder: str) -> Iterator[VectorShard]:
     """Vectors that are looked up by id, written in the order of the items."""
-    ids, first = iter(material.item_ids), 0
+    ids, first = iter(data.item_ids), 0
     while batch := list(islice(ids, sharding.items)):
         path = join(folder, f"{first // sharding.items:06d}.parquet")
         if not exists(path):

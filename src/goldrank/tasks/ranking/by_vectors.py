@@ -19,7 +19,7 @@ from goldrank.index.exact.vectors import spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import profile as find_profile
 from goldrank.scoring import HitCounter, agree
-from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary, with_mean
 from goldrank.tasks.ranking.ranked import Ranked
@@ -37,27 +37,25 @@ _NORMALISED_AT_ONCE = 1 << 12
 _CHECKED_AT_ONCE = 1 << 14
 
 
-def rank_by_vectors(encoder: Encoder, material: Material) -> Ranked:
+def rank_by_vectors(encoder: Encoder, data: RankingData) -> Ranked:
     """Rank by vectors; hits are there where they were counted over all items without ranking them."""
-    encode = Encoding.of(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
-    if material.settings.scoring != "single":
-        return _rank_pieces(encode, material)
+    encode = Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
+    if data.settings.scoring != "single":
+        return _rank_pieces(encode, data)
     by_id = getattr(encoder, "by", None) == "id"
-    vocabulary = Vocabulary.of(encoder, material)
-    batches = [material.item_ids] if by_id else material.item_batches()
-    items = _stacked((encode(batch, "item") for batch in batches), len(material.item_ids))
-    if material.asks_with_items:
-        queries = items[rows_of(material.query_ids, material.item_ids)]
-    else:
-        queries = encoded_queries(encode, material)
-    sides = Sides(items, material.item_ids, queries, material.query_ids)
+    vocabulary = Vocabulary.of(encoder, data)
+    batches = [data.item_ids] if by_id else data.item_batches()
+    items = _stacked((encode(batch, "item") for batch in batches), len(data.item_ids))
+    own_rows = rows_of(data.query_ids, data.item_ids) if data.queries_are_items else None
+    queries = encoded_queries(encode, data) if own_rows is None else items[own_rows]
+    sides = Sides(items, data.item_ids, queries, data.query_ids)
     if vocabulary is not None:
         sides = sides.only(vocabulary)
         if not len(sides.item_ids) or not len(sides.query_ids):
-            return replace(_nothing_known(vocabulary, material), warnings=tuple(encode.warnings()))
-    sides, remarks = _transformed(sides, vocabulary, encode, material)
-    warnings = (*encode.warnings(), *(_zero_vectors(sides, encode) if material.settings.similarity == "cosine" else ()))
-    run, hits = _searched(sides, vocabulary, material, owned=encode.gives_copies)
+            return replace(_nothing_known(vocabulary, data), warnings=tuple(encode.warnings()))
+    sides, remarks = _transformed(sides, vocabulary, encode, data)
+    warnings = (*encode.warnings(), *(_zero_vectors(sides, encode) if data.settings.similarity == "cosine" else ()))
+    run, hits = _searched(sides, vocabulary, data, owned=encode.gives_copies)
     return Ranked(run, hits, tuple(remarks), warnings)
 
 
@@ -101,15 +99,15 @@ def _zero_rows(vectors: Any, start: int) -> list[int]:
     return [start + row for row in np.flatnonzero(empty).tolist()]
 
 
-def encoded_queries(encode: Encoding, material: Material) -> Any:
+def encoded_queries(encode: Encoding, data: RankingData) -> Any:
     """The vectors of the queries that are asked."""
     by_id = getattr(encode.encoder, "by", None) == "id"
-    return encode(material.query_ids if by_id else material.query_texts, _query_side(material), role="query")
+    return encode(data.query_ids if by_id else data.query_texts, _query_side(data), role="query")
 
 
-def _query_side(material: Material) -> Side:
+def _query_side(data: RankingData) -> Side:
     # Articles that are asked with are articles all the same: a prompt meant for questions would set them apart.
-    return "item" if material.collection.related else "query"
+    return "item" if data.collection.related else "query"
 
 
 def _stacked(parts: Iterable[Any], count: int) -> Any:
@@ -131,31 +129,31 @@ def _stacked(parts: Iterable[Any], count: int) -> Any:
 
 
 def _transformed(
-    sides: Sides, vocabulary: Vocabulary | None, encode: Encoding, material: Material
+    sides: Sides, vocabulary: Vocabulary | None, encode: Encoding, data: RankingData
 ) -> tuple[Sides, list[str]]:
-    pipeline = Pipeline.parse(material.settings.transform)
+    pipeline = Pipeline.parse(data.settings.transform)
     learnt_from, remarks = sides.items, []
     if pipeline.steps:
         if pipeline.learns:
-            learnt_from = fitting_rows(sides, encode, material)
+            learnt_from = fitting_rows(sides, encode, data)
             pipeline.fit(learnt_from)
         sides, remarks = sides.changed(pipeline.apply), list(pipeline.notes)
         learnt_from = pipeline.apply(learnt_from)
     if vocabulary is not None:
-        remarks.append(vocabulary.remark(material))
+        remarks.append(vocabulary.remark(data))
         if not vocabulary.leaves_out:
             mean = np.asarray(learnt_from.mean(axis=0, dtype=np.float64)).ravel()
             items, queries = (
                 with_mean(vectors, known, mean)
                 for vectors, known in ((sides.items, vocabulary.items), (sides.queries, vocabulary.queries))
             )
-            sides = Sides(items, material.item_ids, queries, material.query_ids)
+            sides = Sides(items, data.item_ids, queries, data.query_ids)
     return sides, remarks
 
 
-def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
+def fitting_rows(sides: Sides, encode: Encoding, data: RankingData) -> Any:
     """What a transform learns from; never the queries unless that is asked for by name."""
-    policy = material.settings.fit_on
+    policy = data.settings.fit_on
     if policy == "vocabulary":
         return vocabulary_vectors(encode.encoder)
     if policy not in FIT_ON:
@@ -163,45 +161,45 @@ def fitting_rows(sides: Sides, encode: Encoding, material: Material) -> Any:
 
         return encode(read_texts(policy).texts, "item", role="fitting")
     corpus = sides.items
-    if material.collection.related:
-        asked = set(material.collection.gold.queries)
+    if data.collection.related:
+        asked = set(data.collection.gold.queries)
         corpus = corpus[[row for row, item in enumerate(sides.item_ids) if item not in asked]]
         if corpus.shape[0] < 2:
             raise InputError(
                 "every article is also a query, so that nothing is left to fit the transform on",
                 remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
             )
-    evaluated = sides.items if material.collection.related else sides.queries
+    evaluated = sides.items if data.collection.related else sides.queries
     return fit_rows(policy, corpus=corpus, evaluated=evaluated)
 
 
-def _nothing_known(vocabulary: Vocabulary, material: Material) -> Ranked:
-    run = Run.view({query: {} for query in material.query_ids})
-    hits = run.hits(material.gold, drop_self=material.collection.related, corpus=material.corpus)
+def _nothing_known(vocabulary: Vocabulary, data: RankingData) -> Ranked:
+    run = Run.view({query: {} for query in data.query_ids})
+    hits = run.hits(data.gold, drop_self=data.collection.related, corpus=data.corpus)
     # Their own entries are no rivals here either, which says how many stand before what comes last.
-    hits = replace(hits, dropped_self=len(material.query_ids) if material.collection.related else 0)
-    return Ranked(run, vocabulary.settle(material, hits), (vocabulary.remark(material),))
+    hits = replace(hits, dropped_self=len(data.query_ids) if data.collection.related else 0)
+    return Ranked(run, vocabulary.settle(data, hits), (vocabulary.remark(data),))
 
 
 def _searched(
-    sides: Sides, vocabulary: Vocabulary | None, material: Material, *, owned: bool
+    sides: Sides, vocabulary: Vocabulary | None, data: RankingData, *, owned: bool
 ) -> tuple[Run, Hits | None]:
-    settings, ids = material.settings, sides.query_ids
+    settings, ids = data.settings, sides.query_ids
     left_out = vocabulary if vocabulary is not None and vocabulary.leaves_out else None
     similarity = checked_similarity(settings.similarity)
     if settings.index not in EXACT:
         index = build(settings.index, sides.items, sides.item_ids, similarity)
-        run = index.top_k(sides.queries, min(material.depth, len(sides.item_ids)), query_ids=ids)
-        return run, _of_known(left_out, material, run)
+        run = index.top_k(sides.queries, min(data.depth, len(sides.item_ids)), query_ids=ids)
+        return run, _of_known(left_out, data, run)
     items, queries = sides.items, sides.queries
     if similarity == "cosine" and not hasattr(items, "tocsr") and not is_mapped(items):
         # Once, and not for every block of queries anew; the products are the same. What is mapped stays where it is,
         # because it may be larger than memory: the index normalises each block as it reads it.
         items, similarity = _unit_rows(items, owned), "dot"
-        again = material.asks_with_items
+        again = data.queries_are_items
         queries = items[rows_of(ids, sides.item_ids)] if again else normalised(queries)
     exact = _exact(settings.index, items, sides.item_ids, similarity)
-    return ranked(exact, Sides(items, sides.item_ids, queries, ids), left_out, material)
+    return ranked(exact, Sides(items, sides.item_ids, queries, ids), left_out, data)
 
 
 def _exact(spec: str, items: Any, ids: list[str], similarity: Similarity) -> ExactIndex:
@@ -213,33 +211,38 @@ def _exact(spec: str, items: Any, ids: list[str], similarity: Similarity) -> Exa
     return made
 
 
-def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, material: Material) -> tuple[Run, Hits | None]:
+def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, data: RankingData) -> tuple[Run, Hits | None]:
     """The rankings as deep as is asked for; beyond what can be kept, the gold is counted and the top there on demand.
 
     Args:
         exact: an index over the items, which ranks exactly.
         sides: the vectors that it was given, and the queries.
         left_out: which texts the model does not know, where those are left out of the ranking.
-        material: what is ranked and what for.
+        data: what is ranked and what for.
     """
-    depth, queries, ids = material.depth, sides.queries, sides.query_ids
-    if material.task.kind != "evalrank" and depth * len(ids) <= MOST_RESULTS:
+    depth, queries, ids = data.depth, sides.queries, sides.query_ids
+    if not counts_gold(data, len(ids)):
         run = exact.top_k(queries, depth, query_ids=ids)
-        return run, _of_known(left_out, material, run)
-    if material.collection.related:
-        hits = hits_beside_own(exact, sides.items, queries, ids, material.gold)
+        return run, _of_known(left_out, data, run)
+    if data.collection.related:
+        hits = hits_beside_own(exact, sides.items, queries, ids, data.gold)
     else:
-        hits = exact.exact_hits(queries, material.gold, query_ids=ids)
+        hits = exact.exact_hits(queries, data.gold, query_ids=ids)
     run = Run.later(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
-    return run, hits if left_out is None else left_out.settle(material, hits)
+    return run, hits if left_out is None else left_out.settle(data, hits)
 
 
-def _of_known(left_out: Vocabulary | None, material: Material, run: Run) -> Hits | None:
+def counts_gold(data: RankingData, queries: int) -> bool:
+    """Return whether exact ranks of the gold are counted, because full rankings are not kept."""
+    return data.task.kind == "evalrank" or data.depth * queries > MOST_RESULTS
+
+
+def _of_known(left_out: Vocabulary | None, data: RankingData, run: Run) -> Hits | None:
     """Hits where the run alone would not tell which gold is to be skipped."""
     if left_out is None or left_out.policy == "miss":
         return None
-    conventions = agree(find_profile("standard"), material.task.conventions)
-    return left_out.settle(material, HitCounter(material.gold, run, material.corpus).count(conventions))
+    conventions = agree(find_profile("standard"), data.task.conventions)
+    return left_out.settle(data, HitCounter(data.gold, run, data.corpus).count(conventions))
 
 
 def rows_of(names: list[str], ids: list[str]) -> Any:
@@ -270,15 +273,15 @@ def _unit_rows(vectors: Any, owned: bool) -> Any:
     return units
 
 
-def _rank_pieces(encode: Encoding, material: Material) -> Ranked:
+def _rank_pieces(encode: Encoding, data: RankingData) -> Ranked:
     """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
-    scoring, cosine = material.settings.scoring, material.settings.similarity == "cosine"
-    if material.settings.similarity == "l2" or Pipeline.parse(material.settings.transform).steps:
+    scoring, cosine = data.settings.scoring, data.settings.similarity == "cosine"
+    if data.settings.similarity == "l2" or Pipeline.parse(data.settings.transform).steps:
         raise InputError(
             f"{scoring} compares many vectors by cosine or dot product, without a transform",
             remedy="leave --similarity at cosine and --transform away",
         )
-    depth = material.depth
+    depth = data.depth
 
     def nested(documents: Iterable[Any], rule: Any, side: Side, role: str) -> list[list[Any]]:
         pieces = [rule.sentences(document) if scoring == "sdr" else [rule.passages(document)] for document in documents]
@@ -295,13 +298,13 @@ def _rank_pieces(encode: Encoding, material: Material) -> Ranked:
         return found
 
     items = MultiVectors.nested(
-        nested(material.collection.items, material.text_rule, "item", "item"), material.item_ids, cosine=cosine
+        nested(data.collection.items, data.text_rule, "item", "item"), data.item_ids, cosine=cosine
     )
     queries = MultiVectors.nested(
-        nested(material.asked, material.query_rule, _query_side(material), "query"), material.query_ids, cosine=cosine
+        nested(data.query_documents, data.query_rule, _query_side(data), "query"), data.query_ids, cosine=cosine
     )
     scores = multivector_scores(queries, items, scoring)
-    run = best_of(scores, material.query_ids, material.item_ids, depth)
+    run = best_of(scores, data.query_ids, data.item_ids, depth)
     pieces = "sentences" if scoring == "sdr" else "sections"
     return Ranked(run, warnings=tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries")))
 

@@ -23,9 +23,9 @@ from goldrank.hits import Run
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.redaction import redact
 from goldrank.specs import Spec
-from goldrank.tasks.material import Material
 from goldrank.tasks.presets import find_preset
 from goldrank.tasks.ranking.by_vectors import best_of, rank_by_vectors
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.preflight import check_encoder
 from goldrank.tasks.ranking.ranked import Ranked
 
@@ -37,18 +37,28 @@ class Model:
     spec: str
     identity: str
     """Everything of the model that can change a result; of a model that learns from the corpus, before it has."""
-    rank: Callable[[Material], Ranked]
+    rank: Callable[[RankingData], Ranked]
     uses_vectors: bool = False
     """Whether similarity, index and transform bear on it."""
     encoder: Encoder | None = None
     """What makes its vectors, where it is nothing but an encoder."""
-    check: Callable[[Material], None] = lambda material: None
-    """Raises where the model cannot be evaluated on the material, as far as can be told before any work."""
+    check: Callable[[RankingData], None] = lambda data: None
+    """Raises where the model cannot be evaluated on the data, as far as can be told before any work."""
 
     def __post_init__(self) -> None:
         # The name is stored and shown, and no secret is.
         object.__setattr__(self, "spec", redact(self.spec))
         object.__setattr__(self, "identity", redact(self.identity))
+
+    @property
+    def may_know_words(self) -> bool:
+        """Whether it can tell texts without a known word; of a fusion or a reranked model it is assumed."""
+        return self.encoder is None or hasattr(self.encoder, "covers")
+
+    @property
+    def reads_ids(self) -> bool:
+        """Whether it looks up ids, so that texts have no effect on it."""
+        return getattr(self.encoder, "by", None) == "id" or self.spec.startswith("run:")
 
 
 def load_model(model: Any) -> Model:
@@ -65,18 +75,18 @@ def load_model(model: Any) -> Model:
         model = load_pair_scorer(model)
     if isinstance(model, PairScorer):
         pairs = _PairSearch(model)
-        return Model(_name(model), model.identity, lambda material: _rank_by_search(pairs, material))
+        return Model(_name(model), model.identity, lambda data: _rank_by_search(pairs, data))
     loaded = encoders.load(model)
     spec = model if isinstance(model, str) else _name(loaded)
     if isinstance(loaded, Searcher):
-        return Model(spec, loaded.identity, lambda material: _rank_by_search(loaded, material))
+        return Model(spec, loaded.identity, lambda data: _rank_by_search(loaded, data))
 
-    def rank(material: Material) -> Ranked:
-        if material.sharding is not None:
+    def rank(data: RankingData) -> Ranked:
+        if data.sharding is not None:
             from goldrank.tasks.ranking.by_shards import rank_in_shards
 
-            return rank_in_shards(loaded, material, material.sharding)
-        return rank_by_vectors(loaded, material)
+            return rank_in_shards(loaded, data, data.sharding)
+        return rank_by_vectors(loaded, data)
 
     return Model(spec, loaded.identity, rank, uses_vectors=True, encoder=loaded, check=partial(check_encoder, loaded))
 
@@ -99,12 +109,12 @@ def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
     loaded = load_pair_scorer(scorer) if isinstance(scorer, str) else scorer
     name = f"{model.spec} > {_name(loaded)}"
 
-    def rank(material: Material) -> Ranked:
-        first = model.rank(material)
-        texts = dict(zip(material.query_ids, material.query_texts, strict=True))
-        checkpoint = _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", material)
-        run = rerank(first.run, loaded, texts, material.texts_of, depth, checkpoint=checkpoint)
-        warnings = (*first.warnings, *_truncated_pairs(loaded, material, _tops(first.run, depth)))
+    def rank(data: RankingData) -> Ranked:
+        first = model.rank(data)
+        texts = dict(zip(data.query_ids, data.query_texts, strict=True))
+        checkpoint = _checkpoint(f"rerank {model.identity} {loaded.identity} {depth}", data)
+        run = rerank(first.run, loaded, texts, data.texts_of, depth, checkpoint=checkpoint)
+        warnings = (*first.warnings, *_truncated_pairs(loaded, data, _tops(first.run, depth)))
         return Ranked(run, None, first.remarks, warnings, (*first.checkpoints, checkpoint))
 
     identity = f"{model.identity} reranked {depth} by {loaded.identity}"
@@ -118,9 +128,9 @@ def _name(model: Any) -> str:
 def _fused(fusion: Fusion) -> Model:
     parts = [load_model(part) for part in fusion.parts]
 
-    def rank(material: Material) -> Ranked:
-        ranked = [part.rank(material) for part in parts]
-        run = replace(fusion, depth=fusion.depth or material.depth).fuse([each.run for each in ranked])
+    def rank(data: RankingData) -> Ranked:
+        ranked = [part.rank(data) for part in parts]
+        run = replace(fusion, depth=fusion.depth or data.depth).fuse([each.run for each in ranked])
         named = zip((part.spec for part in parts), ranked, strict=True)
         return Ranked(
             run,
@@ -132,9 +142,9 @@ def _fused(fusion: Fusion) -> Model:
 
     identity = f"{fusion} of " + "; ".join(part.identity for part in parts)
 
-    def check(material: Material) -> None:
+    def check(data: RankingData) -> None:
         for part in parts:
-            part.check(material)
+            part.check(data)
 
     return Model(str(fusion), identity, rank, any(part.uses_vectors for part in parts), check=check)
 
@@ -156,18 +166,18 @@ class _PairSearch:
         return best_of(np.array(scores), list(ids), self._ids, k)
 
 
-def _rank_by_search(searcher: Searcher, material: Material) -> Ranked:
-    searcher.index(material.item_ids, material.item_texts)
-    checkpoint = _checkpoint(f"search {searcher.identity}", material)
-    run = search_resuming(searcher, material.query_ids, material.query_texts, material.depth, checkpoint)
+def _rank_by_search(searcher: Searcher, data: RankingData) -> Ranked:
+    searcher.index(data.item_ids, data.item_texts)
+    checkpoint = _checkpoint(f"search {searcher.identity}", data)
+    run = search_resuming(searcher, data.query_ids, data.query_texts, data.depth, checkpoint)
     unknown = getattr(searcher, "unknown", ())
     remarks = [f"{len(unknown)} ranked ids are no items, and keep their ranks"] if unknown else []
-    if material.sharding is not None:
-        engine = material.sharding.engine.name
+    if data.sharding is not None:
+        engine = data.sharding.engine.name
         remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to share out")
     warnings: tuple[DataWarning, ...] = ()
     if isinstance(searcher, _PairSearch):
-        warnings = _truncated_pairs(searcher.scorer, material, None)
+        warnings = _truncated_pairs(searcher.scorer, data, None)
     return Ranked(run, None, tuple(remarks), warnings, (checkpoint,))
 
 
@@ -177,24 +187,24 @@ def _tops(run: Run, depth: int) -> dict[str, list[str]]:
 
 
 def _truncated_pairs(
-    scorer: PairScorer, material: Material, tops: Mapping[str, list[str]] | None
+    scorer: PairScorer, data: RankingData, tops: Mapping[str, list[str]] | None
 ) -> tuple[DataWarning, ...]:
     """What a scorer of pairs did not read of the pairs that it was given; of all pairs where there are no *tops*."""
     if getattr(scorer, "token_limit", None) is None:
         return ()
     if tops is None:
-        ids = material.item_ids
+        ids = data.item_ids
         everything = np.arange(len(ids))
-        pairs = [(place, everything) for place in range(len(material.query_ids))]
+        pairs = [(place, everything) for place in range(len(data.query_ids))]
     else:
         ids = list(dict.fromkeys(item for top in tops.values() for item in top))
         place = {item: row for row, item in enumerate(ids)}
         rows = {query: np.array([place[item] for item in top], np.intp) for query, top in tops.items()}
-        pairs = [(number, rows[query]) for number, query in enumerate(material.query_ids) if query in rows]
-    counted = count_truncated_pairs(scorer, material.query_texts, material.texts_of(ids), pairs)
+        pairs = [(number, rows[query]) for number, query in enumerate(data.query_ids) if query in rows]
+    counted = count_truncated_pairs(scorer, data.query_texts, data.texts_of(ids), pairs)
     return tuple(warnings_of({"pairs of a query and an item": counted}, _name(scorer)))
 
 
-def _checkpoint(name: str, material: Material) -> Checkpoint:
-    written = json.dumps([name, material.inputs()], sort_keys=True)
+def _checkpoint(name: str, data: RankingData) -> Checkpoint:
+    written = json.dumps([name, data.data_inputs()], sort_keys=True)
     return Checkpoint(hashlib.sha256(written.encode()).hexdigest())

@@ -8,17 +8,17 @@ from typing import Any
 from goldrank.encoders.base import Encoder, Fitted
 from goldrank.errors import InputError
 from goldrank.index.base import checked_similarity
-from goldrank.tasks.material import Material
+from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import refuse_no_vocabulary
 from goldrank.tasks.settings import Settings
 from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 
-def check_encoder(encoder: Encoder, material: Material) -> None:
-    """Raise InputError where this model of vectors cannot be evaluated on the material with its settings."""
-    settings = material.settings
+def check_encoder(encoder: Encoder, data: RankingData) -> None:
+    """Raise InputError where this model of vectors cannot be evaluated on the data with its settings."""
+    settings = data.settings
     sparse = bool(getattr(encoder, "sparse", False))
-    _check_corpus(encoder, material.item_texts if isinstance(encoder, Fitted) else ())
+    _check_corpus(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
     pipeline = Pipeline.parse(settings.transform)
     if settings.scoring != "single":
         _check_pieces(settings, sparse=sparse, transformed=bool(pipeline.steps))
@@ -29,7 +29,7 @@ def check_encoder(encoder: Encoder, material: Material) -> None:
     if sparse:
         pipeline.refuse_sparse()
     else:
-        width = pipeline.check(width, _fitted_on(material) if pipeline.learns else None)
+        width = pipeline.check(width, _fitted_on(data) if pipeline.learns else None)
     if settings.index != "exact" and sparse:
         raise InputError(
             f"the vectors of {getattr(encoder, 'spec', 'the model')} are sparse, which the index {settings.index} "
@@ -40,7 +40,7 @@ def check_encoder(encoder: Encoder, material: Material) -> None:
         from goldrank.index.faiss_index import FaissIndex
 
         similarity = checked_similarity(settings.similarity)
-        FaissIndex.check(settings.index, width, len(material.item_ids), similarity)
+        FaissIndex.check(settings.index, width, len(data.item_ids), similarity)
 
 
 def check_measured(encoder: Encoder, data: Any, settings: Settings) -> None:
@@ -84,15 +84,15 @@ def _check_pieces(settings: Settings, *, sparse: bool, transformed: bool) -> Non
         raise InputError(f"{settings.scoring} needs dense vectors", remedy="use a model such as wordllama")
 
 
-def _fitted_on(material: Material) -> int | None:
+def _fitted_on(data: RankingData) -> int | None:
     """How many vectors a transform learns from; None where a file or the model's vocabulary says so."""
-    policy, related = material.settings.fit_on, material.collection.related
+    policy, related = data.settings.fit_on, data.collection.related
     if policy not in FIT_ON or policy == "vocabulary":
         return None
-    items = len(material.item_ids)
+    items = len(data.item_ids)
     if policy == "evaluated":
-        return items if related else len(material.query_ids)
-    left = items - (len(set(material.collection.gold.queries).intersection(material.item_ids)) if related else 0)
+        return items if related else len(data.query_ids)
+    left = items - (len(set(data.collection.gold.queries).intersection(data.item_ids)) if related else 0)
     if related and left < 2:
         raise InputError(
             "every article is also a query, so that nothing is left to fit the transform on",

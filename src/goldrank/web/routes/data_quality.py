@@ -16,7 +16,7 @@ from goldrank.scoring import Scores, agree
 from goldrank.store import StoredRun
 from goldrank.web.dependencies import Explorer
 from goldrank.web.responses import ERRORS, Json, NotFoundError, plain
-from goldrank.web.store_reader import Reader, kind_of, size_of
+from goldrank.web.store_reader import Reader, size_of
 
 routes = APIRouter(tags=["quality"], responses=ERRORS)
 MOST_RUNS = 10
@@ -48,7 +48,7 @@ def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> 
     newest = runs[-1]
     made: dict[str, Any] = {
         "task": newest.task,
-        "kind": kind_of(newest),
+        "kind": newest.result_kind,
         "data": newest.inputs.get("data"),
         "queries": newest.queries,
         "judged": newest.judged,
@@ -64,7 +64,7 @@ def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> 
     shown = runs[-MOST_RUNS:]
     texts = reader.store.texts(str(newest.inputs.get("data", "")))
     counted = reader.kept([newest], "texts", lambda: _sized(plain(quality.count_texts(texts))))
-    entries = [_run(reader, run) for run in shown if kind_of(run) != "measured"]
+    entries = [_run(reader, run) for run in shown if run.result_kind != "measured"]
     return {
         **made,
         "texts": counted,

@@ -18,7 +18,7 @@ from goldrank.masked.scoring.profiles import Pool, ProfileName
 from goldrank.metrics import parse_all
 from goldrank.report.text.masked import groups_json
 from goldrank.report.text.results import number
-from goldrank.runs.masked import is_masked, scores_of, summaries_of, text_id
+from goldrank.runs.masked import scores_of, summaries_of, text_id
 from goldrank.runs.stored_scores import profile_of
 from goldrank.store import StoredRun
 from goldrank.store.records import PREDICTIONS
@@ -39,7 +39,7 @@ MatcherName = Literal["names", "tokens", "surname", "original", "seed"]
 @routes.get("", summary="All masked runs")
 def list_runs(explorer: Explorer) -> Json:
     """Every run that guesses masks with its accuracy per mask in each reading, the newest first."""
-    runs = [run for run in explorer.reader.all_runs().runs if is_masked(run)]
+    runs = [run for run in explorer.reader.all_runs().runs if run.result_kind == "masked"]
     return Json(
         {
             "runs": [
@@ -150,7 +150,7 @@ def _accuracies(reader: Reader, run: StoredRun) -> dict[str, Any]:
 
 def _masked(reader: Reader, key: str) -> StoredRun:
     run = reader.run(key)
-    if not is_masked(run):
+    if run.result_kind != "masked":
         raise NotFoundError(f"{key} holds no guesses at masks", remedy="see /api/runs?kind=masked")
     return run
 

@@ -14,7 +14,7 @@ from goldrank.store import StoredRun
 from goldrank.store.snapshot import Snapshot
 from goldrank.web.dependencies import Explorer, Order, Page, Size, page_of, plain_order
 from goldrank.web.responses import ERRORS, Json, Made, NotAllowedError, render
-from goldrank.web.store_reader import Reader, kind_of
+from goldrank.web.store_reader import Reader
 
 routes = APIRouter(tags=["runs"], responses=ERRORS)
 Key = Annotated[str, Path(description="The key of a stored run.", max_length=200)]
@@ -34,7 +34,7 @@ def about(explorer: Explorer) -> Made:
                 "runs": len(now.runs),
                 "tasks": len({run.task for run in now.runs}),
                 "models": len({run.model for run in now.runs}),
-                "kinds": Counter(map(kind_of, now.runs)),
+                "kinds": Counter(run.result_kind for run in now.runs),
             }
         )
 
@@ -60,7 +60,7 @@ def list_runs(
         asked = [
             run
             for run in now.runs
-            if (kind is None or kind_of(run) == kind)
+            if (kind is None or run.result_kind == kind)
             and all(word in f"{run.key} {run.task} {run.model}".casefold() for word in words)
         ]
         found = [run for run in asked if _is(run.task, task) and _is(run.model, model)]
@@ -108,7 +108,7 @@ def brief(run: StoredRun) -> dict[str, Any]:
         "key": run.key,
         "task": run.task,
         "model": run.model,
-        "kind": kind_of(run),
+        "kind": run.result_kind,
         "created": run.created,
         "queries": run.queries,
         "judged": run.judged,

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from goldrank.data.collections import Document
 from goldrank.data.leaks import Leaks, RelevantPair, find_leaks
@@ -17,7 +18,9 @@ from goldrank.errors import DataWarning, GoldrankError, counts
 from goldrank.io.columns import row_queries
 from goldrank.io.files import cache_folder, write_atomically
 from goldrank.io.private_files import make_private_folder
-from goldrank.tasks.material import Material
+
+if TYPE_CHECKING:
+    from goldrank.tasks.ranking.data import RankingData
 
 FOLDER = "near-duplicates"
 # Beyond so many items the search for near-duplicates takes longer than people wait for a table.
@@ -38,47 +41,47 @@ class DataQuality:
     warnings: tuple[DataWarning, ...] = ()
 
 
-def inspect_data(material: Material) -> DataQuality:
+def inspect_data(data: RankingData) -> DataQuality:
     """Look for everything that `DataQuality` names."""
-    leaks = find_leaks(_relevant_pairs(material))
-    if material.task.kind == "evalrank":
+    leaks = find_leaks(_relevant_pairs(data))
+    if data.task.kind == "evalrank":
         # Positive pairs are paraphrases by construction: only the very same words are a leak.
         leaks = Leaks(same=leaks.same)
-    searched = material.task.kind != "evalrank" and len(material.item_ids) <= MOST_ITEMS
-    groups = _groups(material) if searched else ()
-    torn = _torn(material, groups)
+    searched = data.task.kind != "evalrank" and len(data.item_ids) <= MOST_ITEMS
+    groups = _groups(data) if searched else ()
+    torn = _torn(data, groups)
     found = DataQuality(leaks, groups, torn, searched)
-    warnings = (*_leak_warnings(leaks, material), *_duplicate_warnings(found, material), *_text_warnings(material))
+    warnings = (*_leak_warnings(leaks, data), *_duplicate_warnings(found, data), *_text_warnings(data))
     return DataQuality(leaks, groups, torn, searched, warnings)
 
 
-def _relevant_pairs(material: Material) -> Iterator[RelevantPair]:
-    gold = material.gold.columns
+def _relevant_pairs(data: RankingData) -> Iterator[RelevantPair]:
+    gold = data.gold.columns
     rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
     relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
     wanted = {item for _, item in relevant}
-    asked = dict(zip(material.query_ids, material.query_texts, strict=True))
-    documents = {document.id: document for document in material.collection.items if document.id in wanted}
-    whole = {name: material.text_rule.text(document) for name, document in documents.items()}
+    asked = dict(zip(data.query_ids, data.query_texts, strict=True))
+    documents = {document.id: document for document in data.collection.items if document.id in wanted}
+    whole = {name: data.text_rule.text(document) for name, document in documents.items()}
     for query, item in relevant:
         if query in asked and item in documents:
-            yield RelevantPair(query, item, asked[query], whole[item], *_parts(documents[item], material))
+            yield RelevantPair(query, item, asked[query], whole[item], *_parts(documents[item], data))
 
 
-def _parts(document: Document, material: Material) -> tuple[str, str]:
-    if "title" not in material.text_rule.parts or not document.title or material.collection.related:
+def _parts(document: Document, data: RankingData) -> tuple[str, str]:
+    if "title" not in data.text_rule.parts or not document.title or data.collection.related:
         return "", ""
     return document.title, document.text
 
 
-def _groups(material: Material) -> tuple[tuple[str, ...], ...]:
+def _groups(data: RankingData) -> tuple[tuple[str, ...], ...]:
     """The ids of near-duplicates; the search takes seconds for a large corpus, and is done once for its texts."""
-    ids = material.item_ids
-    known = [ids, material.collection.checksum, material.text_rule.as_dict(), METHOD]
+    ids = data.item_ids
+    known = [ids, data.collection.checksum, data.text_rule.as_dict(), METHOD]
     file = cache_folder() / FOLDER / hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
     places = _remembered(file, len(ids))
     if places is None:
-        places = group_near_duplicates(lambda: chain.from_iterable(material.item_batches()))
+        places = group_near_duplicates(lambda: chain.from_iterable(data.item_batches()))
         # A cache that cannot be written is done without.
         with suppress(OSError, GoldrankError):
             make_private_folder(file.parent)
@@ -97,18 +100,18 @@ def _remembered(file: Path, count: int) -> list[list[int]] | None:
     return groups if sound else None
 
 
-def _torn(material: Material, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+def _torn(data: RankingData, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
     group_of = {item: group for group in groups for item in group}
     torn = set()
-    for query, judged in material.gold.to_dict().items():
+    for query, judged in data.gold.to_dict().items():
         right = {item for item, grade in judged.items() if grade > 0}
         if any(other not in right and other != query for item in right for other in group_of.get(item, ())):
             torn.add(query)
     return frozenset(torn)
 
 
-def _leak_warnings(leaks: Leaks, material: Material) -> Iterator[DataWarning]:
-    total, subject = len(material.query_ids), material.task.name
+def _leak_warnings(leaks: Leaks, data: RankingData) -> Iterator[DataWarning]:
+    total, subject = len(data.query_ids), data.task.name
     same, near = len(leaks.same), len(leaks.near)
     if number := same + near:
         close = f", {near} of them nearly" if near else ""
@@ -136,9 +139,9 @@ def _leak_warnings(leaks: Leaks, material: Material) -> Iterator[DataWarning]:
             )
 
 
-def _duplicate_warnings(found: DataQuality, material: Material) -> Iterator[DataWarning]:
-    subject, items = material.task.name, len(material.item_ids)
-    if not found.searched and material.task.kind != "evalrank":
+def _duplicate_warnings(found: DataQuality, data: RankingData) -> Iterator[DataWarning]:
+    subject, items = data.task.name, len(data.item_ids)
+    if not found.searched and data.task.kind != "evalrank":
         yield DataWarning(
             "near-duplicates-unknown",
             f"Near-duplicates were not looked for among {items} items, more than {MOST_ITEMS}.",
@@ -150,7 +153,7 @@ def _duplicate_warnings(found: DataQuality, material: Material) -> Iterator[Data
         yield DataWarning(
             "near-duplicate-items",
             f"{counts(copies, 'item')} of {items} {'is' if copies == 1 else 'are'} a near-duplicate of another one, "
-            f"and {counts(len(found.torn), 'query', 'queries')} of {len(material.query_ids)} "
+            f"and {counts(len(found.torn), 'query', 'queries')} of {len(data.query_ids)} "
             f"{'has' if len(found.torn) == 1 else 'have'} a relevant item with a near-duplicate that is not judged "
             "relevant.",
             subject,
@@ -158,10 +161,10 @@ def _duplicate_warnings(found: DataQuality, material: Material) -> Iterator[Data
         )
 
 
-def _text_warnings(material: Material) -> Iterator[DataWarning]:
-    subject = material.task.name
-    gold = material.gold.columns
-    outside = sum(item not in material.corpus for item in gold.items)
+def _text_warnings(data: RankingData) -> Iterator[DataWarning]:
+    subject = data.task.name
+    gold = data.gold.columns
+    outside = sum(item not in data.corpus for item in gold.items)
     if outside:
         yield DataWarning(
             "gold-outside-corpus",
@@ -170,16 +173,16 @@ def _text_warnings(material: Material) -> Iterator[DataWarning]:
             subject,
             "Check the ids with goldrank data check.",
         )
-    unasked = len(material.gold) - len(material.query_ids)
+    unasked = len(data.gold) - len(data.query_ids)
     if unasked:
         yield DataWarning(
             "gold-without-query",
-            f"{unasked} of {counts(len(material.gold), 'query', 'queries')} in the gold have no text to ask with.",
+            f"{unasked} of {counts(len(data.gold), 'query', 'queries')} in the gold have no text to ask with.",
             subject,
             "Check the ids with goldrank data check.",
         )
-    empty = dict(zip(("item", "query"), material.empty_texts, strict=True))
-    sizes = {"item": len(material.item_ids), "query": len(material.query_ids)}
+    empty = dict(zip(("item", "query"), data.empty_texts, strict=True))
+    sizes = {"item": len(data.item_ids), "query": len(data.query_ids)}
     for noun, plural in (("item", "items"), ("query", "queries")):
         if empty[noun]:
             yield DataWarning(

@@ -7,9 +7,9 @@ import pytest
 
 from goldrank.cli.main import main
 from goldrank.hits import Gold, Run
-from goldrank.runs import data_quality
 from goldrank.runs.score_effects import collapse_duplicates
 from goldrank.tasks.catalogue import find_task
+from goldrank.tasks.ranking import data_quality
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from goldrank.runs.git_commit import git_commit
+from goldrank.runs.environment import git_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

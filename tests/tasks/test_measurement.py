@@ -9,11 +9,10 @@ import pytest
 
 from goldrank.cli.run_command import board_json, show_board
 from goldrank.errors import InputError
-from goldrank.runs.evaluate import evaluate, measure
-from goldrank.runs.measurements import FigureBoard
+from goldrank.runs.evaluate import evaluate
 from goldrank.runs.run import run_all
 from goldrank.store import Record
-from goldrank.tasks import Figure, MeasuredTask, Measurement
+from goldrank.tasks import MeasuredValue, Measurement, MeasurementTask
 from goldrank.tasks.ranking.encoding import transformed_vectors
 from goldrank.tasks.settings import Settings
 
@@ -34,9 +33,9 @@ def lengths(encoder, data, settings):
     """A figure that anyone can check: the mean length of the vectors."""
     made = transformed_vectors(encoder, data.texts, settings, training=["other text", "more text"])
     values = np.linalg.norm(made.vectors, axis=1)
-    figure = Figure(float(values.mean()), len(data), float(values.min()), float(values.max()), "range")
+    figure = MeasuredValue(float(values.mean()), len(data), float(values.min()), float(values.max()), "range")
     return Measurement(
-        {"length": figure, "first": Figure(float(values[0]), 1), "first:part": Figure(0.0, 1)},
+        {"length": figure, "first": MeasuredValue(float(values[0]), 1), "first:part": MeasuredValue(0.0, 1)},
         {"id": list(data.texts), "predicted": values},
         made.remarks,
     )
@@ -46,12 +45,11 @@ def compare(one, other):
     return 0.01 if one.predictions["predicted"] != other.predictions["predicted"] else 1.0
 
 
-TASK = MeasuredTask("lengths", "similarity", lambda split: Data(), lengths, compare, summary="mean lengths")
+TASK = MeasurementTask("lengths", "similarity", lambda split: Data(), lengths, compare, summary="mean lengths")
 
 
 def run(store, models=("wordllama", "random:8"), **options):
     (board,) = run_all(list(models), [TASK], options.pop("settings", Settings()), store=store, **options)
-    assert isinstance(board, FigureBoard)
     return board
 
 
@@ -59,12 +57,12 @@ def test_a_measurement_is_stored_with_its_figures_and_predictions_and_not_made_a
     first = run(store)
     stored = store.get(first.best.stored.key)
     assert list(stored.figures) == ["length", "first", "first:part"]
-    assert stored.figures["length"]["value"] == first.best.headline.value
+    assert stored.figures["length"]["value"] == first.scores[first.best.model]["length"].value
     assert stored.predictions()["id"] == TEXTS
     assert len(stored.predictions()["predicted"]) == 4
     again = run(store)
     assert [one.fresh for one in again.outcomes] == [False, False]
-    assert [one.figures for one in again.outcomes] == [one.figures for one in first.outcomes]
+    assert again.scores == first.scores
 
 
 def test_the_best_comes_first_and_beats_others_only_where_the_task_says_so(store):
@@ -97,8 +95,8 @@ def test_only_the_settings_that_bear_on_it_make_another_key(store):
 
 def test_a_transform_learns_from_the_training_texts_unless_told_otherwise():
     center = Settings(transform="center")
-    by_training = measure("wordllama", TASK, settings=center).predictions["predicted"]
-    by_evaluated = measure("wordllama", TASK, transform="center", fit_on="evaluated").predictions["predicted"]
+    by_training = evaluate("wordllama", TASK, settings=center).predictions["predicted"]
+    by_evaluated = evaluate("wordllama", TASK, transform="center", fit_on="evaluated").predictions["predicted"]
     assert by_training.tolist() != by_evaluated.tolist()
     from goldrank.encoders import load
 
@@ -112,11 +110,9 @@ def test_a_model_without_vectors_is_refused_before_anything_is_measured(store):
     assert store.list() == []
 
 
-def test_measured_and_ranking_tasks_are_not_mistaken_for_each_other():
-    with pytest.raises(InputError, match="measure"):
-        evaluate("wordllama", TASK)
-    with pytest.raises(InputError, match="evaluate"):
-        measure("wordllama", "wines")
+def test_a_measurement_has_no_metrics():
+    with pytest.raises(InputError, match="metrics have no effect on lengths"):
+        evaluate("wordllama", TASK, metrics="mrr")
 
 
 def test_a_stored_measurement_has_no_ranks(store):

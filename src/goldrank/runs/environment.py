@@ -1,21 +1,42 @@
-"""Read the git commit of a working folder without running anything that its repository configures."""
+"""The environment of a result: versions, machine, command line and git commit."""
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import goldrank
+from goldrank.encoders.provenance import version_of
+from goldrank.redaction import redact_command
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "bm25s", "wordllama", "pyarrow", "SQLAlchemy")
 
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SHOWN_DIGITS = 12
 _SECONDS = 10
 # A folder may be linked from another one, not through a chain of them.
 _MOST_REFERENCES = 5
+
+
+def environment() -> dict[str, Any]:
+    """Return where a result was computed: versions, machine, commit and command; no part of its key."""
+    return {
+        "goldrank": goldrank.__version__,
+        "python": platform.python_version(),
+        "packages": {name: version_of(name).rpartition(" ")[2] for name in _PACKAGES},
+        "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "commit": git_commit(),
+        "command": redact_command(sys.argv[1:]) if sys.argv and sys.argv[0].endswith("goldrank") else "",
+    }
 
 
 @dataclass(frozen=True)
@@ -112,7 +133,7 @@ def _is_changed(repository: _Repository, commit: str) -> bool:
                  "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}",
                  "diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", commit, "--"],
                 cwd=repository.root,
-                env=_environment(),
+                env=_git_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -124,11 +145,10 @@ def _is_changed(repository: _Repository, commit: str) -> bool:
     return done.returncode == 1
 
 
-def _environment() -> dict[str, str]:
-    """Ours without what steers git, and without the configuration of user and system."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+def _git_environment() -> dict[str, str]:
+    """Return the environment variables without those of git, and without the configuration of user and system."""
     return {
-        **kept,
+        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
