@@ -13,13 +13,13 @@ from benchmarks.measure import peak_memory
 
 def goldrank_meta(models: str, evaluators: str) -> tuple[float, dict[str, float]]:
     """Half of the evaluators are intrinsic, the others downstream; Spearman with 10,000 resamples of the models."""
-    from goldrank.analysis.meta import Row, Table, evaluate_meta
+    from goldrank.analysis.meta import ScoreRow, Table, evaluate_meta
 
     rng = np.random.default_rng(3)
     quality = rng.normal(size=int(models))
     half = int(evaluators) // 2
     rows = [
-        Row(f"model {model}", f"{kind} {number}", float(value), kind)
+        ScoreRow(f"model {model}", f"{kind} {number}", float(value), kind)
         for kind, count in (("intrinsic", half), ("downstream", int(evaluators) - half))
         for number in range(count)
         for model, value in enumerate(quality + rng.normal(size=len(quality)))

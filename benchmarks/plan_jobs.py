@@ -23,7 +23,7 @@ from goldrank.io.formats.vector_shards import VectorShard, write_vectors
 from goldrank.planning.calibration import calibrate
 from goldrank.planning.constants import Constants, read_constants, write_constants
 from goldrank.planning.estimate import estimate
-from goldrank.planning.job import SHARD, Job
+from goldrank.planning.job import SHARD, PlannedJob
 from goldrank.planning.workloads import SyntheticJob, best, synthetic_job, synthetic_texts, timed_by, write_texts
 from goldrank.scoring import score_hits
 from goldrank.tasks.ranking.shard_encoding import encode_files, files_at
@@ -48,10 +48,12 @@ class Size:
     def __str__(self) -> str:
         return f"{self.items:,} × {self.dimension}, {self.queries:,} queries, top {self.depth:,}, {self.words} words"
 
-    def job(self, constants: Constants) -> Job:
+    def job(self, constants: Constants) -> PlannedJob:
         """The same as a job to plan."""
         encoding = constants.encoding_of(MODEL)
-        return Job(self.items, self.dimension, self.queries, self.judged, self.depth, self.words, encoding=encoding)
+        return PlannedJob(
+            self.items, self.dimension, self.queries, self.judged, self.depth, self.words, encoding=encoding
+        )
 
 
 SIZES = (

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
-from goldrank.hits import Gold, Run
 from goldrank.index import multivector
-from goldrank.index.multivector import MultiVectors, max_sim, multivector_hits, multivector_scores, sdr
-from goldrank.scoring import score_hits
+from goldrank.index.multivector import MultiVectors, max_sim, multivector_scores, sdr
 
 
 def documents(seed, count, dimension=5):
@@ -78,48 +76,19 @@ def test_scores_do_not_depend_on_the_size_of_the_blocks(seed, size):
         np.testing.assert_allclose(parts, whole, atol=1e-6)
 
 
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_hits_are_those_of_the_sorted_run(seed, exclude_self):
-    made = [document or [np.ones((1, 5))] for document in documents(seed, 8)]
-    made = [[s for s in document if len(s)] or [np.ones((1, 5))] for document in made]
-    ids = [f"d{i}" for i in range(8)]
-    corpus = MultiVectors.nested(made, ids)
-    rng = np.random.default_rng(seed)
-    gold = Gold({ids[q]: {ids[i]: 1 for i in rng.choice(8, 3, replace=False)} for q in rng.choice(8, 4, replace=False)})
-    hits = multivector_hits(corpus, corpus, gold, "sdr", exclude_self=exclude_self)
-    scores = multivector_scores(corpus, corpus, "sdr")
-    run = Run({q: dict(zip(ids, scores[i].tolist(), strict=True)) for i, q in enumerate(ids)})
-    expected = run.hits(gold, drop_self=exclude_self, corpus=ids)
-    for name in ("above", "tied", "tied_docid", "tied_input", "depth", "outside"):
-        assert getattr(hits, name).tolist() == getattr(expected, name).tolist(), name
-
-
-def test_an_empty_document_comes_last_and_an_empty_query_ties_all():
+def test_an_empty_document_scores_below_all_and_an_empty_query_scores_all_the_same():
     corpus = MultiVectors.nested([[[[1, 0]]], [[[-1, 0]]], [], [[]]], ["a", "b", "none", "void"])
-    hits = multivector_hits(corpus, corpus, Gold({"a": {"b": 1, "none": 1, "void": 1}, "none": {"b": 1}}))
-    assert hits.above.tolist() == [1, 2, 2, 0]
-    assert hits.tied.tolist() == [0, 1, 1, 3]
-    assert hits.exhaustive
+    scores = multivector_scores(corpus, corpus, "max_sim")
+    assert scores[0, 0] > scores[0, 1] > scores[0, 2] == scores[0, 3]
+    assert len(set(scores[2].tolist())) == 1
 
 
-def test_equal_documents_are_tied_wherever_they_stand():
+def test_equal_documents_score_the_same_wherever_they_stand():
     rng = np.random.default_rng(0)
-    one, noise = rng.normal(size=(3, 384)), [rng.normal(size=(2, 384)) for _ in range(500)]
-    corpus = MultiVectors.of([one, *noise, one], [str(i) for i in range(502)])
-    queries = MultiVectors.of([rng.normal(size=(4, 384))], ["q"])
-    hits = multivector_hits(queries, corpus, Gold({"q": {"0": 1, "501": 1}}))
-    assert hits.tied.tolist() == [1, 1]
-    assert hits.above[0] == hits.above[1]
-
-
-def test_gold_outside_the_items_and_queries_without_gold_are_counted():
-    corpus = MultiVectors.of([[[1, 0]], [[0, 1]]], ["a", "b"])
-    hits = multivector_hits(corpus, corpus, Gold({"a": {"b": 1, "elsewhere": 1}, "absent": {"a": 1}}))
-    assert hits.above.tolist() == [1, -1, -1]
-    assert hits.outside.tolist() == [False, True, False]
-    assert hits.ignored_queries == 1
-    assert hits.depth.tolist() == [2, 0]
-    assert score_hits(hits, "mrr")["mrr"].mean == pytest.approx(0.25)
+    same, noise = rng.normal(size=(3, 384)), [rng.normal(size=(2, 384)) for _ in range(500)]
+    corpus = MultiVectors.of([same, *noise, same], [str(i) for i in range(502)])
+    scores = multivector_scores(MultiVectors.of([rng.normal(size=(4, 384))], ["q"]), corpus, "max_sim")
+    assert scores[0, 0] == scores[0, 501]
 
 
 def test_what_cannot_be_scored_is_refused():
@@ -129,8 +98,6 @@ def test_what_cannot_be_scored_is_refused():
     with pytest.raises(InputError, match="3 dimensions, the items' 2"):
         max_sim(MultiVectors.of([[[1, 0, 0]]]), corpus)
     with pytest.raises(InputError, match=r"no scorer 'max_sum'.*sdr"):
-        multivector_hits(corpus, corpus, Gold({"a": {"b": 1}}), "max_sum")
-    with pytest.raises(InputError, match="no query of the gold"):
-        multivector_hits(corpus, corpus, Gold({"q": {"b": 1}}))
+        multivector_scores(corpus, corpus, "max_sum")
     with pytest.raises(InputError, match="given twice"):
         MultiVectors.of([[[1]], [[1]]], ["a", "a"])

@@ -11,10 +11,10 @@ from goldrank.errors import InputError
 from goldrank.planning.cluster import results_sent
 from goldrank.planning.constants import REFERENCE, EncodingCost
 from goldrank.planning.estimate import estimate
-from goldrank.planning.job import SHARD, STAGES, EnginePlan, Job, Stage, slowest
+from goldrank.planning.job import SHARD, STAGES, EnginePlan, PlannedJob, Stage, slowest
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
-JOB = Job(items=10_000_000, dimension=768, queries=10_000, encoding=EncodingCost(1.0, 1e-4, 1e-6))
+JOB = PlannedJob(items=10_000_000, dimension=768, queries=10_000, encoding=EncodingCost(1.0, 1e-4, 1e-6))
 
 
 def seconds(job, stage, engine="local", constants=REFERENCE):
@@ -34,15 +34,15 @@ def test_a_total_adds_times_and_bytes_moved_and_takes_the_highest_memory():
 
 
 def test_sizes_follow_from_the_job():
-    job = Job(items=SHARD + 1, dimension=10, queries=3, judged=4, depth=5)
+    job = PlannedJob(items=SHARD + 1, dimension=10, queries=3, judged=4, depth=5)
     assert job.vector_bytes == (SHARD + 1) * 40
     assert (job.shards, job.judged_items, job.results, job.query_bytes) == (2, 12, 15, 120)
-    assert Job(items=3, dimension=2, queries=2, depth=1000).results == 6
+    assert PlannedJob(items=3, dimension=2, queries=2, depth=1000).results == 6
 
 
 @given(st.integers(1, 10**10), st.integers(1, 4096), st.integers(1, 10**6), st.integers(1, 500))
 def test_no_estimate_is_negative_or_undefined_whatever_the_size(items, dimension, queries, nodes):
-    made = estimate(Job(items, dimension, queries, nodes=nodes, encoding=EncodingCost(0, 1e-4, 0)), REFERENCE)
+    made = estimate(PlannedJob(items, dimension, queries, nodes=nodes, encoding=EncodingCost(0, 1e-4, 0)), REFERENCE)
     for engine in made.engines:
         for stage in (*engine.stages, engine.total):
             numbers = (stage.seconds, stage.memory, stage.head, stage.device, stage.network, stage.storage)
@@ -74,7 +74,7 @@ def test_a_cluster_of_twice_the_machines_ranks_in_half_the_time_as_long_as_there
 
 
 def test_tasks_of_next_to_nothing_are_limited_by_what_handing_them_out_takes():
-    tiny = Job(items=100_000 * SHARD, dimension=1, queries=1, nodes=10_000, cores=64, words=1, network=1e15)
+    tiny = PlannedJob(items=100_000 * SHARD, dimension=1, queries=1, nodes=10_000, cores=64, words=1, network=1e15)
     fast = replace(REFERENCE, disk_rate=replace(REFERENCE.disk_rate, write=1e15, read=1e15))
     stage = estimate(tiny, fast).engine("Ray").stage("write vectors")
     assert stage.limit == "task overhead"

@@ -26,7 +26,7 @@ from goldrank.tasks.task import TaskData
 
 
 @dataclass(frozen=True)
-class Reading:
+class HeadlineReading:
     """What one evaluator says under one setting."""
 
     value: float
@@ -64,7 +64,7 @@ class Headline:
     """The first metric or figure of one model under one setting."""
 
     evaluator: str
-    reading: Reading
+    reading: HeadlineReading
     lower_is_better: bool
     source: Score | stats.Sample | ScoredPairColumns
     """What it is computed from: a ranked task's score, a probe's correct answers, or scored pairs."""
@@ -95,7 +95,7 @@ def _measured_headline(data: MeasurementData, outcome: Outcome, measures: Measur
     (name, score), *_ = stored_values(outcome.stored).items()
     columns = outcome.stored.predictions()
     source = _pairs(columns) if "predicted" in columns and "subset" in columns else _answers(columns)
-    reading = Reading(score.value, score.low, score.high, outcome.stored.key)
+    reading = HeadlineReading(score.value, score.low, score.high, outcome.stored.key)
     return Headline(f"{data.task.name} {name}", reading, False, source)
 
 
@@ -107,7 +107,7 @@ def _ranked_headline(data: RankingData, outcome: Outcome, measures: Measures) ->
     bounds = score.interval
     low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
     lower = Metric.parse(name).definition.direction == "lower"
-    reading = Reading(score.value, low, high, outcome.stored.key)
+    reading = HeadlineReading(score.value, low, high, outcome.stored.key)
     return Headline(f"{data.task.name} {name}", reading, lower, score, scores, outcome.stored, data)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.analysis.headline import Headline, Reading, headline_of, resample
+from goldrank.analysis.headline import Headline, HeadlineReading, headline_of, resample
 from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order_notes, place_intervals
 from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
 from goldrank.errors import GoldrankError, InputError
@@ -32,7 +32,7 @@ class Variant:
 
     similarity: str
     transform: str
-    readings: dict[str, Reading]
+    readings: dict[str, HeadlineReading]
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class ModelSensitivity:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedModel:
     """A model that could not be evaluated under a setting, and is left out."""
 
     model: str
@@ -105,7 +105,7 @@ class Sensitivity:
     """For every evaluator and every two settings; empty with one model."""
     bands: list[BandReading]
     """By gold score, where that was asked for."""
-    failures: list[Failure]
+    failures: list[FailedModel]
     notes: list[str]
     measures: Measures
     units: dict[str, str]
@@ -312,10 +312,10 @@ class _Work:
         models: Sequence[Model],
         data: Sequence[Sequence[TaskData]],
         variants: Sequence[Settings],
-    ) -> tuple[dict[str, list[list[Headline]]], list[Failure]]:
+    ) -> tuple[dict[str, list[list[Headline]]], list[FailedModel]]:
         """The headlines of every model by setting and task, and the models that failed."""
         headlines: dict[str, list[list[Headline]]] = {model.spec: [] for model in models}
-        failures: list[Failure] = []
+        failures: list[FailedModel] = []
         errors: list[GoldrankError] = []
         quality: dict[str, DataQuality] = {}
         total = len(models) * len(variants) * len(data[0])
@@ -332,7 +332,7 @@ class _Work:
                             raise errors[0] if errors else error from None
                         # What other models gave is not lost because one cannot go on.
                         errors.append(error)
-                        failures.append(Failure(model.spec, _name(variant), str(error)))
+                        failures.append(FailedModel(model.spec, _name(variant), str(error)))
                         del headlines[model.spec]
                     progress.advance(len(of_variant))
         return headlines, failures

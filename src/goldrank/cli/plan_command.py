@@ -18,7 +18,7 @@ from goldrank.planning.constants import (
     write_constants,
 )
 from goldrank.planning.estimate import Estimate, estimate
-from goldrank.planning.job import Job, Stage
+from goldrank.planning.job import PlannedJob, Stage
 from goldrank.report.text import results
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
@@ -82,8 +82,8 @@ def _constants(args: argparse.Namespace) -> Constants:
     return local_constants() if args.constants is None else read_constants(args.constants)
 
 
-def _job(args: argparse.Namespace, constants: Constants) -> Job:
-    return Job(
+def _job(args: argparse.Namespace, constants: Constants) -> PlannedJob:
+    return PlannedJob(
         items=parse_count(args.items, "--items"),
         dimension=parse_count(args.dim, "--dim"),
         queries=parse_count(args.queries, "--queries"),

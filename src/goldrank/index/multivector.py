@@ -1,4 +1,4 @@
-"""Items of several vectors, a sentence or a section each: scored by best matches, and ranked by counting."""
+"""Items of several vectors, a sentence or a section each, scored by best matches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import InputError, unknown_name
-from goldrank.hits import Gold, Hits
 from goldrank.index.base import checked_ids, checked_vectors
 from goldrank.progress import Progress
 from goldrank.vectors.similarity import normalised
@@ -168,90 +167,6 @@ def multivector_scores(queries: MultiVectors, items: MultiVectors, scorer: str |
                 scores[first:last, start:stop] = score(block, part).astype(np.float32)
             progress.advance(last - first)
     return scores
-
-
-def multivector_hits(
-    queries: MultiVectors,
-    items: MultiVectors,
-    gold: Gold,
-    scorer: str | Scorer = "max_sim",
-    *,
-    exclude_self: bool = False,
-) -> Hits:
-    """Where the gold stands among all items, by counting what scores more and what scores the same.
-
-    Args:
-        queries: the documents asked with; those that the gold does not have are ignored.
-        items: the documents ranked; one without vectors comes last.
-        gold: the right items of each query.
-        scorer: ``max_sim``, ``sum_max_sim``, ``sdr`` or a function of the same kind.
-        exclude_self: leave out the item whose id is the query's.
-
-    >>> documents = MultiVectors.of([[[1, 0]], [[1, 0.1], [0, 1]], [[0, 1]]], ["a", "b", "c"])
-    >>> hits = multivector_hits(documents, documents, Gold({"a": {"b": 1}}), exclude_self=True)
-    >>> hits.above.tolist(), hits.depth.tolist()
-    ([0], [2])
-    """
-    judged = gold.columns
-    place = {name: number for number, name in enumerate(queries.ids)}
-    known = [place[query] for query in judged.queries if query in place]
-    if not known and judged.queries:
-        raise InputError("no query of the gold is among the documents", remedy="check that both use the same ids")
-    asked = _chosen(queries, known)
-    scores = multivector_scores(asked, items, scorer)
-    row_of = {name: row for row, name in enumerate(asked.ids)}
-    position = {name: number for number, name in enumerate(items.ids)}
-    # By descending id, as ties are broken: the larger the number, the earlier the item.
-    by_id = np.empty(len(items), np.int64)
-    by_id[sorted(range(len(items)), key=items.ids.__getitem__)] = np.arange(len(items))
-    counts = np.zeros((4, len(judged.items)), np.int64)
-    counts[0] = -1
-    depth = np.zeros(len(judged.queries), np.int64)
-    dropped = 0
-    for number, query in enumerate(judged.queries):
-        if query not in row_of:
-            continue
-        ranked = np.ones(len(items), bool)
-        if exclude_self and query in position:
-            ranked[position[query]] = False
-            dropped += 1
-        depth[number] = ranked.sum()
-        row = scores[row_of[query]]
-        for at in range(*judged.starts[number : number + 2].tolist()):
-            item = position.get(judged.items[at], -1)
-            if item >= 0 and ranked[item]:
-                counts[:, at] = _count(row, ranked, item, by_id)
-    return Hits(
-        queries=judged.queries,
-        starts=judged.starts,
-        items=judged.items,
-        grade=judged.values,
-        above=counts[0],
-        tied=counts[1],
-        tied_docid=counts[2],
-        tied_input=counts[3],
-        depth=depth,
-        ignored_queries=len(queries) - len(known),
-        dropped_self=dropped,
-        subtopics=judged.subtopics,
-    ).within(position)
-
-
-def _count(row: Floats, ranked: NDArray[np.bool_], item: int, by_id: Ints) -> tuple[int, int, int, int]:
-    tied = np.flatnonzero((row == row[item]) & ranked)
-    above = int(((row > row[item]) & ranked).sum())
-    return above, len(tied) - 1, int((by_id[tied] > by_id[item]).sum()), int((tied < item).sum())
-
-
-def _chosen(documents: MultiVectors, numbers: list[int]) -> MultiVectors:
-    parts = [documents.block(number, number + 1) for number in numbers]
-    sections = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.sections) for part in parts)])
-    return MultiVectors(
-        [documents.ids[number] for number in numbers],
-        np.concatenate([documents.vectors[:0], *(part.vectors for part in parts)]),
-        np.concatenate([[0], sections]).cumsum().astype(np.int64),
-        np.cumsum([0, *(len(part.sections) - 1 for part in parts)], dtype=np.int64),
-    )
 
 
 def _scorer(scorer: str | Scorer) -> Scorer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from goldrank.planning.cluster import cluster_plan
 from goldrank.planning.constants import Constants
-from goldrank.planning.job import EnginePlan, Job, Setting
+from goldrank.planning.job import EnginePlan, PlannedJob, Setting
 from goldrank.planning.one_machine import gpu_plan, local_plan
 from goldrank.units import format_bytes
 
@@ -15,7 +15,7 @@ from goldrank.units import format_bytes
 class Estimate:
     """What a job would take on each engine, and all that has to be said about it."""
 
-    job: Job
+    job: PlannedJob
     constants: Constants
     engines: tuple[EnginePlan, ...]
     notes: tuple[str, ...]
@@ -25,11 +25,11 @@ class Estimate:
         return next(plan for plan in self.engines if plan.name == name)
 
 
-def estimate(job: Job, constants: Constants) -> Estimate:
+def estimate(job: PlannedJob, constants: Constants) -> Estimate:
     """The plans of all engines; nothing is measured or read.
 
     >>> from goldrank.planning.constants import REFERENCE
-    >>> plan = estimate(Job(items=1_000_000, dimension=768, queries=10_000), REFERENCE)
+    >>> plan = estimate(PlannedJob(items=1_000_000, dimension=768, queries=10_000), REFERENCE)
     >>> [engine.name for engine in plan.engines]
     ['local', 'Ray', 'one GPU']
     """

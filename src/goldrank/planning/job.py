@@ -42,10 +42,10 @@ FILLED = 0.9
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedJob:
     """What is to be evaluated, and on what.
 
-    >>> job = Job(items=1_000_000, dimension=768, queries=1000)
+    >>> job = PlannedJob(items=1_000_000, dimension=768, queries=1000)
     >>> job.vector_bytes, job.shards, job.judged_items
     (3072000000, 16, 1000)
     """
@@ -169,7 +169,7 @@ def slowest(times: Mapping[str, float]) -> tuple[float, str]:
 class Setting:
     """A job with the constants of the machines that do it."""
 
-    job: Job
+    job: PlannedJob
     constants: Constants
 
     @property

@@ -13,7 +13,7 @@ from goldrank.encoders.base import Encoder, Fitted, PairScorer
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
 from goldrank.fusion import Fusion, is_fusion
 from goldrank.planning.constants import Constants, EncodingCost
-from goldrank.planning.job import HELD_RESULT_BYTES, Job, Setting
+from goldrank.planning.job import HELD_RESULT_BYTES, PlannedJob, Setting
 from goldrank.planning.one_machine import local_plan
 from goldrank.specs import Spec
 from goldrank.tasks.ranking.by_vectors import counts_gold
@@ -99,12 +99,12 @@ class _Sample:
         seconds = sum(stage.seconds for stage in stages if stage.seconds is not None)
         return ModelCost(dimension, seconds, max(stage.memory for stage in stages))
 
-    def _job(self, dimension: int, text_seconds: float) -> Job:
+    def _job(self, dimension: int, text_seconds: float) -> PlannedJob:
         data = self.data
         queries = len(data.query_ids)
         judged = -(-len(data.gold.columns.items) // len(data.gold)) if counts_gold(data, queries) else 0
         encoding = EncodingCost(load=0.0, text=text_seconds, word=0.0)
-        return Job(len(data), dimension, queries, judged, data.depth, self.words, encoding=encoding)
+        return PlannedJob(len(data), dimension, queries, judged, data.depth, self.words, encoding=encoding)
 
 
 def _pair_seconds(scorer: PairScorer, sample: list[str]) -> float:

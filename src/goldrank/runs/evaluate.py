@@ -17,7 +17,7 @@ from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.models import Model, load_model, preset_model, with_reranking
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.task import Job, TaskData
+from goldrank.tasks.task import EvaluationJob, TaskData
 from goldrank.tasks.unused_settings import refuse_unused
 
 OVERWRITE = {
@@ -108,13 +108,15 @@ class Outcome:
         return [DataWarning(**entry) for entry in self.stored.environment.get("warnings", ())]
 
 
-def job_of(data: TaskData, model: Model, quality: DataQuality) -> Job:
+def job_of(data: TaskData, model: Model, quality: DataQuality) -> EvaluationJob:
     """Return the job of evaluating *model* on *data*."""
-    return Job(data.task.name, model.spec, data.inputs(model), lambda: data.evaluate(model), data.save_texts, quality)
+    return EvaluationJob(
+        data.task.name, model.spec, data.inputs(model), lambda: data.evaluate(model), data.save_texts, quality
+    )
 
 
 def find_or_evaluate(
-    job: Job, store: Store, overwrite: str = "missing", report: Callable[[str], None] = lambda line: None
+    job: EvaluationJob, store: Store, overwrite: str = "missing", report: Callable[[str], None] = lambda line: None
 ) -> Outcome | None:
     """Return the stored result of a job, or evaluate and store it; None if *overwrite* forbids that."""
     stored = None if overwrite == "always" else store.find(job.inputs)

@@ -28,7 +28,7 @@ from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.evaluation import summary_of
 from goldrank.tasks.ranking.sharding import Sharding
-from goldrank.tasks.task import Job
+from goldrank.tasks.task import EvaluationJob
 
 if TYPE_CHECKING:
     import pyarrow
@@ -159,7 +159,7 @@ def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> Outco
     """Return the stored predictions of an order, or predict and store them; a killed prediction resumes."""
     if overwrite:
         order.checkpoint().remove()
-    job = Job(order.task, order.spec, order.inputs(), order.evaluate, order.save_texts)
+    job = EvaluationJob(order.task, order.spec, order.inputs(), order.evaluate, order.save_texts)
     outcome = find_or_evaluate(job, store, "always" if overwrite else "missing")
     assert outcome is not None
     return outcome

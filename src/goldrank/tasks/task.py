@@ -168,7 +168,7 @@ class Evaluation(Protocol):
 
 
 @dataclass(frozen=True)
-class Job:
+class EvaluationJob:
     """One model on one task, as the store knows it: what decides the result, and how to compute it."""
 
     task: str

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goldrank import stats
-from goldrank.analysis.meta import Row, Table, evaluate_meta, read_table, rows_from_store
+from goldrank.analysis.meta import ScoreRow, Table, evaluate_meta, read_table, rows_from_store
 from goldrank.errors import InputError
 
 QUICK = {"resamples": 400}
@@ -25,7 +25,7 @@ def scores(models=15, noise=(0.3, 3.0), tasks=3, seed=0):
 
 def table(values, *, families=None, drop=()):
     rows = [
-        Row(
+        ScoreRow(
             NAMES[m],
             name,
             math.nan if (m, name) in drop else float(value),
@@ -177,7 +177,9 @@ def test_scores_without_five_models_in_common_are_refused():
 
 
 def test_what_is_not_named_is_the_other_kind_where_the_table_does_not_say():
-    rows = [Row(NAMES[m], name, float(value)) for name, column in scores().items() for m, value in enumerate(column)]
+    rows = [
+        ScoreRow(NAMES[m], name, float(value)) for name, column in scores().items() for m, value in enumerate(column)
+    ]
     plain = Table.of(rows, "t")
     assert evaluate_meta(plain, intrinsic=["e*"], **QUICK).downstream == ["t0", "t1", "t2"]
     assert evaluate_meta(plain, downstream=["t1"], **QUICK).intrinsic == ["e0", "e1", "t0", "t2"]

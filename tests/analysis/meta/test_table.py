@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from goldrank.analysis.meta import Row, Table, families_by_name, read_table
+from goldrank.analysis.meta import ScoreRow, Table, families_by_name, read_table
 from goldrank.errors import InputError
 
 ROWS = [("a", "mrr", 0.5, "intrinsic"), ("a", "acc", 0.75, "downstream"), ("b", "mrr", 0.25, "intrinsic")]
@@ -80,7 +80,7 @@ def test_runs_of_one_name_are_told_apart_by_their_labels(tmp_path):
 
 def test_evaluators_are_chosen_by_name_first_words_or_pattern():
     names = ("MR accuracy", "MRPC accuracy", "MRPC f1", "MR")
-    table = Table.of([Row("a", name, 1.0) for name in names], "t")
+    table = Table.of([ScoreRow("a", name, 1.0) for name in names], "t")
     assert table.select(["MR"]) == ["MR"]
     assert table.select(["MRPC"]) == ["MRPC accuracy", "MRPC f1"]
     assert table.select(["* accuracy", "MRPC"]) == ["MR accuracy", "MRPC accuracy", "MRPC f1"]

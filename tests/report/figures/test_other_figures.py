@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goldrank import Gold, stats
-from goldrank.analysis.headline import Reading
+from goldrank.analysis.headline import HeadlineReading
 from goldrank.analysis.meta import Table, evaluate_meta
 from goldrank.analysis.model_orders import Difference, OrderAgreement, Swap
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity, Variant
@@ -61,7 +61,7 @@ def test_colours_span_the_values_and_writing_can_be_read_on_them():
 
 def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
     values = {("cosine", "none"): 0.5, ("cosine", "center"): 0.6, ("l2", "none"): 0.4}
-    variants = [Variant(s, t, {"sts": Reading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
+    variants = [Variant(s, t, {"sts": HeadlineReading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
     (made,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset()))
     assert (made.rows, made.columns) == (("cosine", "l2"), ("none", "center"))
     assert made.values[0] == (0.5, 0.6)
@@ -82,7 +82,7 @@ def orders_of(models, tau, interval, answer="cannot tell"):
     rows = [
         ModelSensitivity(
             name,
-            [Variant(s, "none", {"sts": Reading(v[name], None, None, "key")}) for s, v in values.items()],
+            [Variant(s, "none", {"sts": HeadlineReading(v[name], None, None, "key")}) for s, v in values.items()],
             frozenset(),
         )
         for name in models

@@ -15,8 +15,7 @@ from goldrank.engines.local import Here
 from goldrank.errors import InputError
 from goldrank.io.formats.vector_shards import read_vectors
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.tasks.ranking.shard_encoding import encode_files, files_at
-from goldrank.tasks.ranking.text_shards import cut
+from goldrank.tasks.ranking.shard_encoding import cut, encode_files, files_at
 
 pyarrow = pytest.importorskip("pyarrow")
 

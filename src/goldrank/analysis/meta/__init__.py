@@ -1,19 +1,27 @@
 """The meta-evaluation: which intrinsic evaluator predicts which downstream score, across models, and how surely."""
 
-from goldrank.analysis.meta.evaluate import FEW, FEWEST, Cell, Difference, MetaResult, Overall, evaluate_meta
-from goldrank.analysis.meta.families import families_by_name
+from goldrank.analysis.meta.evaluate import (
+    FEW,
+    FEWEST,
+    CorrelationCell,
+    EvaluatorDifference,
+    MetaResult,
+    Overall,
+    evaluate_meta,
+)
+from goldrank.analysis.meta.logs import families_by_name
 from goldrank.analysis.meta.readers import read_table
 from goldrank.analysis.meta.stored_runs import rows_from_store
-from goldrank.analysis.meta.table import Row, Table
+from goldrank.analysis.meta.table import ScoreRow, Table
 
 __all__ = [
     "FEW",
     "FEWEST",
-    "Cell",
-    "Difference",
+    "CorrelationCell",
+    "EvaluatorDifference",
     "MetaResult",
     "Overall",
-    "Row",
+    "ScoreRow",
     "Table",
     "evaluate_meta",
     "families_by_name",

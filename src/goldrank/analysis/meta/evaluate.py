@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from goldrank import stats
-from goldrank.analysis.meta.families import families_by_name
-from goldrank.analysis.meta.resampling import FEWEST, Found, Work
-from goldrank.analysis.meta.result import Cell, Difference, MetaResult, Overall
+from goldrank.analysis.meta.logs import families_by_name
+from goldrank.analysis.meta.resampling import FEWEST, Correlations, ResampledCells
+from goldrank.analysis.meta.result import CorrelationCell, EvaluatorDifference, MetaResult, Overall
 from goldrank.analysis.meta.table import Table
 from goldrank.errors import InputError
 from goldrank.stats.resampling import Floats
@@ -20,7 +20,7 @@ from goldrank.stats.resampling import Floats
 FEW = 10
 """Below this many models the reader is warned."""
 
-__all__ = ["FEW", "FEWEST", "Cell", "Difference", "MetaResult", "Overall", "evaluate_meta"]
+__all__ = ["FEW", "FEWEST", "CorrelationCell", "EvaluatorDifference", "MetaResult", "Overall", "evaluate_meta"]
 
 
 def evaluate_meta(
@@ -67,7 +67,7 @@ def evaluate_meta(
     families, given = _families(table, models)
     clusters = np.unique(list(families.values()), return_inverse=True)[1].astype(np.intp)
     warnings = list(_warnings(models, families, given, cluster))
-    work = Work(x, y, chosen, resamples, seed, clusters if cluster else None)
+    work = Correlations(x, y, chosen, resamples, seed, clusters if cluster else None)
     found = work.cells()
     most = int(found.models.max(initial=0))
     if most < FEWEST:
@@ -188,15 +188,15 @@ def _warnings(models: Sequence[str], families: dict[str, str], given: bool, clus
 
 
 def _cells(
-    found: Found, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
-) -> dict[tuple[str, str], Cell]:
+    found: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
+) -> dict[tuple[str, str], CorrelationCell]:
     adjusted = stats.holm(found.p.ravel()).reshape(found.p.shape)
     cells = {}
     for i, row in enumerate(rows):
         for d, column in enumerate(columns):
             observed = float(found.observed[i, d])
             around = _interval(observed, found.drawn[:, i, d], found.jackknife[:, i, d], how)
-            cells[row, column] = Cell(
+            cells[row, column] = CorrelationCell(
                 row,
                 column,
                 observed,
@@ -224,7 +224,7 @@ def _extremes(without: Floats, models: Sequence[str]) -> tuple[tuple[float, str]
 
 
 def _overall(
-    found: Found, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
+    found: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
 ) -> dict[str, Overall]:
     overall = {}
     for i, row in enumerate(rows):
@@ -244,7 +244,9 @@ def _overall(
     return overall
 
 
-def _differences(work: Work, found: Found, rows: Sequence[str], columns: Sequence[str], how: _How) -> list[Difference]:
+def _differences(
+    work: Correlations, found: ResampledCells, rows: Sequence[str], columns: Sequence[str], how: _How
+) -> list[EvaluatorDifference]:
     """Every pair of intrinsic evaluators, on the downstream tasks that both have."""
     made = []
     for first, second in combinations(range(len(rows)), 2):
@@ -257,7 +259,7 @@ def _differences(work: Work, found: Found, rows: Sequence[str], columns: Sequenc
         of_first, of_second, between, counts = (np.array(part, dtype=np.float64) for part in zip(*known, strict=True))
         p = stats.williams(of_first, of_second, between, counts)
         made.append(
-            Difference(
+            EvaluatorDifference(
                 rows[first],
                 rows[second],
                 difference,

@@ -1,12 +1,12 @@
-"""Log tables: one line for every task and metric of every run, as evaluation scripts write them."""
+"""Log tables, with one line for every task and metric of every run, and the families of models by their names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from goldrank.analysis.meta.families import families_by_name
-from goldrank.analysis.meta.table import Row, Table
+from goldrank.analysis.meta.table import ScoreRow, Table
 from goldrank.errors import InputError
 
 NEEDED = ("model", "task", "metric", "value")
@@ -18,6 +18,12 @@ _PLAIN = ("", "none")
 _INTRINSIC = ("evalrank", "similarity", "sts", "word_similarity", "intrinsic")
 _DOWNSTREAM = ("downstream", "classification", "probe")
 _LOWER = ("mr", "mean_rank")
+_SIZES = {
+    "nano", "micro", "tiny", "mini", "small", "sm", "base", "medium", "md", "large", "lg", "xl", "xxl", "huge", "giant",
+    "txt", "vec", "bin",
+}  # fmt: skip
+# 300d, 6B, 110m, v2, 1.5 (cut in two), L6, H384, 64
+_NUMBER = re.compile(r"[vlh]?\d+[a-z]{0,2}")
 
 Line = tuple[str, Mapping[str, Any], float]
 
@@ -48,7 +54,7 @@ def log_rows(lines: Iterable[Line], source: str) -> Table:
     names, remarks = _variant_names(entries)
     families = families_by_name(list(dict.fromkeys(_cell(record, "model") for _, record, _ in entries)))
     rows = [
-        Row(
+        ScoreRow(
             names[_identity(record)],
             f"{_cell(record, 'task')} {_cell(record, 'metric')}",
             value,
@@ -103,3 +109,30 @@ def _variant_names(entries: Sequence[Line]) -> tuple[dict[tuple[str, ...], str],
         called = ", ".join(sorted(shared))
         remarks.append(f"several runs are called {called}; they are told apart by their {label.replace('_', ' ')}")
     return names, remarks
+
+
+def families_by_name(models: Sequence[str]) -> dict[str, str]:
+    """A family for each model, from its name without sizes, numbers and versions.
+
+    Names that differ in nothing else ("model-1", "model-2" …) say nothing of kinship: each is then its own family.
+
+    >>> families_by_name(["glove.6B.50d.txt", "glove.6B.300d.txt", "bge-base-en-v1.5", "bge-small-en-v1.5", "bm25"])
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'glove.6B.50d.txt': 'glove', 'glove.6B.300d.txt': 'glove', 'bge-base-en-v1.5': 'bge en',
+     'bge-small-en-v1.5': 'bge en', 'bm25': 'bm25'}
+    """
+    stems = {model: stem(model) for model in models}
+    if len(set(stems.values())) == 1:
+        return {model: model for model in models}
+    return stems
+
+
+def stem(model: str) -> str:
+    """The words of a name that are neither a size nor a number; the name itself where none is left.
+
+    >>> stem("sentence-transformers/all-MiniLM-L6-v2")
+    'sentence transformers all minilm'
+    """
+    words = [word for word in re.split(r"[^0-9a-z]+", model.lower()) if word]
+    kept = [word for word in words if word not in _SIZES and not _NUMBER.fullmatch(word)]
+    return " ".join(kept) or model

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from goldrank.analysis.meta.logs import is_log, log_rows
-from goldrank.analysis.meta.table import KINDS, Row, Table
+from goldrank.analysis.meta.table import KINDS, ScoreRow, Table
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.io.checks import is_missing, is_number
 from goldrank.io.column_names import listing, normal
@@ -52,12 +52,12 @@ def read_table(path: PathLike, where: Mapping[str, Sequence[str]] | None = None)
     return Table.of((_row(record, place) for place, record in kept), name)
 
 
-def _row(record: Mapping[str, Any], place: str) -> Row:
+def _row(record: Mapping[str, Any], place: str) -> ScoreRow:
     kind = _text(record, "kind").lower()
     if kind and kind not in KINDS:
         raise InputError(f"the kind {shorten(kind)} is neither intrinsic nor downstream", where=place, remedy="use one")
     model, evaluator = (_name(record, column, place) for column in ("model", "evaluator"))
-    return Row(model, evaluator, _value(record, place), kind, _text(record, "family"), place=place)
+    return ScoreRow(model, evaluator, _value(record, place), kind, _text(record, "family"), place=place)
 
 
 def _name(record: Mapping[str, Any], column: str, place: str) -> str:

@@ -20,7 +20,7 @@ Integers = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ResampledCells:
     """What the resampling gave: the first axis of `drawn` is the resample, of `without` the model left out."""
 
     observed: Floats
@@ -33,7 +33,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class Correlations:
     """Columns of intrinsic (x) and downstream (y) values, one line per model, NaN where there is none."""
 
     x: Floats
@@ -43,12 +43,12 @@ class Work:
     seed: int
     clusters: Integers | None
 
-    def cells(self) -> Found:
+    def cells(self) -> ResampledCells:
         """All cells; those with the same models in common are computed together."""
         shape = self.x.shape[1], self.y.shape[1]
         n = len(self.x)
         units = n if self.clusters is None else int(self.clusters.max()) + 1
-        found = Found(
+        found = ResampledCells(
             np.full(shape, math.nan),
             np.zeros(shape, dtype=np.int64),
             np.full((self.resamples, *shape), math.nan),

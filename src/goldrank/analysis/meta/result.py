@@ -16,7 +16,7 @@ Extreme = tuple[float, str]
 
 
 @dataclass(frozen=True)
-class Cell:
+class CorrelationCell:
     """The correlation of one intrinsic with one downstream score."""
 
     intrinsic: str
@@ -47,7 +47,7 @@ class Overall:
 
 
 @dataclass(frozen=True)
-class Difference:
+class EvaluatorDifference:
     """How much better one evaluator predicts than another, in the mean over the downstream tasks of both."""
 
     first: str
@@ -61,13 +61,15 @@ class Difference:
     williams: dict[str, float]
     """By downstream task, the p-value of Williams' test, not corrected."""
 
-    def seen_from(self, name: str) -> Difference:
+    def seen_from(self, name: str) -> EvaluatorDifference:
         """The same difference with *name* as the first."""
         if name == self.first:
             return self
         around = self.interval
         turned = Interval(-around.high, -around.low, around.level, around.method)
-        return Difference(self.second, self.first, -self.difference, turned, self.p, self.adjusted, self.williams)
+        return EvaluatorDifference(
+            self.second, self.first, -self.difference, turned, self.p, self.adjusted, self.williams
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +81,9 @@ class MetaResult:
     kind: str
     intrinsic: list[str]
     downstream: list[str]
-    cells: dict[tuple[str, str], Cell]
+    cells: dict[tuple[str, str], CorrelationCell]
     overall: dict[str, Overall]
-    differences: list[Difference]
+    differences: list[EvaluatorDifference]
     families: dict[str, str]
     clustered: bool
     lower: tuple[str, ...]
@@ -104,7 +106,7 @@ class MetaResult:
         values = np.array([column[self.table.models.index(model)] for model in self.models])
         return -values if evaluator in self.lower else values
 
-    def against(self, name: str) -> list[Difference]:
+    def against(self, name: str) -> list[EvaluatorDifference]:
         """One evaluator compared with each of the others, in the order of their means."""
         found = {
             other: one.seen_from(name)

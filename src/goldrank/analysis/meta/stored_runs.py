@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from goldrank.analysis.meta.table import Row
+from goldrank.analysis.meta.table import ScoreRow
 from goldrank.metrics import parse_all, profile
 from goldrank.scoring import agree, score_hits
 from goldrank.store import count_under
@@ -20,7 +20,7 @@ _OF_TASK = {"split": "test", "limit": None}
 _KINDS = {"evalrank": "intrinsic", "similarity": "intrinsic", "probe": "downstream"}
 
 
-def rows_from_store(store: Store, *, task: str | None = None, model: str | None = None) -> list[Row]:
+def rows_from_store(store: Store, *, task: str | None = None, model: str | None = None) -> list[ScoreRow]:
     """One row for every stored run: its first figure, or its first metric under its own profile.
 
     Of several runs of the same model, task and settings the newest counts. Tasks that goldrank knows as a probe are
@@ -30,14 +30,14 @@ def rows_from_store(store: Store, *, task: str | None = None, model: str | None 
         store: where the runs are.
         task, model: only of those names or patterns.
     """
-    rows: dict[tuple[str, str], Row] = {}
+    rows: dict[tuple[str, str], ScoreRow] = {}
     for run in store.list(task=task, model=model):
         name, value, lower = _headline(run)
         known = run.inputs.get("kind") or getattr(TASKS.get(run.task), "kind", "")
         named = _labelled(run.model, run.inputs, _OF_MODEL)
         evaluator = _labelled(f"{run.task} {name}", run.inputs, _OF_TASK)
         kind = _KINDS.get(str(known), "")
-        rows[named, evaluator] = Row(named, evaluator, value, kind, lower=lower, place=f"stored run {run.key}")
+        rows[named, evaluator] = ScoreRow(named, evaluator, value, kind, lower=lower, place=f"stored run {run.key}")
     return list(rows.values())
 
 

@@ -17,7 +17,7 @@ KINDS = ("intrinsic", "downstream")
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoreRow:
     """One value: what an evaluator gave a model."""
 
     model: str
@@ -37,7 +37,8 @@ class Row:
 class Table:
     """Models by evaluators, NaN where a model has no value.
 
-    >>> table = Table.of([Row("a", "mrr", 0.5), Row("a", "accuracy", 0.8), Row("b", "mrr", 0.25)], "example")
+    >>> rows = [ScoreRow("a", "mrr", 0.5), ScoreRow("a", "accuracy", 0.8), ScoreRow("b", "mrr", 0.25)]
+    >>> table = Table.of(rows, "example")
     >>> table.models, table.evaluators, table.missing
     (['a', 'b'], ['mrr', 'accuracy'], 1)
     """
@@ -54,9 +55,9 @@ class Table:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rows: Iterable[Row], source: str, remarks: Sequence[str] = ()) -> Table:
+    def of(cls, rows: Iterable[ScoreRow], source: str, remarks: Sequence[str] = ()) -> Table:
         """The table of these rows; a model may have one value from each evaluator, given once or alike."""
-        given: dict[tuple[str, str], Row] = {}
+        given: dict[tuple[str, str], ScoreRow] = {}
         kinds: dict[str, str] = {}
         families: dict[str, str] = {}
         lower = set()
@@ -101,7 +102,7 @@ class Table:
     def select(self, wanted: Sequence[str]) -> list[str]:
         """The evaluators meant by names, by first words of names, or by patterns such as ``STS*``.
 
-        >>> rows = [Row("a", name, 1.0) for name in ("MR accuracy", "MRPC accuracy", "MRPC f1")]
+        >>> rows = [ScoreRow("a", name, 1.0) for name in ("MR accuracy", "MRPC accuracy", "MRPC f1")]
         >>> Table.of(rows, "example").select(["MRPC", "MR acc*"])
         ['MRPC accuracy', 'MRPC f1', 'MR accuracy']
         """

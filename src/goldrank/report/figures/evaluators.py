@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from goldrank.analysis.headline import Reading
+from goldrank.analysis.headline import HeadlineReading
 from goldrank.analysis.meta.result import MetaResult, bounds, or_lowest, signed
 from goldrank.analysis.model_orders import OrderAgreement
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
@@ -217,11 +217,11 @@ def model_places(made: Sensitivity, evaluator: str) -> Figure | LeftOut:
     )
 
 
-def _written(readings: Sequence[Sequence[Reading | None]]) -> tuple[tuple[str, ...], ...]:
+def _written(readings: Sequence[Sequence[HeadlineReading | None]]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple("–" if one is None else f"{one.value:.3f}".replace("-", "−") for one in row) for row in readings)
 
 
-def _limits(one: Reading | None) -> str:
+def _limits(one: HeadlineReading | None) -> str:
     if one is None or one.low is None or one.high is None:
         return ""
     return f"[{one.low:.3f}, {one.high:.3f}]".replace("-", "−")

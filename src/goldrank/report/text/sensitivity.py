@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from goldrank.analysis.headline import Reading
+from goldrank.analysis.headline import HeadlineReading
 from goldrank.analysis.meta.result import signed
 from goldrank.analysis.model_orders import Difference, OrderAgreement
 from goldrank.analysis.score_bands import BandReading
@@ -110,7 +110,7 @@ def _one_model(one: ModelSensitivity) -> Grid:
     return Grid(["similarity", "transform", *one.evaluators], rows, one.model, [note], text_columns=2)
 
 
-def _cell(reading: Reading, best: bool, place: str = "") -> Cell:
+def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
     bounds = results.figure_bounds({"low": reading.low, "high": reading.high})
     return Cell(f"{reading.value:.4f}{place}", bounds, best=best)
 

@@ -24,11 +24,18 @@ from goldrank.io.stored_vectors import StoredVectors
 from goldrank.tasks.ranking.by_vectors import Sides, encoded_queries, fitting_rows, rank_by_vectors, ranked, rows_of
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding
+from goldrank.tasks.ranking.evaluation import Ranked
 from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary
-from goldrank.tasks.ranking.ranked import Ranked
-from goldrank.tasks.ranking.shard_encoding import encode_shards, truncated_in, work_digest
+from goldrank.tasks.ranking.shard_encoding import (
+    TextShard,
+    are_quick_to_cut,
+    cut,
+    encode_shards,
+    staged,
+    truncated_in,
+    work_digest,
+)
 from goldrank.tasks.ranking.sharding import Sharding
-from goldrank.tasks.ranking.text_shards import TextShard, are_quick_to_cut, cut, staged
 from goldrank.vectors.transforms import Pipeline
 
 

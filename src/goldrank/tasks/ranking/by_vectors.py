@@ -21,8 +21,8 @@ from goldrank.metrics import profile as find_profile
 from goldrank.scoring import HitCounter, agree
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
+from goldrank.tasks.ranking.evaluation import Ranked
 from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary, with_mean
-from goldrank.tasks.ranking.ranked import Ranked
 from goldrank.tasks.ranking.self_matches import hits_beside_own, rows_by_name
 from goldrank.vectors.similarity import normalised
 from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows

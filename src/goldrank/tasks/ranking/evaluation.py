@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from goldrank.errors import DataWarning
 from goldrank.hits import Gold, Hits, Run
@@ -15,12 +15,32 @@ from goldrank.metrics import profile as find_profile
 from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, score_hits
 from goldrank.store import Record
 from goldrank.tasks.ranking.data_quality import DataQuality
-from goldrank.tasks.ranking.ranked import Ranked
 
 if TYPE_CHECKING:
     from goldrank.tasks.ranking.data import Corpus, RankingData
     from goldrank.tasks.ranking.models import Model
     from goldrank.tasks.ranking.task import RankingTask
+
+
+class Removable(Protocol):
+    """A checkpoint of an evaluation under way."""
+
+    def remove(self) -> None:
+        """Delete it."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The rankings that a model computed for a task."""
+
+    run: Run
+    hits: Hits | None = None
+    """Exact hits over all items, if the run holds only the top."""
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[DataWarning, ...] = ()
+    """What makes the scores of this model misleading, such as truncated texts."""
+    checkpoints: tuple[Removable, ...] = ()
+    """To be removed once the result is stored."""
 
 
 @dataclass(frozen=True, eq=False)

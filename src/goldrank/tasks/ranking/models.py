@@ -26,8 +26,8 @@ from goldrank.specs import Spec
 from goldrank.tasks.presets import find_preset
 from goldrank.tasks.ranking.by_vectors import best_of, rank_by_vectors
 from goldrank.tasks.ranking.data import RankingData
+from goldrank.tasks.ranking.evaluation import Ranked
 from goldrank.tasks.ranking.preflight import check_encoder
-from goldrank.tasks.ranking.ranked import Ranked
 
 
 @dataclass(frozen=True)
