@@ -18,8 +18,6 @@ from goldrank.runs.evaluate import evaluate
 from goldrank.tasks import task_of
 from goldrank.tasks.ranking.data import Corpus
 
-pytestmark = pytest.mark.slow
-
 _WIDTH, _QUERIES = 1024, 20
 _FEW, _MANY = 20_000, 90_000
 
@@ -71,6 +69,7 @@ def few_mb(tmp_path_factory) -> float:
     return peak_mb(write(tmp_path_factory.mktemp("few"), _FEW, shuffled=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_a_run_over_many_mapped_vectors_takes_far_less_memory_than_they_do(shuffled, few_mb, tmp_path):
     folder = write(tmp_path, _MANY, shuffled=shuffled)
