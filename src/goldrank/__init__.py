@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from goldrank.tasks.measurement import MeasurementEvaluation, MeasurementTask
     from goldrank.tasks.ranking.evaluation import RankingEvaluation
     from goldrank.tasks.ranking.task import RankingTask
-    from goldrank.tasks.task import Task
+    from goldrank.tasks.task import Evaluation, Task
     from goldrank.vectors.similarity import similarity
 
 __version__ = "0.1.0"
@@ -40,7 +40,7 @@ _HOMES = {
     "goldrank.tasks.measurement": ("MeasurementEvaluation", "MeasurementTask"),
     "goldrank.tasks.ranking.evaluation": ("RankingEvaluation",),
     "goldrank.tasks.ranking.task": ("RankingTask",),
-    "goldrank.tasks.task": ("Task",),
+    "goldrank.tasks.task": ("Evaluation", "Task"),
     "goldrank.vectors.similarity": ("similarity",),
 }
 
@@ -50,6 +50,7 @@ __all__ = [
     "Comparison",
     "Conventions",
     "DataWarning",
+    "Evaluation",
     "Gold",
     "GoldrankError",
     "Hits",

@@ -17,7 +17,7 @@ from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.models import Model, load_model, preset_model, with_reranking
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.task import EvaluationJob, TaskData
+from goldrank.tasks.task import Evaluation, EvaluationJob, TaskData
 from goldrank.tasks.unused_settings import refuse_unused
 
 OVERWRITE = {
@@ -35,7 +35,7 @@ def evaluate(
     settings: Settings | None = None,
     sharding: Sharding | None = None,
     **options: Any,
-) -> Any:
+) -> Evaluation:
     """Evaluate a model on a task; nothing is stored but encoded texts.
 
     >>> articles = [{"id": "a", "text": "red wine", "labels": ["b"]}, {"id": "b", "text": "white wine"}]
