@@ -1,4 +1,4 @@
-"""Items of several vectors, a sentence or a section each, scored by best matches."""
+"""Score documents of several vectors, one per section or sentence, by their best matches (MaxSim, SDR)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BLOCK_NUMBERS = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class MultiVectors:
-    """Documents as runs of rows of one matrix: a document owns sections, a section owns vectors.
+    """Documents whose vectors are consecutive rows of one matrix: a document owns sections, a section owns vectors.
 
-    Documents without sections have one section each. Empty sections are dropped, in which nothing can match; a
-    document that has no vector at all stays, without sections.
+    A document given without sections has one section. Empty sections are dropped because nothing can match them; a
+    document without any vector stays, with no sections.
     """
 
     ids: list[str]
@@ -38,7 +38,7 @@ class MultiVectors:
 
     @classmethod
     def of(cls, documents: Sequence[Any], ids: Sequence[str] | None = None, *, cosine: bool = True) -> MultiVectors:
-        """Documents that are matrices, one row per vector.
+        """Create documents from matrices, one per document with one row per vector.
 
         >>> MultiVectors.of([[[1, 0], [0, 1]], [[1, 1]]]).counts.tolist()
         [2, 1]
@@ -49,33 +49,33 @@ class MultiVectors:
     def nested(
         cls, documents: Sequence[Sequence[Any]], ids: Sequence[str] | None = None, *, cosine: bool = True
     ) -> MultiVectors:
-        """Documents that are lists of sections, which are matrices; *cosine* normalises the vectors."""
-        kept = [[section for section in document if len(section)] for document in documents]
-        flat = [checked_vectors(section, "section") for document in kept for section in document]
+        """Create documents from lists of sections, each a matrix; *cosine* normalises the vectors."""
+        non_empty = [[section for section in document if len(section)] for document in documents]
+        flat = [checked_vectors(section, "section") for document in non_empty for section in document]
         if len({section.shape[1] for section in flat}) > 1:
             raise InputError("the sections have vectors of different dimensions", remedy="encode all with one model")
         rows = np.concatenate(flat) if flat else np.zeros((0, 0), np.float32)
         return cls(
-            checked_ids(ids, len(kept), "document"),
+            checked_ids(ids, len(non_empty), "document"),
             normalised(rows) if cosine and len(rows) else rows,
             np.cumsum([0, *map(len, flat)], dtype=np.int64),
-            np.cumsum([0, *map(len, kept)], dtype=np.int64),
+            np.cumsum([0, *map(len, non_empty)], dtype=np.int64),
         )
 
     @property
     def counts(self) -> Ints:
-        """How many vectors each document has."""
+        """The number of vectors of each document."""
         return np.diff(self.sections[self.documents])
 
     def block(self, start: int, stop: int) -> MultiVectors:
-        """The documents from *start* to *stop*, seen in place."""
+        """Return documents *start* to *stop* as views."""
         sections = self.sections[self.documents[start] : self.documents[stop] + 1]
         documents = self.documents[start : stop + 1]
         rows = self.vectors[sections[0] : sections[-1]]
         return MultiVectors(self.ids[start:stop], rows, sections - sections[0], documents - documents[0])
 
     def blocks(self, vectors: int) -> list[tuple[int, int]]:
-        """Runs of documents of about so many vectors, none of them cut."""
+        """Return ranges of whole documents with about *vectors* vectors each."""
         ends = np.unique(self.sections[self.documents[1:]] // max(1, vectors), return_index=True)[1]
         edges = np.unique([0, *ends.tolist(), len(self.ids)]).tolist()
         return list(pairwise(edges))
@@ -88,9 +88,10 @@ Scorer = Callable[[MultiVectors, MultiVectors], Floats]
 
 
 def max_sim(queries: MultiVectors, items: MultiVectors, *, total: bool = False) -> Floats:
-    """Queries by items: the best match of every query vector among the item's, averaged (or summed) over them.
+    """Return the MaxSim score of every query (rows) with every item (columns).
 
-    A pair of which one has no vectors scores -inf, below every other.
+    Each query vector is matched with its most similar vector of the item; the matches are averaged, or summed with
+    *total*. A pair in which either has no vectors scores -inf.
 
     >>> query, items = MultiVectors.of([[[1, 0], [0, 1]]]), MultiVectors.of([[[1, 0]], [[1, 0], [0, 1]], []])
     >>> max_sim(query, items).tolist()
@@ -101,19 +102,19 @@ def max_sim(queries: MultiVectors, items: MultiVectors, *, total: bool = False) 
 
 
 def sum_max_sim(queries: MultiVectors, items: MultiVectors) -> Floats:
-    """As :func:`max_sim`, summed over the query's vectors, as ColBERT does."""
+    """Return MaxSim scores summed over the query's vectors, as ColBERT does."""
     return max_sim(queries, items, total=True)
 
 
 def sdr(queries: MultiVectors, items: MultiVectors) -> Floats:
-    """Queries by items: SDR's hierarchical score of articles made of sections made of sentences.
+    """Return SDR's hierarchical score of every query (rows) with every item (columns).
 
-    The best match of a sentence among those of a section, averaged over the sentences of the source section, is
-    how alike two sections are; the best of these over the target's sections, averaged over the source's, is how
-    alike two articles are (Ginzburg et al., Self-Supervised Document Similarity Ranking, ACL Findings 2021).
+    The similarity of two sections is the best match of each sentence of the source section, averaged over its
+    sentences. The similarity of two articles is the best match of each section of the source, averaged over its
+    sections (Ginzburg et al., Self-Supervised Document Similarity Ranking, ACL Findings 2021).
     """
-    of_sections = _combined(_best(_similarities(queries, items), items.sections), queries.sections, total=False)
-    return _combined(_best(of_sections, items.documents), queries.documents, total=False)
+    section_scores = _combined(_best(_similarities(queries, items), items.sections), queries.sections, total=False)
+    return _combined(_best(section_scores, items.documents), queries.documents, total=False)
 
 
 SCORERS: dict[str, Scorer] = {"max_sim": max_sim, "sum_max_sim": sum_max_sim, "sdr": sdr}
@@ -127,22 +128,22 @@ def _similarities(queries: MultiVectors, items: MultiVectors) -> Floats:
             f"the query vectors have {queries.vectors.shape[1]} dimensions, the items' {items.vectors.shape[1]}",
             remedy="encode both with one model",
         )
-    # In float64, and the score rounded to float32 at the end: equal documents then score the same in any block.
+    # Computed in float64 and rounded to float32 at the end, so that equal documents score the same in any block.
     return queries.vectors.astype(np.float64) @ items.vectors.T.astype(np.float64)
 
 
 def _best(scores: Floats, edges: Ints) -> Floats:
-    """The maximum over each run of columns; -inf for a run of none."""
+    """Return the maximum over each group of columns; -inf for an empty group."""
     best = np.full((len(scores), len(edges) - 1), -np.inf)
     filled = np.diff(edges) > 0
     if filled.any() and len(scores):
-        # Runs of none take no columns, so those before and after them still meet.
+        # Empty groups have no columns, so the groups before and after them are still adjacent.
         best[:, filled] = np.maximum.reduceat(scores, edges[:-1][filled], axis=1)
     return best
 
 
 def _combined(scores: Floats, edges: Ints, total: bool) -> Floats:
-    """The mean or sum over each run of rows; -inf for a run of none."""
+    """Return the mean or sum over each group of rows; -inf for an empty group."""
     combined = np.full((len(edges) - 1, scores.shape[1]), -np.inf)
     sizes = np.diff(edges)
     filled = sizes > 0
@@ -154,8 +155,10 @@ def _combined(scores: Floats, edges: Ints, total: bool) -> Floats:
 
 
 def multivector_scores(queries: MultiVectors, items: MultiVectors, scorer: str | Scorer = "max_sim") -> Floats:
-    """Queries by items, computed in blocks of bounded size; what a scorer gives is rounded to float32."""
-    score = _scorer(scorer)
+    """Return the scores of all queries (rows) and items (columns), computed in blocks and rounded to float32."""
+    if isinstance(scorer, str) and scorer not in SCORERS:
+        raise unknown_name("scorer", scorer, SCORERS, f"there are: {', '.join(SCORERS)}")
+    score = SCORERS[scorer] if isinstance(scorer, str) else scorer
     query_step = max(1, int(_BLOCK_NUMBERS**0.5))
     item_step = max(1, _BLOCK_NUMBERS // min(query_step, max(1, len(queries.vectors))))
     scores = np.empty((len(queries), len(items)))
@@ -167,11 +170,3 @@ def multivector_scores(queries: MultiVectors, items: MultiVectors, scorer: str |
                 scores[first:last, start:stop] = score(block, part).astype(np.float32)
             progress.advance(last - first)
     return scores
-
-
-def _scorer(scorer: str | Scorer) -> Scorer:
-    if callable(scorer):
-        return scorer
-    if scorer not in SCORERS:
-        raise unknown_name("scorer", scorer, SCORERS, f"there are: {', '.join(SCORERS)}")
-    return SCORERS[scorer]
