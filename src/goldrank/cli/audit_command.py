@@ -7,7 +7,7 @@ from typing import Any
 
 from goldrank.analysis.audit import Audit, Audited, audit
 from goldrank.cli import figure_files, options
-from goldrank.data.texts import Texts, beir_file, read_texts
+from goldrank.data.texts import TextList, beir_file, read_texts
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.metrics import parse_all
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _data(paths: list[str]) -> tuple[Texts, Texts, Gold]:
+def _data(paths: list[str]) -> tuple[TextList, TextList, Gold]:
     if len(paths) == 1:
         folder = paths[0]
         paths = [str(beir_file(folder, *names)) for names in (("corpus.jsonl",), ("queries.jsonl",), _QRELS)]

@@ -28,10 +28,10 @@ from goldrank.io.formats.parquet import parquet_table
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextList:
     """Texts in the order of their file, with their ids.
 
-    >>> Texts(["a", "b"], ["one", " "], "example").empty
+    >>> TextList(["a", "b"], ["one", " "], "example").empty
     1
     """
 
@@ -48,7 +48,7 @@ class Texts:
         return len(self.ids)
 
 
-def read_texts(path: PathLike) -> Texts:
+def read_texts(path: PathLike) -> TextList:
     """Read texts with ids; a title is put before its text, with a blank between them.
 
     Records have an ``_id``, ``id`` or ``docid`` and a ``text``; tables a header with those names, or two bare
@@ -62,7 +62,7 @@ def read_texts(path: PathLike) -> Texts:
     if not documents:
         raise InputError("the file holds no texts", where=name, remedy="check that it was written completely")
     texts = [" ".join(part for part in (document.title, document.text) if part.strip()) for document in documents]
-    return Texts([document.id for document in documents], texts, name)
+    return TextList([document.id for document in documents], texts, name)
 
 
 def _records(path: PathLike, name: str) -> Iterable[PlacedRecord]:

@@ -29,7 +29,7 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 @dataclass(frozen=True)
-class CacheEntry:
+class CachedPath:
     """A file or folder in the cache."""
 
     path: Path
@@ -38,7 +38,7 @@ class CacheEntry:
     """When anything in it was last written, in seconds since 1970."""
 
 
-def list_entries(kind: str) -> list[CacheEntry]:
+def list_entries(kind: str) -> list[CachedPath]:
     """Return the entries of a kind, the last used first."""
     try:
         paths = [Path(entry.path) for entry in os.scandir(cache_folder() / kind)]
@@ -47,7 +47,7 @@ def list_entries(kind: str) -> list[CacheEntry]:
     return sorted(map(_measure, paths), key=lambda entry: (-entry.last_used, entry.path.name))
 
 
-def _measure(path: Path) -> CacheEntry:
+def _measure(path: Path) -> CachedPath:
     sizes, times = [], [0.0]
     for file in [path] if path.is_file() else _files(path):
         # A file may be removed meanwhile by the process that uses it.
@@ -55,14 +55,14 @@ def _measure(path: Path) -> CacheEntry:
             status = file.stat()
             sizes.append(status.st_size)
             times.append(status.st_mtime)
-    return CacheEntry(path, sum(sizes), max(times))
+    return CachedPath(path, sum(sizes), max(times))
 
 
 def _files(folder: Path) -> Iterator[Path]:
     return (Path(where, name) for where, _, names in os.walk(folder) for name in names)
 
 
-def remove_entries(entries: list[CacheEntry]) -> None:
+def remove_entries(entries: list[CachedPath]) -> None:
     """Remove entries from the cache."""
     for entry in entries:
         try:
