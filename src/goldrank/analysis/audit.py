@@ -1,4 +1,4 @@
-"""Does my index hurt my metric? Approximate indexes against exact search, on the task itself, with speed and size."""
+"""Compare approximate indexes with exact search on a task: metrics, recall, speed and size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DEEP_ENOUGH = 100
 _TURNS = 3
 _LONG_ENOUGH, _TOO_LONG = 0.2, 20.0
 _SETTLED = 2.0
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def neighbour_recall(exact: Run, run: Run, k: int) -> Floats:
     return np.array(shares)
 
 
-def _timed(work: Callable[[], Made]) -> tuple[float, Made]:
+def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
     before = time.perf_counter()
     result = work()
     return time.perf_counter() - before, result

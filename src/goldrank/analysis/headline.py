@@ -1,4 +1,4 @@
-"""The headline of one model on one task, with the values of queries or pairs that it is made of."""
+"""The headline score of one model on one task, with the per-query or per-pair values that it is computed from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why two profiles print different numbers for the same run: each convention switched alone, and what it moves."""
+"""Explain why two profiles give different values for the same run: switch each convention on its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far an evaluator moves, and whether it reorders models, when only the similarity or the transform changes."""
+"""Measure how similarity and transform change scores and the order of models."""
 
 from __future__ import annotations
 

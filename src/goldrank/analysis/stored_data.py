@@ -1,4 +1,4 @@
-"""What a reader should know of the data before believing the numbers: ties, gaps, empty and repeated texts."""
+"""Count ties, unranked gold, and empty and repeated texts in the data of stored runs."""
 
 from __future__ import annotations
 

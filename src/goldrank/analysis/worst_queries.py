@@ -1,4 +1,4 @@
-"""The queries a model fails on, with what it ranked above the right answer: the first thing to look at."""
+"""The queries with the lowest scores, with the ranks of their gold and the items ranked above it."""
 
 from __future__ import annotations
 

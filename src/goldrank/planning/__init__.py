@@ -1,1 +1,1 @@
-"""What a job of any size would take: constants that were measured, and arithmetic with them."""
+"""Estimate the cost of a job from measured constants."""

@@ -1,4 +1,4 @@
-"""The plan for a Ray cluster: shards of items as Parquet files, a task for each, and a head that holds ids and hits."""
+"""Estimate a job on a Ray cluster: shards of items as Parquet files, one task per shard, and a head node."""
 
 from __future__ import annotations
 

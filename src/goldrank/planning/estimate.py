@@ -1,4 +1,4 @@
-"""From a job and constants to time, memory, network and storage of every stage; pure arithmetic."""
+"""Estimate time, memory, network and storage of every stage of a job on every engine."""
 
 from __future__ import annotations
 

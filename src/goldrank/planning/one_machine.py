@@ -1,4 +1,4 @@
-"""The plan for one machine: the local engine, and the same with a GPU that ranks."""
+"""Estimate a job on one machine, with and without a GPU."""
 
 from __future__ import annotations
 

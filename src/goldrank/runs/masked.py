@@ -1,4 +1,4 @@
-"""Runs of masked entities: predicted once, stored with every guess, scored again under any rules."""
+"""Predict masked entities with a model, store the predictions, and read them back for scoring."""
 
 from __future__ import annotations
 

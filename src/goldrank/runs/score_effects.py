@@ -1,4 +1,4 @@
-"""How much of a score leaks and near-duplicates can explain: score without leaks, and with duplicates as one item."""
+"""Score without leaks, and with near-duplicates merged, to show how much of a score they explain."""
 
 from __future__ import annotations
 

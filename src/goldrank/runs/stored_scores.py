@@ -1,4 +1,4 @@
-"""How stored runs are scored when keys are all that is given: whose conventions and which metrics apply, to what."""
+"""Choose profile and metrics for stored runs, count their hits, and check that they can be compared."""
 
 from __future__ import annotations
 

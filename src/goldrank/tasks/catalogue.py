@@ -1,4 +1,4 @@
-"""The named tasks, and how a name, a name with a path, or a bare path becomes one."""
+"""The named tasks, and how a name, a name with a path, a path or data in memory becomes a task."""
 
 from __future__ import annotations
 

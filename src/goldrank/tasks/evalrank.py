@@ -1,4 +1,4 @@
-"""EvalRank: how high each positive stands among a background, for words and sentences, or from any scored pairs."""
+"""EvalRank tasks: the rank of each positive among background texts, from released data or from any scored pairs."""
 
 from __future__ import annotations
 

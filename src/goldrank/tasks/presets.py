@@ -1,4 +1,4 @@
-"""Presets: the settings of a reference system by one name, for each kind of task that it has."""
+"""Presets: the settings of a reference system under one name, for each kind of task."""
 
 from __future__ import annotations
 

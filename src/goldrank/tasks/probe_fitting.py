@@ -1,4 +1,4 @@
-"""The classifier of a probe: logistic regression on frozen vectors, its strength of regularisation chosen by folds."""
+"""The classifier of a probe: logistic regression on frozen vectors, with the penalty chosen by cross-validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes: how well logistic regression on a model's frozen vectors tells the classes of labelled texts apart."""
+"""Measure how well logistic regression on frozen vectors predicts the labels of texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Similarity tasks: how well a model's similarities go along with those that people gave the same pairs."""
+"""Similarity tasks: correlate the similarities of a model with human scores of the same pairs."""
 
 from __future__ import annotations
 

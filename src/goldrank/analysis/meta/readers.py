@@ -1,4 +1,4 @@
-"""Reads tables of scores: model, evaluator, value; or logs of runs with a task and a metric in every line."""
+"""Read tables of scores with the columns model, evaluator and value, or logs with a task and a metric per line."""
 
 from __future__ import annotations
 

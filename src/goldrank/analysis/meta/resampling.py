@@ -1,4 +1,4 @@
-"""The numbers of a meta-evaluation: all cells observed, resampled, with models left out, and permuted."""
+"""Correlations of a meta-evaluation: observed, resampled, with models left out, and permuted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a meta-evaluation gives: a correlation in every cell, a mean in every row, and the rows compared."""
+"""The result of a meta-evaluation: correlations, their means, and comparisons of evaluators."""
 
 from __future__ import annotations
 

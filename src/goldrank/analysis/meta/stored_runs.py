@@ -1,4 +1,4 @@
-"""Stored runs as rows: every run's headline, under the name of its task and metric."""
+"""Rows of a meta-evaluation from stored runs: the headline score of every run."""
 
 from __future__ import annotations
 

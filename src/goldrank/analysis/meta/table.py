@@ -1,4 +1,4 @@
-"""Table: what every evaluator gave every model, and which evaluators are which."""
+"""A table of scores: models by evaluators."""
 
 from __future__ import annotations
 

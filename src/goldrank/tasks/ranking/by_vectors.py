@@ -1,4 +1,4 @@
-"""Ranking by vectors: texts are encoded, transformed and searched, one vector for each document or several."""
+"""Rank by vectors: encode, transform and search, with one vector or several per document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a task's data makes every score misleading: leaks, duplicates, empty texts and gold outside the corpus."""
+"""Find what makes all scores of a task misleading: leaks, near-duplicates, empty texts, gold outside the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts to vectors for tasks: through the cache where that helps, and through the transform that was asked for."""
+"""Encode texts for tasks, through the cache if possible, and apply the transform of the settings."""
 
 from __future__ import annotations
 

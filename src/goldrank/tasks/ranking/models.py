@@ -1,4 +1,4 @@
-"""Model: whatever can rank a task's items, from a spec, a function or an object: vectors, search, pairs or a fusion."""
+"""Model: anything that ranks the items of a task, loaded from a spec, a function or an object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that a model does not know a word of: what becomes of them in a ranking, and how many there are."""
+"""Handle texts without a word that the model knows, in rankings."""
 
 from __future__ import annotations
 

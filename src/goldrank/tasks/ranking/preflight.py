@@ -1,4 +1,4 @@
-"""Check a model against a task before anything is evaluated: what corpus and settings alone can tell."""
+"""Check a model against a task before any work, as far as corpus and settings tell."""
 
 from __future__ import annotations
 

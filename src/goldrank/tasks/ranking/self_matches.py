@@ -1,4 +1,4 @@
-"""How each query's own entry stands to its gold, where articles ask for articles and the entry is no rival."""
+"""Exact hits when the queries are items: exclude the query itself and record its order relative to the gold."""
 
 from __future__ import annotations
 

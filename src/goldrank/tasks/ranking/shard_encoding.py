@@ -1,4 +1,4 @@
-"""Texts in shards become vectors in shards: by workers that hold the model, each shard once, whatever is killed."""
+"""Encode texts in shards: workers that hold the model write one file of vectors per shard, and can be resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sharding: work cut into shards, who does it, and where all of them can read and write."""
+"""Sharding: the engine, the shared folder and the shard size of distributed work."""
 
 from __future__ import annotations
 
