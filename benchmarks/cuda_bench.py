@@ -28,8 +28,8 @@ from goldrank.index.cuda import index as cuda
 from goldrank.index.cuda import item_store as cuda_store
 from goldrank.index.cuda import kernels as cuda_kernels
 from goldrank.index.cuda import search as cuda_search
-from goldrank.index.exact.counting import Counts, Rows
-from goldrank.index.exact.vectors import Vectors
+from goldrank.index.exact.counting import JudgedRows, RivalCounts
+from goldrank.index.exact.vectors import VectorTable
 
 Result = dict[str, Any]
 CHUNK = 65536
@@ -122,7 +122,7 @@ def _items(options: argparse.Namespace) -> torch.Tensor:
     return items
 
 
-def _asked(options: argparse.Namespace, items: torch.Tensor, kind: str) -> tuple[np.ndarray[Any, Any], Rows]:
+def _asked(options: argparse.Namespace, items: torch.Tensor, kind: str) -> tuple[np.ndarray[Any, Any], JudgedRows]:
     """Queries with one gold each: among the best few hundred, among the best few thousand, or anywhere at all."""
     gold = torch.randint(0, options.items, (options.queries,), device=items.device)
     queries = torch.randn((options.queries, options.dimension), device=items.device)
@@ -132,7 +132,7 @@ def _asked(options: argparse.Namespace, items: torch.Tensor, kind: str) -> tuple
         queries += wanted * items[gold]
         queries /= torch.linalg.vector_norm(queries, dim=1, keepdim=True)
     numbers = np.arange(options.queries)
-    return queries.cpu().numpy(), Rows(numbers, gold.cpu().numpy(), np.full(options.queries, -1))
+    return queries.cpu().numpy(), JudgedRows(numbers, gold.cpu().numpy(), np.full(options.queries, -1))
 
 
 def _gemm(options: argparse.Namespace) -> Result:
@@ -166,11 +166,11 @@ def _ranks(
     store: cuda_store.Store,
     items: torch.Tensor,
     queries: np.ndarray[Any, Any],
-    rows: Rows,
+    rows: JudgedRows,
     best: float,
     sustained: float | None,
 ) -> Result:
-    counted: list[Counts] = []
+    counted: list[RivalCounts] = []
     seconds = _seconds(lambda: counted.append(cuda_counting.CudaCounter(queries, store, rows).run()), options.repeats)
     above = counted[-1].above
     chunk = next(iter(store.chunks()))
@@ -207,7 +207,7 @@ def _launch(block: Any, chunk: cuda_store.Chunk, marks: cuda_comparing.Marks, st
         marks.compare(chunk, asked, block._limits, block._slots_of_tile, block._sure, first, last, collect=False)
 
 
-def _torch_ranks(items: torch.Tensor, queries: np.ndarray[Any, Any], rows: Rows) -> torch.Tensor:
+def _torch_ranks(items: torch.Tensor, queries: np.ndarray[Any, Any], rows: JudgedRows) -> torch.Tensor:
     """What people write: float32 products in chunks, and a count of what is greater."""
     asked, gold = torch.from_numpy(queries).to(items.device), torch.from_numpy(rows.gold).to(items.device)
     limits = (asked * items[gold]).sum(dim=1, keepdim=True)
@@ -280,13 +280,13 @@ def _streamed(
     items: torch.Tensor,
     host: np.ndarray[Any, Any],
     queries: np.ndarray[Any, Any],
-    rows: Rows,
+    rows: JudgedRows,
 ) -> Result:
     """Ranks with a quarter of the items' size as the device's memory, against the rate of plain copies."""
     start = time.perf_counter()
     index = cuda.CudaIndex(host, similarity="dot", device=options.device, memory=host.nbytes // 4)
     store = index._store(index._items)
-    counted: list[Counts] = [cuda_counting.CudaCounter(queries, store, rows).run()]
+    counted: list[RivalCounts] = [cuda_counting.CudaCounter(queries, store, rows).run()]
     first = time.perf_counter() - start
     seconds = _seconds(lambda: counted.append(cuda_counting.CudaCounter(queries, store, rows).run()), options.repeats)
     result: Result = {
@@ -317,7 +317,7 @@ def _tiles(options: argparse.Namespace, items: torch.Tensor) -> Result:
     host = np.zeros((1, options.dimension), np.float32)
     queries, rows = _asked(options, items, "near")
     store = cuda.CudaIndex(host, similarity="dot", device=options.device)._store(
-        Vectors(host, "items", normalise=False)
+        VectorTable(host, "items", normalise=False)
     )
     store.exponent, store.longest = 1 - cuda_store.ITEM_BITS, 1.001
     for text in options.tiles.split(","):

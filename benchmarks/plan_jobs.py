@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from goldrank.data.texts import read_texts
 from goldrank.engines import open_engine
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.index.dataset import load_encoder
 from goldrank.index.sharded.index import ShardedIndex
 from goldrank.io.formats.vector_shards import VectorShard, write_vectors
@@ -148,7 +148,7 @@ def run_on_ray(size: Size, folder: Path, repeats: int) -> Iterator[Measured]:
     for first in range(0, size.items, SHARD):
         texts = synthetic_texts(min(SHARD, size.items - first), size.words, seed=first)
         write_texts(folder / "texts" / f"{first:09}.jsonl", texts)
-    with open_engine("ray") or Here() as engine:
+    with open_engine("ray") or LocalEngine() as engine:
         # Starting is a stage of its own, which is not looked at here.
         list(engine.map(abs, range(4), what="warm", total=4))
         encoder, files = load_encoder(MODEL, []), files_at([str(folder / "texts")])

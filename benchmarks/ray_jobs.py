@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.index_jobs import unit_vectors
 from benchmarks.measure import peak_memory
 from goldrank.engines import open_engine
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.index.sharded.index import ShardedIndex
 from goldrank.io.formats.vector_shards import VectorShard, write_vectors
 
@@ -34,7 +34,7 @@ DIMENSION, QUERIES, SHARDS, WORKERS, TURNS = 384, 1000, 16, 2, 5
 Work = Callable[[Any], Any]
 
 
-class Capturing(Here):
+class Capturing(LocalEngine):
     """Keeps what it is asked to do, by name."""
 
     def __init__(self) -> None:

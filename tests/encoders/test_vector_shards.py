@@ -7,7 +7,7 @@ import pytest
 
 from goldrank.data.collections import Collection, Document, Documents
 from goldrank.encoders import load
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.formats.vector_shards import write_vectors
@@ -74,7 +74,7 @@ def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, simil
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
     if order == 1:
         monkeypatch.setattr(sharded_ranking, "write_vectors", lambda *arguments: pytest.fail("they were copied"))
-    found = model.rank(dataclasses.replace(given, sharding=Sharding(Here(), str(tmp_path / "work"))))
+    found = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
     expected = model.rank(given).run.to_dict()
     assert {query: list(row.items()) for query, row in found.run.to_dict().items()} == {
         query: list(row.items()) for query, row in expected.items()
@@ -84,7 +84,7 @@ def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, simil
 def test_shards_cut_elsewhere_than_a_transform_needs_are_written_anew(folder, tmp_path):
     given = load_data(transform="center|normalize")
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
-    found = model.rank(dataclasses.replace(given, sharding=Sharding(Here(), str(tmp_path / "work"))))
+    found = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
     assert found.run.to_dict() == model.rank(given).run.to_dict()
 
 

@@ -126,7 +126,7 @@ def test_whiten_with_k_is_the_first_k_columns_of_whiten():
 
 
 def test_of_each_direction_the_one_with_a_positive_largest_component_is_taken():
-    directions = transform_kinds.principal(transform_kinds.Rows(200, 8, lambda: iter([cloud(dtype=np.float64)])))[2]
+    directions = transform_kinds.principal(transform_kinds.FitRows(200, 8, lambda: iter([cloud(dtype=np.float64)])))[2]
     assert (directions[np.abs(directions).argmax(axis=0), np.arange(8)] > 0).all()
 
 

@@ -16,7 +16,7 @@ from goldrank.io.files import cache_folder
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.report.text.results import to_csv, to_json
 from goldrank.units import format_bytes
-from goldrank.vectors.cache import CacheEntry, EmbeddingCache
+from goldrank.vectors.cache import EmbeddingCache, EmbeddingCacheEntry
 
 _EXAMPLES = """\
   goldrank cache info
@@ -84,7 +84,7 @@ def _other_kind(args: argparse.Namespace) -> int:
     return 0
 
 
-def _confirm(entries: list[CacheEntry], args: argparse.Namespace) -> None:
+def _confirm(entries: list[EmbeddingCacheEntry], args: argparse.Namespace) -> None:
     _ask(f"{_total(entries)} of {', '.join(sorted({entry.identity for entry in entries}))}", args)
 
 
@@ -98,7 +98,7 @@ def _ask(what: str, args: argparse.Namespace) -> None:
         raise GoldrankError("nothing was removed")
 
 
-def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Namespace) -> str:
+def _text(cache: EmbeddingCache, entries: list[EmbeddingCacheEntry], args: argparse.Namespace) -> str:
     rows = [_row(entry) for entry in entries]
     if args.format == "json":
         return to_json({"folder": str(cache.folder), "removed" if args.action == "clear" else "entries": rows})
@@ -130,7 +130,7 @@ def _text(cache: EmbeddingCache, entries: list[CacheEntry], args: argparse.Names
     return render([Grid(headings, cells, notes=[note], text_columns=3)], args.format)
 
 
-def _row(entry: CacheEntry) -> dict[str, Any]:
+def _row(entry: EmbeddingCacheEntry) -> dict[str, Any]:
     return {
         "identity": entry.identity,
         "side": entry.side,
@@ -142,7 +142,7 @@ def _row(entry: CacheEntry) -> dict[str, Any]:
     }
 
 
-def _when(entry: CacheEntry) -> str:
+def _when(entry: EmbeddingCacheEntry) -> str:
     return _date(entry.last_used)
 
 
@@ -150,6 +150,6 @@ def _date(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
 
 
-def _total(entries: list[CacheEntry]) -> str:
+def _total(entries: list[EmbeddingCacheEntry]) -> str:
     texts = sum(entry.texts for entry in entries)
     return f"{texts} vector{'s' * (texts != 1)} ({format_bytes(sum(entry.bytes for entry in entries))})"

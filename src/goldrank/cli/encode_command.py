@@ -8,7 +8,7 @@ from typing import Any
 from goldrank.cli import options, printing
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.data.text_rule import PARTS, TextRule
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.errors import InputError, counts
 from goldrank.io.remote import absolute
 from goldrank.report.text.results import to_json
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     files = files_at(args.files)
     rule = TextRule.parse(args.text)
     with sharing(args.engine, None, args.shard_items) as shared:
-        sharding = shared or Sharding.of(Here(), None, args.shard_items or ITEMS)
+        sharding = shared or Sharding.of(LocalEngine(), None, args.shard_items or ITEMS)
         folder = absolute(args.output)
         made = encode_files(encoder, files, folder, sharding.engine, rule=rule, side=args.side, items=sharding.items)
     warnings = warnings_of({"texts": made.truncated}, args.model)

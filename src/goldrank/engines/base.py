@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorten
 
 Task = TypeVar("Task")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 _ADDRESS = re.compile(r"(ray://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 _LARGEST_PORT = 65535
@@ -29,7 +29,7 @@ class Engine(Protocol):
     def workers(self) -> int:
         """How many parts it works on at once; this may change while machines come and go."""
 
-    def map(self, work: Callable[[Task], Made], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Made]:
+    def map(self, work: Callable[[Task], Result], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Result]:
         """The results as they come, in no particular order.
 
         A task is drawn from *tasks* only when there is room for it, in the thread that asks for the next result: by
@@ -46,13 +46,13 @@ class Engine(Protocol):
 
     def map_with(
         self,
-        make: Callable[[], Callable[[Task], Made]],
+        make: Callable[[], Callable[[Task], Result]],
         tasks: Sequence[Task],
         *,
         what: str,
         total: int,
         accelerated: bool = False,
-    ) -> Iterator[Made]:
+    ) -> Iterator[Result]:
         """The same where every worker first makes something dear, such as a loaded model, and keeps it.
 
         Where that is *accelerated* by a GPU and there are some, each worker is given one of them.
@@ -117,7 +117,7 @@ class WorkerTraceback(Exception):  # noqa: N818 - no error of its own: where in 
 
 
 @dataclass(frozen=True)
-class Failure:
+class WorkerFailure:
     """An error of a worker, taken apart so that it can be put together elsewhere whatever its constructor asks for."""
 
     kind: type[BaseException]
@@ -126,14 +126,14 @@ class Failure:
     trace: str
 
     @classmethod
-    def of(cls, error: BaseException) -> Failure:
+    def of(cls, error: BaseException) -> WorkerFailure:
         """Take *error* apart."""
         return cls(type(error), error.args, dict(vars(error)), "".join(traceback.format_exception(error)))
 
-    def without_details(self) -> Failure:
+    def without_details(self) -> WorkerFailure:
         """The same as a plain error, for one whose class or content cannot travel."""
         said = next(iter(str(self.args[0]).splitlines()), "") if self.args else ""
-        return Failure(RuntimeError, (f"{self.kind.__name__}: {said}",), {}, self.trace)
+        return WorkerFailure(RuntimeError, (f"{self.kind.__name__}: {said}",), {}, self.trace)
 
     def error(self, what: str) -> GoldrankError:
         """The error to raise: a GoldrankError as it was, any other as the cause of one that names *what* failed."""

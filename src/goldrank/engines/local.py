@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 
-from goldrank.engines.base import Made, Task
+from goldrank.engines.base import Result, Task
 from goldrank.progress import Progress
 
 
-class Here:
+class LocalEngine:
     """An Engine that does everything itself, in the order of the tasks.
 
-    >>> list(Here().map(abs, [-1, 2], what="example", total=2))
+    >>> list(LocalEngine().map(abs, [-1, 2], what="example", total=2))
     [1, 2]
     """
 
     name = "local"
     workers = 1
 
-    def map(self, work: Callable[[Task], Made], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Made]:
+    def map(self, work: Callable[[Task], Result], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Result]:
         """The results; see Engine."""
         with Progress(what, total=total, unit="shard") as progress:
             for task in tasks:
@@ -29,20 +29,20 @@ class Here:
 
     def map_with(
         self,
-        make: Callable[[], Callable[[Task], Made]],
+        make: Callable[[], Callable[[Task], Result]],
         tasks: Sequence[Task],
         *,
         what: str,
         total: int,
         accelerated: bool = False,
-    ) -> Iterator[Made]:
+    ) -> Iterator[Result]:
         """The same with something that is made once; see Engine."""
         yield from self.map(make(), tasks, what=what, total=total)
 
     def close(self) -> None:
         """Nothing was started."""
 
-    def __enter__(self) -> Here:
+    def __enter__(self) -> LocalEngine:
         return self
 
     def __exit__(

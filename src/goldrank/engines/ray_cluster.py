@@ -46,7 +46,7 @@ _OVER: Message = ("over", 0, None)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClusterSettings:
     """Which cluster the other process joins, or starts."""
 
     address: str
@@ -86,7 +86,7 @@ class Cluster:
                 start_new_session=True,
             )
         try:
-            self._connection.send(Settings(address, workers, retries, self._folder))
+            self._connection.send(ClusterSettings(address, workers, retries, self._folder))
             self._begin()
         except BaseException:
             self.close(at_once=True)

@@ -21,8 +21,8 @@ from typing import Any
 import ray
 from ray import cloudpickle
 
-from goldrank.engines.base import Failure
-from goldrank.engines.ray_cluster import ONE_THREAD, Message, Settings
+from goldrank.engines.base import WorkerFailure
+from goldrank.engines.ray_cluster import ONE_THREAD, ClusterSettings, Message
 
 _STORE_BYTES = 200_000_000
 _GLANCE = 0.05
@@ -40,7 +40,7 @@ _loaded: dict[str, Callable[[Any], Any]] = {}
 def main() -> None:
     """Serve the process at the other end of the socket until it closes it."""
     connection = Connection(int(sys.argv[1]))
-    settings: Settings = connection.recv()
+    settings: ClusterSettings = connection.recv()
     try:
         try:
             _join(settings, lambda: connection.send(("again", 0, None)))
@@ -57,7 +57,7 @@ def main() -> None:
             shutil.rmtree(settings.folder, ignore_errors=True)
 
 
-def _join(settings: Settings, tell_again: Callable[[], None]) -> None:
+def _join(settings: ClusterSettings, tell_again: Callable[[], None]) -> None:
     if settings.address.startswith("ray://"):
         _join_as_client(settings.address, tell_again)
         return
@@ -83,7 +83,7 @@ def _join_as_client(address: str, tell_again: Callable[[], None]) -> None:
     ray.init(address)
 
 
-def _watched(settings: Settings) -> str:
+def _watched(settings: ClusterSettings) -> str:
     """The address that answers as long as the head node is there."""
     if settings.address.startswith("ray://"):
         return settings.address.removeprefix("ray://")
@@ -215,7 +215,7 @@ def outcome(make: Callable[[], object]) -> bytes:
     try:
         return bytes(cloudpickle.dumps((True, make())))
     except (Exception, SystemExit) as error:
-        failure = Failure.of(error)
+        failure = WorkerFailure.of(error)
     try:
         said = bytes(cloudpickle.dumps((False, failure)))
         pickle.loads(said)[1].error("")

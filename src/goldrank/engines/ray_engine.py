@@ -8,7 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, cast
 
-from goldrank.engines.base import Made, Task
+from goldrank.engines.base import Result, Task
 from goldrank.engines.ray_cluster import Cluster
 from goldrank.errors import GoldrankError
 from goldrank.progress import Progress
@@ -35,23 +35,23 @@ class RayEngine:
         """How many CPUs the cluster has, as last heard."""
         return self._cluster.workers
 
-    def map(self, work: Callable[[Task], Made], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Made]:
+    def map(self, work: Callable[[Task], Result], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Result]:
         """The results as they come, in no particular order; see Engine."""
-        return cast(Iterator[Made], self._results("work", _packed(work), map(_packed, tasks), what, total))
+        return cast(Iterator[Result], self._results("work", _packed(work), map(_packed, tasks), what, total))
 
     def map_with(
         self,
-        make: Callable[[], Callable[[Task], Made]],
+        make: Callable[[], Callable[[Task], Result]],
         tasks: Sequence[Task],
         *,
         what: str,
         total: int,
         accelerated: bool = False,
-    ) -> Iterator[Made]:
+    ) -> Iterator[Result]:
         """The same where every worker first makes something and keeps it; see Engine."""
         content = (_packed(make), [_packed(task) for task in tasks], self.workers, accelerated)
         # All tasks are with the pool from the start; what is drawn here is leave to hand over one more result.
-        return cast(Iterator[Made], self._results("pool", content, [None] * len(tasks), what, total))
+        return cast(Iterator[Result], self._results("pool", content, [None] * len(tasks), what, total))
 
     def _results(
         self, kind: str, content: Any, orders: Iterable[bytes | None], what: str, total: int

@@ -31,7 +31,7 @@ _MERGE_AFTERWARDS = 16
 
 
 @dataclass(frozen=True)
-class CacheEntry:
+class EmbeddingCacheEntry:
     """What is kept for one encoder, side and prompt."""
 
     identity: str
@@ -97,7 +97,7 @@ class EmbeddingCache:
             raise InputError(f"there is no side {side!r}", remedy="choose query or item")
         if isinstance(texts, str):
             raise InputError("one text was given where several are expected", remedy="put it into a list")
-        place = _Place.of(self.folder, encoder, side)
+        place = _EntryFolder.of(self.folder, encoder, side)
         shards = self._shards.setdefault(place.folder, ShardFolder(place.folder))
         hashes = _hash_all(texts)
         vectors, held = shards.gather(hashes) if self._keeps else (None, np.zeros(len(hashes), bool))
@@ -135,7 +135,7 @@ class EmbeddingCache:
                 yield rows, _ask(encoder, [texts[i] for i in rows], side)
                 progress.advance(len(rows))
 
-    def _keep(self, place: _Place, shards: ShardFolder, hashes: Hashes, rows: Floats) -> None:
+    def _keep(self, place: _EntryFolder, shards: ShardFolder, hashes: Hashes, rows: Floats) -> None:
         if self.problem is not None or not self._keeps:
             return
         try:
@@ -164,7 +164,7 @@ class EmbeddingCache:
             if self.problem is None:
                 shards.compact(more_than)
 
-    def info(self) -> list[CacheEntry]:
+    def info(self) -> list[EmbeddingCacheEntry]:
         """What is kept, the last used first."""
         try:
             folders = [Path(entry.path) for entry in os.scandir(self.folder) if _is_ours(entry)]
@@ -177,7 +177,7 @@ class EmbeddingCache:
         entries = [entry for folder in folders if (entry := _entry(folder)) is not None]
         return sorted(entries, key=lambda entry: (-entry.last_used, entry.identity, entry.side))
 
-    def matching(self, identity: str | None = None, older_than: float | None = None) -> list[CacheEntry]:
+    def matching(self, identity: str | None = None, older_than: float | None = None) -> list[EmbeddingCacheEntry]:
         """The entries whose identity contains *identity* and that were last used over *older_than* days ago."""
         before = time.time() - 86400 * (older_than or 0.0)
         return [
@@ -187,11 +187,11 @@ class EmbeddingCache:
             and (older_than is None or entry.last_used < before)
         ]
 
-    def clear(self, identity: str | None = None, older_than: float | None = None) -> list[CacheEntry]:
+    def clear(self, identity: str | None = None, older_than: float | None = None) -> list[EmbeddingCacheEntry]:
         """Remove what `matching` finds, and return it; files that the cache did not make stay."""
         return self.remove(self.matching(identity, older_than))
 
-    def remove(self, entries: list[CacheEntry]) -> list[CacheEntry]:
+    def remove(self, entries: list[EmbeddingCacheEntry]) -> list[EmbeddingCacheEntry]:
         """Remove these entries, and return them."""
         for entry in entries:
             _remove(entry.folder)
@@ -200,14 +200,14 @@ class EmbeddingCache:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _EntryFolder:
     """Where the vectors of one encoder, side and prompt lie."""
 
     folder: Path
     about: dict[str, Any]
 
     @classmethod
-    def of(cls, folder: Path, encoder: Encoder, side: Side) -> _Place:
+    def of(cls, folder: Path, encoder: Encoder, side: Side) -> _EntryFolder:
         prompt = getattr(encoder, "prompt", None)
         about = {"identity": encoder.identity, "side": side, "prompt": prompt(side) if callable(prompt) else ""}
         name = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=_FOLDER_DIGITS // 2).hexdigest()
@@ -286,7 +286,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(ours) + [path for path in found if path.name == _MANIFEST]
 
 
-def _entry(folder: Path) -> CacheEntry | None:
+def _entry(folder: Path) -> EmbeddingCacheEntry | None:
     """What is kept in *folder*; None if that is nothing of ours, or gone by now."""
     try:
         files = _files(folder)
@@ -296,7 +296,7 @@ def _entry(folder: Path) -> CacheEntry | None:
             if not any(count for count, _ in shards):
                 return None
             about = {"identity": "(manifest damaged)", "side": "", "prompt": "", "dimension": shards[0][1]}
-        return CacheEntry(
+        return EmbeddingCacheEntry(
             identity=str(about["identity"]),
             side=str(about["side"]),
             prompt=str(about["prompt"]),

@@ -24,7 +24,7 @@ _TILE = 64
 
 
 @dataclass(frozen=True)
-class Rows:
+class FitRows:
     """Vectors to learn from, read block by block and as often as needed."""
 
     count: int
@@ -33,13 +33,13 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TransformKind:
     """One kind of transform, by the name it is written with."""
 
     name: str
     title: str
     act: Callable[[Matrix, Parameters, int], Matrix]
-    learn: Callable[[Rows, int], dict[str, Matrix]] | None = None
+    learn: Callable[[FitRows, int], dict[str, Matrix]] | None = None
     argument: Literal["none", "optional", "required"] = "none"
     act_sparse: Callable[[Any, int], Any] | None = None
     """The same for a scipy CSR matrix, where that keeps it sparse."""
@@ -49,7 +49,7 @@ class Kind:
 class Step:
     """A kind with its number: ``whiten:256``; 0 stands for none given."""
 
-    kind: Kind
+    kind: TransformKind
     argument: int = 0
 
     @classmethod
@@ -73,7 +73,7 @@ class Step:
         return f"{self.kind.name}:{self.argument}" if self.argument else self.kind.name
 
 
-def mean(rows: Rows) -> Matrix:
+def mean(rows: FitRows) -> Matrix:
     """The mean vector."""
     total = np.zeros(rows.width)
     for block in rows.blocks():
@@ -81,7 +81,7 @@ def mean(rows: Rows) -> Matrix:
     return total / rows.count
 
 
-def principal(rows: Rows) -> tuple[Matrix, Matrix, Matrix]:
+def principal(rows: FitRows) -> tuple[Matrix, Matrix, Matrix]:
     """Mean, variances in falling order and their directions as columns, only those with a variance to speak of.
 
     The covariance is summed in float64 about the mean; of a direction and its opposite, the one whose largest
@@ -103,7 +103,7 @@ def principal(rows: Rows) -> tuple[Matrix, Matrix, Matrix]:
     return centre, variances[:rank], directions * np.where(largest < 0, -1.0, 1.0)
 
 
-def _leading(rows: Rows, name: str, wanted: int) -> tuple[Matrix, Matrix, Matrix]:
+def _leading(rows: FitRows, name: str, wanted: int) -> tuple[Matrix, Matrix, Matrix]:
     centre, variances, directions = principal(rows)
     rank = len(variances)
     if max(wanted, 1) > rank:
@@ -131,7 +131,7 @@ def _centre(block: Matrix, learnt: Parameters, _: int) -> Matrix:
     return block - learnt["mean"]
 
 
-def _learn_standard(rows: Rows, _: int) -> dict[str, Matrix]:
+def _learn_standard(rows: FitRows, _: int) -> dict[str, Matrix]:
     centre, squares = mean(rows), np.zeros(rows.width)
     for block in rows.blocks():
         squares += np.square(block - centre).sum(axis=0)
@@ -143,12 +143,12 @@ def _standardise(block: Matrix, learnt: Parameters, _: int) -> Matrix:
     return (block - learnt["mean"]) / learnt["scale"]
 
 
-def _learn_whiten(rows: Rows, wanted: int) -> dict[str, Matrix]:
+def _learn_whiten(rows: FitRows, wanted: int) -> dict[str, Matrix]:
     centre, variances, directions = _leading(rows, "whiten", wanted)
     return {"mean": centre, "directions": directions / np.sqrt(variances)}
 
 
-def _learn_pca(rows: Rows, wanted: int) -> dict[str, Matrix]:
+def _learn_pca(rows: FitRows, wanted: int) -> dict[str, Matrix]:
     centre, _, directions = _leading(rows, "pca", wanted)
     return {"mean": centre, "directions": directions}
 
@@ -157,7 +157,7 @@ def _project(block: Matrix, learnt: Parameters, _: int) -> Matrix:
     return multiply(block - learnt["mean"], learnt["directions"])
 
 
-def _learn_abtt(rows: Rows, wanted: int) -> dict[str, Matrix]:
+def _learn_abtt(rows: FitRows, wanted: int) -> dict[str, Matrix]:
     centre, _, directions = _leading(rows, "abtt", wanted)
     if wanted >= rows.width:
         raise InputError(f"abtt:{wanted} would remove all {rows.width} dimensions", remedy="remove fewer, such as 2")
@@ -199,7 +199,7 @@ def _truncate_sparse(vectors: Any, wanted: int) -> Any:
     return vectors[:, :wanted]
 
 
-def _learn_int8(rows: Rows, _: int) -> dict[str, Matrix]:
+def _learn_int8(rows: FitRows, _: int) -> dict[str, Matrix]:
     largest = np.zeros(rows.width)
     for block in rows.blocks():
         np.maximum(largest, np.abs(block).max(axis=0, initial=0.0), out=largest)
@@ -215,22 +215,39 @@ def _binarise(block: Matrix, _: Parameters, __: int) -> Matrix:
     return np.where(block > 0, 1.0, -1.0)
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, TransformKind] = {
     kind.name: kind
     for kind in (
-        Kind("center", "the mean is taken away", _centre, lambda rows, _: {"mean": mean(rows)}),
-        Kind("standardize", "each dimension to mean 0 and variance 1; one that is constant to 0", _standardise,
-             _learn_standard),
-        Kind("normalize", "each vector to length 1; a zero vector stays", _normalise, act_sparse=_normalise_sparse),
-        Kind("whiten", "(x−μ)·U·diag(s^-½): uncorrelated, variance 1; the k largest directions, or all of them",
-             _project, _learn_whiten, "optional"),
-        Kind("pca", "the k principal components", _project, _learn_pca, "required"),
-        Kind("abtt", "all but the top: centred, without the d principal components", _remove_top, _learn_abtt,
-             "required"),
-        Kind("truncate", "the first k dimensions (Matryoshka)", _truncate, None, "required", _truncate_sparse),
-        Kind("int8", "what is left after 8 bits: 255 steps per dimension, symmetric, up to the largest value fitted on;"
-             " larger ones are cut", _quantise, _learn_int8),
-        Kind("binary", "what is left after 1 bit: +1 above zero, −1 otherwise", _binarise),
+        TransformKind("center", "the mean is taken away", _centre, lambda rows, _: {"mean": mean(rows)}),
+        TransformKind(
+            "standardize",
+            "each dimension to mean 0 and variance 1; one that is constant to 0",
+            _standardise,
+            _learn_standard,
+        ),
+        TransformKind(
+            "normalize", "each vector to length 1; a zero vector stays", _normalise, act_sparse=_normalise_sparse
+        ),
+        TransformKind(
+            "whiten",
+            "(x−μ)·U·diag(s^-½): uncorrelated, variance 1; the k largest directions, or all of them",
+            _project,
+            _learn_whiten,
+            "optional",
+        ),
+        TransformKind("pca", "the k principal components", _project, _learn_pca, "required"),
+        TransformKind(
+            "abtt", "all but the top: centred, without the d principal components", _remove_top, _learn_abtt, "required"
+        ),
+        TransformKind("truncate", "the first k dimensions (Matryoshka)", _truncate, None, "required", _truncate_sparse),
+        TransformKind(
+            "int8",
+            "what is left after 8 bits: 255 steps per dimension, symmetric, up to the largest value fitted on;"
+            " larger ones are cut",
+            _quantise,
+            _learn_int8,
+        ),
+        TransformKind("binary", "what is left after 1 bit: +1 above zero, −1 otherwise", _binarise),
     )
-}  # fmt: skip
+}
 """Each kind by name, as `goldrank list` can show them."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.io.files import PathLike, display_name, write_atomically
 from goldrank.io.stored_vectors import StoredVectors
-from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, Matrix, Parameters, Rows, Step
+from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, FitRows, Matrix, Parameters, Step
 
 FIT_ON = {
     "corpus": "the items that are searched, without the queries",
@@ -113,7 +113,7 @@ class Pipeline:
             # part of the identity of everything that follows.
             with np.errstate(over="ignore", invalid="ignore"), threadpool_limits(1, "blas"):
                 for i, step in enumerate(self.steps):
-                    rows = Rows(len(vectors), widths[-1], partial(self._blocks, vectors, learnt, i))
+                    rows = FitRows(len(vectors), widths[-1], partial(self._blocks, vectors, learnt, i))
                     learnt.append(step.kind.learn(rows, step.argument) if step.kind.learn else {})
                     if not all(np.isfinite(value).all() for value in learnt[-1].values()):
                         raise InputError(f"the vectors are too large to fit {step} on", remedy="scale them down")

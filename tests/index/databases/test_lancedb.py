@@ -12,7 +12,7 @@ from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
 from goldrank.index.base import Index, build, drop
 from goldrank.index.databases import lancedb as lancedb_index
-from goldrank.index.databases.lancedb import KINDS, Target, read_spec
+from goldrank.index.databases.lancedb import KINDS, LanceTarget, read_spec
 from vector_servers import clustered, load_and_be_killed, recall, same_sets, small_disk  # noqa: F401 - fixture
 
 pytestmark = pytest.mark.heavy
@@ -137,7 +137,7 @@ def test_what_a_spec_cannot_say_is_refused_before_anything_is_opened(spec, messa
 
 def test_a_spec_is_read_with_what_is_left_to_lancedb_left_out():
     target, options = read_spec("lancedb:s3://bucket/db/wines(index=ivf_pq,nprobes=9)")
-    assert target == Target("s3://bucket/db", "wines")
+    assert target == LanceTarget("s3://bucket/db", "wines")
     assert options == {
         "index": "ivf_pq", "num_partitions": None, "nprobes": 9, "refine_factor": None, "num_sub_vectors": None,
     }  # fmt: skip

@@ -13,7 +13,7 @@ from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
 from goldrank.index.base import Index, build, drop
 from goldrank.index.databases import pgvector as pgvector_index
-from goldrank.index.databases.pgvector import PgvectorIndex, Target, read_spec
+from goldrank.index.databases.pgvector import PgvectorIndex, PostgresTarget, read_spec
 from vector_servers import (  # noqa: F401 - fixtures
     PASSWORD,
     clustered,
@@ -347,7 +347,7 @@ def test_ids_that_no_database_can_hold_are_refused():
 
 def test_a_spec_is_read_with_the_defaults_of_pgvector():
     target, options = read_spec("pgvector:postgresql://me@host:6432/db?sslmode=require&table=wines( index = ivfflat )")
-    assert target == Target("postgresql://me@host:6432/db?sslmode=require", "goldrank", "wines")
+    assert target == PostgresTarget("postgresql://me@host:6432/db?sslmode=require", "goldrank", "wines")
     assert options == {"index": "ivfflat", "lists": 100, "probes": 1, "iterative_scan": "off", "type": "vector"}
 
 

@@ -7,7 +7,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.errors import InputError
 from goldrank.masked.scoring import pages as page_scoring
 from goldrank.masked.scoring import streaming
@@ -164,7 +164,7 @@ def test_columns_that_only_describe_may_be_missing():
     assert set(scores.examples["type"].tolist()) == {None}
 
 
-class LastFirst(Here):
+class LastFirst(LocalEngine):
     """Parts come in another order than they were asked for."""
 
     def map(self, work, tasks, *, what, total):
@@ -179,7 +179,7 @@ def test_page_shards_scored_by_an_engine_change_nothing_and_leave_nothing_behind
 
 
 def test_page_shards_need_a_folder_that_can_be_mounted(tmp_path):
-    sharding = Sharding(Here(), f"s3://bucket{tmp_path}")
+    sharding = Sharding(LocalEngine(), f"s3://bucket{tmp_path}")
     with pytest.raises(InputError, match="give --work-folder a path"):
         score_predictions(predictions(), sharding=sharding)
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.errors import GoldrankError, InputError
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.ranking import by_shards as sharded_ranking
@@ -22,7 +22,7 @@ class EngineIsLost(GoldrankError):  # noqa: N818 - what happened
     pass
 
 
-class Shuffled(Here):
+class Shuffled(LocalEngine):
     """Tasks are done in any order; after some of them the engine is lost."""
 
     def __init__(self, seed=0, lost_after=None):
@@ -92,7 +92,7 @@ def test_a_transform_fitted_over_shards_gives_the_same_bits(fit_on, tmp_path):
 
 def test_a_model_that_learns_from_the_corpus_travels_as_it_was_fitted(tmp_path):
     data, model = data_of("wines"), load_model("lsa:16")
-    sharding = small_shards(Here(), tmp_path, 30)
+    sharding = small_shards(LocalEngine(), tmp_path, 30)
     assert_same(model.rank(data), model.rank(dataclasses.replace(data, sharding=sharding)))
 
 
@@ -187,7 +187,7 @@ def test_a_corpus_in_several_files_is_read_where_it_lies_whatever_the_files(tmp_
 def test_nodes_elsewhere_are_given_the_texts(tmp_path, monkeypatch):
     data = data_of(write_collection(tmp_path / "data", 2))
     model = load_model("wordllama")
-    sharding = small_shards(Here(), f"file://{tmp_path}/work", 32)
+    sharding = small_shards(LocalEngine(), f"file://{tmp_path}/work", 32)
     written = []
     real = sharded_ranking.staged
     monkeypatch.setattr(sharded_ranking, "staged", lambda *arguments: written.append(1) or real(*arguments))
@@ -197,4 +197,4 @@ def test_nodes_elsewhere_are_given_the_texts(tmp_path, monkeypatch):
 
 def test_shards_that_would_change_the_bits_of_a_transform_are_refused(tmp_path):
     with pytest.raises(InputError, match="multiple of 4096"):
-        Sharding(Here(), str(tmp_path), 1000)
+        Sharding(LocalEngine(), str(tmp_path), 1000)

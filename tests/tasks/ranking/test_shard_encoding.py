@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldrank.data.text_rule import TextRule
 from goldrank.encoders import load
-from goldrank.engines.local import Here
+from goldrank.engines.local import LocalEngine
 from goldrank.errors import InputError
 from goldrank.io.formats.vector_shards import read_vectors
 from goldrank.io.stored_vectors import StoredVectors
@@ -56,7 +56,9 @@ def expected(count=9300):
 
 
 def test_every_document_has_its_vector_in_order_whatever_its_file(files, tmp_path):
-    made = encode_files(load("wordllama(dim=64)"), files_at([str(files)]), str(tmp_path / "out"), Here(), items=4096)
+    made = encode_files(
+        load("wordllama(dim=64)"), files_at([str(files)]), str(tmp_path / "out"), LocalEngine(), items=4096
+    )
     assert [shard.count for shard in made.shards] == [4096, 4096, 1108]
     assert (made.count, made.made, made.dimension) == (9300, 3, 64)
     ids = [name for shard in made.shards for name in read_vectors(shard.path)[0]]
@@ -68,12 +70,12 @@ def test_addresses_of_other_file_systems_are_read_and_written(files, tmp_path):
     pytest.importorskip("fsspec")
     # pyarrow does not know "local", so that this one goes through fsspec.
     sources = [f"local://{path}" for path in sorted(files.iterdir())]
-    made = encode_files(load("wordllama(dim=64)"), sources, f"local://{tmp_path}/out", Here(), items=4096)
+    made = encode_files(load("wordllama(dim=64)"), sources, f"local://{tmp_path}/out", LocalEngine(), items=4096)
     np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
     assert sorted(path.name for path in (tmp_path / "out").iterdir())[0] == "000000.parquet"
 
 
-class Stopping(Here):
+class Stopping(LocalEngine):
     """An engine that is stopped after some shards."""
 
     def __init__(self, after):
@@ -89,30 +91,30 @@ def test_what_was_stopped_goes_on_and_makes_no_shard_twice(files, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         encode_files(encoder, sources, folder, Stopping(2), items=4096)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
-    made = encode_files(encoder, sources, folder, Here(), items=4096)
+    made = encode_files(encoder, sources, folder, LocalEngine(), items=4096)
     assert made.made == 1
     np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
 
 
 def test_a_folder_of_another_model_or_of_changed_files_is_refused(files, tmp_path):
     sources, folder = files_at([str(files)]), str(tmp_path / "out")
-    encode_files(load("random:8"), sources, folder, Here(), items=4096)
+    encode_files(load("random:8"), sources, folder, LocalEngine(), items=4096)
     with pytest.raises(InputError, match="another model"):
-        encode_files(load("random:9"), sources, folder, Here(), items=4096)
+        encode_files(load("random:9"), sources, folder, LocalEngine(), items=4096)
     with pytest.raises(InputError, match="another items"):
-        encode_files(load("random:8"), sources, folder, Here(), items=8192)
+        encode_files(load("random:8"), sources, folder, LocalEngine(), items=8192)
     with pytest.raises(InputError, match="another text"):
-        encode_files(load("random:8"), sources, folder, Here(), items=4096, rule=TextRule(("text",)))
+        encode_files(load("random:8"), sources, folder, LocalEngine(), items=4096, rule=TextRule(("text",)))
     write_lines(files / "a.jsonl", records(0, 3001))
     with pytest.raises(InputError, match="another files"):
-        encode_files(load("random:8"), sources, folder, Here(), items=4096)
+        encode_files(load("random:8"), sources, folder, LocalEngine(), items=4096)
 
 
 def test_parquet_files_of_someone_else_are_never_overwritten(files, tmp_path):
     write_parquet(tmp_path / "000000.parquet", records(0, 2))
     before = (tmp_path / "000000.parquet").read_bytes()
     with pytest.raises(InputError, match="someone else"):
-        encode_files(load("random:8"), files_at([str(files)]), str(tmp_path), Here(), items=4096)
+        encode_files(load("random:8"), files_at([str(files)]), str(tmp_path), LocalEngine(), items=4096)
     assert (tmp_path / "000000.parquet").read_bytes() == before
 
 
@@ -124,7 +126,7 @@ def test_a_model_on_the_worker_that_is_not_the_same_is_refused(files, tmp_path, 
     monkeypatch.setattr(Random, "version", property(lambda self: "2"))
     monkeypatch.setattr(type(encoder), "identity", property(lambda self: expected_identity if self is encoder else "x"))
     with pytest.raises(InputError, match="same packages"):
-        encode_files(encoder, files_at([str(files)]), str(tmp_path / "out"), Here(), items=4096)
+        encode_files(encoder, files_at([str(files)]), str(tmp_path / "out"), LocalEngine(), items=4096)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,9 @@ def test_a_model_on_the_worker_that_is_not_the_same_is_refused(files, tmp_path, 
 def test_bad_sources_are_refused_with_their_place(write, message, tmp_path):
     write(tmp_path / "texts")
     with pytest.raises(InputError, match=message) as raised:
-        encode_files(load("random:8"), files_at([str(tmp_path / "texts")]), str(tmp_path / "out"), Here(), items=4096)
+        encode_files(
+            load("random:8"), files_at([str(tmp_path / "texts")]), str(tmp_path / "out"), LocalEngine(), items=4096
+        )
     assert "texts" in str(raised.value)
     assert not list((tmp_path / "out").glob("*.parquet"))
 
@@ -160,7 +164,7 @@ def test_a_model_that_uses_a_gpu_asks_for_one_unless_told_otherwise(spec, expect
 
     asked = []
 
-    class Asked(Here):
+    class Asked(LocalEngine):
         def map_with(self, make, tasks, *, accelerated, **options):
             asked.append(accelerated)
             yield from super().map_with(make, tasks, **options)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from goldrank.hits import Ints
-from goldrank.index.cuda.item_store import ROUNDED, Chunk, Store, Tensor, growth, length_of, times_power
+from goldrank.index.cuda.item_store import ROUNDED, ItemChunk, ItemStore, Tensor, growth, length_of, times_power
 from goldrank.index.exact.signs import Matrix
 
 try:
@@ -28,10 +28,10 @@ TENSOR_UNIT = 1.25 * 2.0**-23
 """What a tensor core may lose of a sum for each of its terms; see `goldrank.index.cuda.index`."""
 
 
-class Asked:
+class QueryOperand:
     """Queries on the device, scaled and rounded, and how far their scores may be off."""
 
-    def __init__(self, queries: Matrix, columns: Ints, store: Store) -> None:
+    def __init__(self, queries: Matrix, columns: Ints, store: ItemStore) -> None:
         self.store, device = store, store.device
         self.count = len(columns)
         unit = store.tile.rows if store.tile else 1
@@ -81,7 +81,7 @@ class Asked:
         terms, wide = self._plain_terms if plain else self.terms.double(), spans.double()
         return ROUNDED * (terms[0] * wide[0] + terms[1] * wide[1] + terms[3] * wide[2]) + 2.0**-60
 
-    def plain_scores(self, chunk: Chunk, first: int, last: int) -> Tensor:
+    def plain_scores(self, chunk: ItemChunk, first: int, last: int) -> Tensor:
         """The scores of some items in the precision of the vectors."""
         rows = chunk.rows[first:last]
         before = torch.get_float32_matmul_precision()
@@ -96,10 +96,10 @@ class Asked:
         return scores
 
 
-class Marks:
+class OpenPairs:
     """Bits for the pairs that the kernels leave open, and room for the pairs that are read from them."""
 
-    def __init__(self, store: Store, capacity: int) -> None:
+    def __init__(self, store: ItemStore, capacity: int) -> None:
         self._store = store
         # A single row of bits has to find room, however many of them are set.
         self._most = _MOST_BITS
@@ -116,8 +116,8 @@ class Marks:
 
     def compare(
         self,
-        chunk: Chunk,
-        asked: Asked,
+        chunk: ItemChunk,
+        asked: QueryOperand,
         limits: Tensor,
         slots: Tensor,
         above: Tensor,

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from goldrank.hits import Ints
-from goldrank.index.cuda.comparison import PAIRS, PLAIN_SCORES, Asked, Marks
-from goldrank.index.cuda.item_store import ROUNDED, Chunk, Store, Tensor, growth, is_whole, length_of, times_power
-from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.cuda.comparison import PAIRS, PLAIN_SCORES, OpenPairs, QueryOperand
+from goldrank.index.cuda.item_store import (
+    ROUNDED,
+    ItemChunk,
+    ItemStore,
+    Tensor,
+    growth,
+    is_whole,
+    length_of,
+    times_power,
+)
+from goldrank.index.exact.counting import JudgedRows, RivalCounts
 from goldrank.index.exact.signs import Matrix, difference_signs
 from goldrank.progress import Progress
 
@@ -27,20 +36,20 @@ _EXACT_LENGTH = 2.0**25
 
 
 class CudaCounter:
-    """Counts the rivals of judged items over all items of a store; the counts are those of exact_counting.Counter."""
+    """Count the rivals of judged items over all items; the counts equal those of `exact.counting.Counter`."""
 
-    def __init__(self, queries: Matrix, store: Store, rows: Rows, *, capacity: int = PAIRS) -> None:
+    def __init__(self, queries: Matrix, store: ItemStore, rows: JudgedRows, *, capacity: int = PAIRS) -> None:
         self._store, self._capacity = store, capacity
         by_column = np.argsort(rows.column, kind="stable")
         starts = range(0, len(by_column), _BLOCK_ROWS)
         self._parts = [by_column[start : start + _BLOCK_ROWS] for start in starts]
         self._queries, self._rows = queries, rows
 
-    def run(self) -> Counts:
+    def run(self) -> RivalCounts:
         """Go through all items and return the counts."""
-        counts = Counts(*(np.zeros(len(self._rows.gold), np.int64) for _ in range(4)))
+        counts = RivalCounts(*(np.zeros(len(self._rows.gold), np.int64) for _ in range(4)))
         blocks = [CountedRows(self._queries, self._store, self._rows, part) for part in self._parts]
-        marks = Marks(self._store, self._capacity)
+        marks = OpenPairs(self._store, self._capacity)
         with Progress("exact ranks", total=len(self._store.items)) as progress:
             for chunk in self._store.chunks():
                 for block in blocks:
@@ -56,7 +65,7 @@ class CudaCounter:
 class CountedRows:
     """Some judged items: their places beside their queries, their limits, and what has been counted for them."""
 
-    def __init__(self, queries: Matrix, store: Store, rows: Rows, part: Ints) -> None:
+    def __init__(self, queries: Matrix, store: ItemStore, rows: JudgedRows, part: Ints) -> None:
         self._store, device = store, store.device
         columns, column = np.unique(rows.column[part], return_inverse=True)
         # Most often all queries are here: then nothing has to be copied.
@@ -66,7 +75,7 @@ class CountedRows:
         place, slot = _places(self._column_np, len(columns))
         column_of_place = np.zeros(int(place.max()) + 1, np.int64)
         column_of_place[place] = self._column_np
-        self._asked = asked = Asked(self._queries, column_of_place, store)
+        self._asked = asked = QueryOperand(self._queries, column_of_place, store)
         self._slots = int(slot.max()) + 1
         self._column, self._gold = (torch.from_numpy(v).to(device) for v in (self._column_np, self._gold_np))
         self._gold_vectors = store.take(self._gold_np)
@@ -102,7 +111,7 @@ class CountedRows:
         both = torch.stack((self._centre.view(self._slots, -1), self._slack.view(self._slots, -1)), dim=1)
         self._limits = both.reshape(2 * self._slots, -1).float()
 
-    def count(self, chunk: Chunk, marks: Marks) -> None:
+    def count(self, chunk: ItemChunk, marks: OpenPairs) -> None:
         """Count over one chunk of items."""
         asked, unit = self._asked, self._store.tile.items if self._store.tile else 0
         tiles = len(chunk) // unit if unit else 0
@@ -116,7 +125,7 @@ class CountedRows:
         for first in range(tiles * unit, len(chunk), step):
             self._count_plain(chunk, first, min(first + step, len(chunk)))
 
-    def _count_plain(self, chunk: Chunk, first: int, last: int) -> None:
+    def _count_plain(self, chunk: ItemChunk, first: int, last: int) -> None:
         asked, scores = self._asked, self._asked.plain_scores(chunk, first, last)
         margins = asked.margins(chunk.spans.amax(dim=1), plain=True)
         sure = torch.zeros_like(self._sure)
@@ -134,7 +143,7 @@ class CountedRows:
         flat, here = sure.view(-1).long(), self._row_at >= 0
         self._counts[0].index_add_(0, self._row_at[here], flat[here])
 
-    def _look_closer(self, chunk: Chunk, item: Tensor, place: Tensor) -> None:
+    def _look_closer(self, chunk: ItemChunk, item: Tensor, place: Tensor) -> None:
         for start in range(0, len(item), _PAIR_BATCH):
             some, row = (
                 item[start : start + _PAIR_BATCH].long(),

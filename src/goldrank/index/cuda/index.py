@@ -21,13 +21,13 @@ import numpy as np
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.hits import Floats, Ints, Run
 from goldrank.index.cuda.counting import CudaCounter
-from goldrank.index.cuda.item_store import Store
+from goldrank.index.cuda.item_store import ItemStore
 from goldrank.index.cuda.search import CudaSearch
-from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.exact.counting import JudgedRows, RivalCounts
 from goldrank.index.exact.index import ExactIndex
 from goldrank.index.exact.search import search
 from goldrank.index.exact.signs import Matrix
-from goldrank.index.exact.vectors import Vectors
+from goldrank.index.exact.vectors import VectorTable
 
 try:
     import torch
@@ -74,18 +74,18 @@ class CudaIndex(ExactIndex):
         super().__init__(items, ids, similarity, threads=threads)
         self._device, self._memory = torch.device(device), memory
         self._tile = None if plain or not kernels.available(self._device) else kernels.Tile()
-        self._stores: dict[np.dtype[Any], Store] = {}
+        self._stores: dict[np.dtype[Any], ItemStore] = {}
 
     def prepare(self) -> CudaIndex:
         """Bring the items to the device now instead of with the first question."""
         self._store(self._items)
         return self
 
-    def _store(self, items: Vectors) -> Store:
+    def _store(self, items: VectorTable) -> ItemStore:
         if items.dtype not in self._stores:
             longest = float(self._checked().max(initial=0))
             self._stores = {
-                items.dtype: Store(
+                items.dtype: ItemStore(
                     items, longest, self._device, self._memory, self._tile, self._threads, squared=self._squared
                 )
             }
@@ -101,13 +101,20 @@ class CudaIndex(ExactIndex):
         return bool((np.abs(np.frexp(sizes)[1]) < _TAME_EXPONENT).all())
 
     def _count(
-        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
-    ) -> Counts:
+        self,
+        asked: VectorTable,
+        query: Ints,
+        own: Ints,
+        query_of_row: Ints,
+        gold: Ints,
+        certify: bool,
+        block: int | None,
+    ) -> RivalCounts:
         used, column = np.unique(query_of_row, return_inverse=True)
         queries = asked.take(query[used])
         if not certify or not len(gold) or not self._is_tame(queries):
             return super()._count(asked, query, own, query_of_row, gold, certify, block)
-        rows = Rows(column.reshape(-1), gold, own[used])
+        rows = JudgedRows(column.reshape(-1), gold, own[used])
         return CudaCounter(queries, self._store(self._items.at(asked.dtype)), rows).run()
 
     def top_k(
@@ -121,7 +128,7 @@ class CudaIndex(ExactIndex):
         depth = min(wanted + exclude_self, len(self))
         return self._as_run(asked, self.search(asked, depth), wanted, exclude_self)
 
-    def search(self, asked: Vectors, k: int) -> Iterator[tuple[Ints, Floats]]:
+    def search(self, asked: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
         """For each query the numbers and scores of its best *k* items, as `exact_search.search` gives them."""
         items = self._items.at(asked.dtype)
         size = int(np.clip(_SEARCH_PAIRS // (4 * max(k, 1)), 128, 8192))
@@ -131,7 +138,7 @@ class CudaIndex(ExactIndex):
             found = CudaSearch(queries, self._store(items), k).run() if tame else {}
             missing = [place for place in range(len(queries)) if place not in found]
             if missing:
-                rest = Vectors(queries[missing], "the queries", normalise=False)
+                rest = VectorTable(queries[missing], "the queries", normalise=False)
                 best = search(rest, items, self._checked(), k, squared=self._squared, threads=self._threads)
                 found.update(zip(missing, best, strict=True))
             yield from (found[place] for place in range(len(queries)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from goldrank.hits import Ints
 from goldrank.index.exact.signs import Matrix
-from goldrank.index.exact.vectors import Vectors, spread
+from goldrank.index.exact.vectors import VectorTable, spread
 
 try:
     import torch
@@ -32,7 +32,7 @@ ROUNDED = 1.0001
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ItemChunk:
     """Items on the device: as stored, as multiplied, half the squares, and how long and how rounded each tile is."""
 
     start: int
@@ -46,12 +46,12 @@ class Chunk:
         return len(self.rows)
 
 
-class Store:
+class ItemStore:
     """The items of an index on a device, or on their way through it in chunks."""
 
     def __init__(
         self,
-        items: Vectors,
+        items: VectorTable,
         longest: float,
         device: Any,
         memory: int | None,
@@ -68,7 +68,7 @@ class Store:
         self.depth = -(-max(items.dimension, 1) // step) * step
         width = items.dimension * items.dtype.itemsize
         budget = memory if memory is not None else _free_memory(device)
-        self._whole: Chunk | None = None
+        self._whole: ItemChunk | None = None
         self._source: _HostRows | None = None
         if len(items) * (width + 2 * self.depth + 8) <= budget:
             self._whole = self._resident()
@@ -82,7 +82,7 @@ class Store:
         """Whether all items are on the device at once."""
         return self._whole is not None
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[ItemChunk]:
         """All items, a chunk after the other; a chunk is good until the next is asked for."""
         if self._whole is not None:
             yield self._whole
@@ -111,7 +111,7 @@ class Store:
             return self._whole.rows[torch.from_numpy(numbers).to(self.device)]
         return torch.from_numpy(self.items.take(numbers)).to(self.device)
 
-    def prepared(self, start: int, rows: Tensor, operand: Tensor | None = None) -> Chunk:
+    def prepared(self, start: int, rows: Tensor, operand: Tensor | None = None) -> ItemChunk:
         """Round and measure a chunk; *operand* is memory that may be used for it."""
         count, unit = len(rows), self.tile.items if self.tile else 256
         tiles = -(-max(count, 1) // unit)
@@ -133,9 +133,9 @@ class Store:
                 scaled -= rounded
                 lost[part] = (over * torch.linalg.vector_norm(scaled, dim=1) + 2.0**-50).float()
         spans = torch.stack([values.view(tiles, unit).amax(dim=1) for values in (lengths, lost, halves)])
-        return Chunk(start, rows, operand, halves, spans)
+        return ItemChunk(start, rows, operand, halves, spans)
 
-    def _resident(self) -> Chunk:
+    def _resident(self) -> ItemChunk:
         rows = torch.empty((len(self.items), self.items.dimension), dtype=self.dtype, device=self.device)
         starts = range(0, len(self.items), _PREPARED_ROWS)
         # A few at a time: what has been read waits in memory until it is sent.
@@ -149,7 +149,7 @@ class Store:
         rows = self.items.read(start, min(start + size, len(self.items)))
         return rows if rows.flags.writeable else rows.copy()
 
-    def _streamed(self) -> Iterator[Chunk]:
+    def _streamed(self) -> Iterator[ItemChunk]:
         """Copy the next chunk while the work on this one goes on; two places on the device take turns."""
         shape = (self._size, self.items.dimension)
         places = [torch.empty(shape, dtype=self.dtype, device=self.device) for _ in range(2)]
@@ -180,7 +180,7 @@ class Store:
 class _HostRows:
     """Items in memory that the device can copy from by itself: where they lie, or in two places that take turns."""
 
-    def __init__(self, items: Vectors, size: int, dtype: Any, threads: int) -> None:
+    def __init__(self, items: VectorTable, size: int, dtype: Any, threads: int) -> None:
         self._items, self._size, self._threads = items, size, threads
         plain = items.plain
         self._pinned = plain if plain is not None and plain.flags.c_contiguous and _pin(plain) else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from goldrank.hits import Floats, Ints
-from goldrank.index.cuda.comparison import PAIRS, PLAIN_SCORES, Asked, Marks
-from goldrank.index.cuda.item_store import ROUNDED, Chunk, Store, Tensor, times_power
+from goldrank.index.cuda.comparison import PAIRS, PLAIN_SCORES, OpenPairs, QueryOperand
+from goldrank.index.cuda.item_store import ROUNDED, ItemChunk, ItemStore, Tensor, times_power
 from goldrank.index.exact.signs import Matrix
 
 try:
@@ -23,10 +23,10 @@ _MOST_CANDIDATES = 2**12
 class CudaSearch:
     """The best items of some queries: a stretch of items after the other, each with the floor that those before set."""
 
-    def __init__(self, queries: Matrix, store: Store, k: int, *, capacity: int = PAIRS) -> None:
+    def __init__(self, queries: Matrix, store: ItemStore, k: int, *, capacity: int = PAIRS) -> None:
         self._store, self._k = store, k
-        self._asked = asked = Asked(queries, np.arange(len(queries)), store)
-        self._count, self._marks = len(queries), Marks(store, capacity)
+        self._asked = asked = QueryOperand(queries, np.arange(len(queries)), store)
+        self._count, self._marks = len(queries), OpenPairs(store, capacity)
         device = store.device
         # What a score of the products has to reach; in the second row, no width around it.
         self._floors = torch.full((2, asked.places), -torch.inf, dtype=torch.float32, device=device)
@@ -49,7 +49,7 @@ class CudaSearch:
                 here = stop
         return self._best()
 
-    def _stretch(self, chunk: Chunk, here: int) -> int:
+    def _stretch(self, chunk: ItemChunk, here: int) -> int:
         """Search some more items of the chunk, and say where it goes on."""
         tile, first = self._store.tile, max(_FIRST_ITEMS, self._k)
         stop = min(here + (_GROWTH * self._seen if self._seen >= first else first), len(chunk))
@@ -69,7 +69,7 @@ class CudaSearch:
         self._search_plain(chunk, here, min(stop, len(chunk)))
         return min(stop, len(chunk))
 
-    def _search_plain(self, chunk: Chunk, first: int, last: int) -> None:
+    def _search_plain(self, chunk: ItemChunk, first: int, last: int) -> None:
         scores = self._asked.plain_scores(chunk, first, last)[: self._count].float()
         floors = self._floors[0, : self._count]
         if self._k <= last - first and not self._seen:
@@ -78,7 +78,7 @@ class CudaSearch:
         query, item = torch.nonzero(scores >= floors[:, None], as_tuple=True)
         self._keep(chunk, query, item + first)
 
-    def _keep(self, chunk: Chunk, query: Tensor, item: Tensor) -> None:
+    def _keep(self, chunk: ItemChunk, query: Tensor, item: Tensor) -> None:
         """Score candidates in float64, keep the best k, and raise the floors; queries with too many are given up."""
         scores = self._store.pair_scores(chunk.rows, item, self._asked.raw, query, squared=self._store.squared)
         query, score = torch.cat((self._query, query)), torch.cat((self._score, scores))

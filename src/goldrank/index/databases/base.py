@@ -26,17 +26,17 @@ from goldrank.specs import parse_options
 
 Value = int | str | None
 Kinds = Mapping[str, Mapping[str, Value]]
-Found = tuple[list[str], Floats]
+SearchResult = tuple[list[str], Floats]
 FORMAT = 1
 _HASH_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
-class Place:
+class DatabaseSpec:
     """Where an index is, and its options as they were written.
 
-    >>> Place.parse("chroma:http://localhost:8000/wines(ef_search=50)")
-    Place(kind='chroma', address='http://localhost:8000/wines', options={'ef_search': '50'})
+    >>> DatabaseSpec.parse("chroma:http://localhost:8000/wines(ef_search=50)")
+    DatabaseSpec(kind='chroma', address='http://localhost:8000/wines', options={'ef_search': '50'})
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Place:
     options: dict[str, str]
 
     @classmethod
-    def parse(cls, spec: str) -> Place:
+    def parse(cls, spec: str) -> DatabaseSpec:
         """Read a spec: only brackets at the end that set something are options."""
         match = re.fullmatch(r"(?P<kind>\w+):(?P<address>.+?)(?:\((?P<set>[^()]*)\))?", spec.strip(), flags=re.DOTALL)
         if match is None:
@@ -52,7 +52,9 @@ class Place:
         return cls(match["kind"], match["address"], parse_options(match["set"] or "", spec))
 
 
-def chosen_options(place: Place, kinds: Kinds, common: Mapping[str, Value], kind_by_default: str) -> dict[str, Value]:
+def chosen_options(
+    place: DatabaseSpec, kinds: Kinds, common: Mapping[str, Value], kind_by_default: str
+) -> dict[str, Value]:
     """The options of a place with the database's defaults filled in; what the kind of index does not know is refused.
 
     *kinds* has the options of each kind of index, *common* those that all have. A default that is a number wants one.
@@ -108,7 +110,7 @@ def numbered(name: str, build: Mapping[str, Value], similarity: str) -> str:
 
 
 @dataclass(frozen=True)
-class Data:
+class TableData:
     """Item vectors and ids that were checked, with the checksum that names them."""
 
     vectors: Dense
@@ -116,7 +118,7 @@ class Data:
     checksum: str
 
     @classmethod
-    def of(cls, vectors: Any, ids: Sequence[str] | None) -> Data:
+    def of(cls, vectors: Any, ids: Sequence[str] | None) -> TableData:
         """Check vectors and ids as every index does, and that the ids are text that a database can hold."""
         matrix = checked_vectors(vectors, "item")
         if not len(matrix):
@@ -174,11 +176,11 @@ class Marker:
     dimension: int
 
     @classmethod
-    def of(cls, data: Data) -> Marker:
+    def of(cls, data: TableData) -> Marker:
         """The marker that a whole load of *data* has."""
         return cls(data.checksum, len(data.ids), data.dimension)
 
-    def refuse_other(self, data: Data, where: str) -> None:
+    def refuse_other(self, data: TableData, where: str) -> None:
         """Raise unless this is the marker of *data*."""
         if self != Marker.of(data):
             raise InputError(
@@ -217,7 +219,7 @@ class DatabaseIndex(ABC):
         """Bytes that the database takes for the items and their index; None where it does not say."""
 
     @abstractmethod
-    def _search(self, queries: Dense, k: int) -> Iterator[Found]:
+    def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
         """For each query the ids of the best k and their scores, higher being better."""
 
     @property

@@ -19,12 +19,12 @@ from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorte
 from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
 from goldrank.index.databases.base import (
     FORMAT,
-    Data,
     DatabaseIndex,
-    Found,
+    DatabaseSpec,
     Kinds,
     Marker,
-    Place,
+    SearchResult,
+    TableData,
     Value,
     chosen_options,
     numbered,
@@ -153,7 +153,7 @@ class ChromaIndex(DatabaseIndex):
         """
         server, options = read_spec(spec)
         checked = checked_similarity(similarity)
-        data = Data.of(vectors, ids)
+        data = TableData.of(vectors, ids)
         client = server.connect()
         name = numbered(server.name, {option: options[option] for option in KINDS["hnsw"]}, checked)
         where = f"chroma:{server.address} ({name})"
@@ -178,7 +178,7 @@ class ChromaIndex(DatabaseIndex):
         """None: the server has no call that tells it."""
         return
 
-    def _search(self, queries: Dense, k: int) -> Iterator[Found]:
+    def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
         for rows in blocks(len(queries), _QUERIES_AT_ONCE):
             with clear_errors(self.spec):
                 found = self.collection.query(query_embeddings=queries[rows], n_results=k, include=["distances"])
@@ -188,7 +188,7 @@ class ChromaIndex(DatabaseIndex):
 
 def read_spec(spec: str) -> tuple[Server, dict[str, Value]]:
     """Where a spec points and its options, checked before any server is asked."""
-    place = Place.parse(spec)
+    place = DatabaseSpec.parse(spec)
     options = chosen_options(place, KINDS, {"key": "", "timeout": Server.timeout}, "hnsw")
     return Server.parse(place.address, str(options["key"]), int(options["timeout"] or 0)), options
 
@@ -209,7 +209,7 @@ def drop(spec: str) -> list[str]:
     return names
 
 
-def _found(client: Any, name: str, data: Data, where: str) -> Any:
+def _found(client: Any, name: str, data: TableData, where: str) -> Any:
     """The collection, if a whole load of the same data is there; a half load of goldrank's own is removed."""
     from chromadb.errors import NotFoundError
 
@@ -231,7 +231,7 @@ def _found(client: Any, name: str, data: Data, where: str) -> Any:
     return collection
 
 
-def _load(client: Any, name: str, asked: str, data: Data, similarity: str, options: Mapping[str, Value]) -> Any:
+def _load(client: Any, name: str, asked: str, data: TableData, similarity: str, options: Mapping[str, Value]) -> Any:
     settings = {"space": _SPACES[similarity], **{option: options[option] for option in KINDS["hnsw"]}}
     told: dict[str, Any] = {"goldrank": _LOADING, "goldrank_name": asked, "goldrank_format": FORMAT}
     collection = client.create_collection(

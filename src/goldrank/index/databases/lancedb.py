@@ -17,12 +17,12 @@ import numpy as np
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorten
 from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
 from goldrank.index.databases.base import (
-    Data,
     DatabaseIndex,
-    Found,
+    DatabaseSpec,
     Kinds,
     Marker,
-    Place,
+    SearchResult,
+    TableData,
     Value,
     chosen_options,
     numbered,
@@ -61,18 +61,18 @@ _KEYS = ("goldrank_name", "goldrank_checksum", "goldrank_count", "goldrank_dimen
 
 
 @dataclass(frozen=True)
-class Target:
+class LanceTarget:
     """A folder, or a URL of one that LanceDB can open, and the name that tables are made under.
 
-    >>> Target.parse("data/lance/wines")
-    Target(folder='data/lance', name='wines')
+    >>> LanceTarget.parse("data/lance/wines")
+    LanceTarget(folder='data/lance', name='wines')
     """
 
     folder: str
     name: str
 
     @classmethod
-    def parse(cls, address: str) -> Target:
+    def parse(cls, address: str) -> LanceTarget:
         """Read the address of a spec."""
         refuse_password(address, "leave it out, and set it in the environment")
         folder, _, name = address.rstrip("/").rpartition("/")
@@ -109,7 +109,7 @@ class LancedbIndex(DatabaseIndex):
     _without_zero = "LanceDB"
 
     def __init__(
-        self, table: Any, target: Target, marker: Marker, similarity: Similarity, options: Mapping[str, Value]
+        self, table: Any, target: LanceTarget, marker: Marker, similarity: Similarity, options: Mapping[str, Value]
     ) -> None:
         self.table, self.target, self.similarity, self.options = table, target, similarity, dict(options)
         self._marker = marker
@@ -128,7 +128,7 @@ class LancedbIndex(DatabaseIndex):
         """
         target, options = read_spec(spec)
         checked = checked_similarity(similarity)
-        data = Data.of(vectors, ids)
+        data = TableData.of(vectors, ids)
         if checked == "cosine":
             refuse_zero(data.vectors, data.ids, "item", "LanceDB")
         database = target.connect()
@@ -160,7 +160,7 @@ class LancedbIndex(DatabaseIndex):
             indexes = sum(index.size_bytes or 0 for index in self.table.list_indices())
             return int(self.table.stats()["total_bytes"]) + indexes
 
-    def _search(self, queries: Dense, k: int) -> Iterator[Found]:
+    def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
         for query in queries:
             with clear_errors(self.spec):
                 asked = self.table.search(query, vector_column_name="vector").distance_type(self.similarity).limit(k)
@@ -174,10 +174,10 @@ class LancedbIndex(DatabaseIndex):
             yield found["id"].to_pylist(), scores_of(distances, self.similarity, squared=True, one_minus_dot=True)
 
 
-def read_spec(spec: str) -> tuple[Target, dict[str, Value]]:
+def read_spec(spec: str) -> tuple[LanceTarget, dict[str, Value]]:
     """Where a spec points and its options, checked before anything is opened."""
-    place = Place.parse(spec)
-    return Target.parse(place.address), chosen_options(place, KINDS, {}, "exact")
+    place = DatabaseSpec.parse(spec)
+    return LanceTarget.parse(place.address), chosen_options(place, KINDS, {}, "exact")
 
 
 def drop(spec: str) -> list[str]:
@@ -208,7 +208,7 @@ def _told(table: Any) -> dict[str, str]:
     return {key.decode(): value.decode(errors="replace") for key, value in (table.schema.metadata or {}).items()}
 
 
-def _found(database: Any, name: str, data: Data, where: str) -> Any:
+def _found(database: Any, name: str, data: TableData, where: str) -> Any:
     """The table, if a whole load of the same data is there."""
     if name not in _names(database):
         return None
@@ -222,7 +222,7 @@ def _found(database: Any, name: str, data: Data, where: str) -> Any:
     return table
 
 
-def _load(database: Any, name: str, asked: str, data: Data) -> Any:
+def _load(database: Any, name: str, asked: str, data: TableData) -> Any:
     import pyarrow as pa
 
     whole = Marker.of(data)

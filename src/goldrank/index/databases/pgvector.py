@@ -19,12 +19,12 @@ import numpy as np
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
 from goldrank.index.databases.base import (
-    Data,
     DatabaseIndex,
-    Found,
+    DatabaseSpec,
     Kinds,
     Marker,
-    Place,
+    SearchResult,
+    TableData,
     Value,
     chosen_options,
     refuse_password,
@@ -62,11 +62,11 @@ _COPY_ROWS = 1 << 8
 
 
 @dataclass(frozen=True)
-class Target:
+class PostgresTarget:
     """A database, and the schema and table in it.
 
-    >>> Target.parse("postgresql://ann@host/db?sslmode=require&schema=tests&table=wines")
-    Target(url='postgresql://ann@host/db?sslmode=require', schema='tests', table='wines')
+    >>> PostgresTarget.parse("postgresql://ann@host/db?sslmode=require&schema=tests&table=wines")
+    PostgresTarget(url='postgresql://ann@host/db?sslmode=require', schema='tests', table='wines')
     """
 
     url: str
@@ -75,7 +75,7 @@ class Target:
     """None stands for a name made from the checksum of the data."""
 
     @classmethod
-    def parse(cls, address: str) -> Target:
+    def parse(cls, address: str) -> PostgresTarget:
         """Read the URL of a spec; a password in it is refused, because specs are stored and shown."""
         refuse_password(address, "leave it out and set PGPASSWORD, or write it into ~/.pgpass")
         parts = urlsplit(address)
@@ -112,7 +112,7 @@ class PgvectorIndex(DatabaseIndex):
     def __init__(
         self,
         connection: Any,
-        target: Target,
+        target: PostgresTarget,
         table: str,
         marker: Marker,
         similarity: Similarity,
@@ -136,7 +136,7 @@ class PgvectorIndex(DatabaseIndex):
         """
         target, options = read_spec(spec)
         checked = checked_similarity(similarity)
-        data = Data.of(vectors, ids)
+        data = TableData.of(vectors, ids)
         if checked == "cosine":
             refuse_zero(data.vectors, data.ids, "item", "pgvector")
         if options["type"] == "halfvec":
@@ -194,7 +194,7 @@ class PgvectorIndex(DatabaseIndex):
         # Both names were checked to be letters, digits and _.
         return f'"{self.target.schema}"."{self.table}"'
 
-    def _load(self, data: Data, where: str) -> None:
+    def _load(self, data: TableData, where: str) -> None:
         schema, kind = self.target.schema, str(self.options["type"])
         make_schema(self._connection, schema)
         with self._connection.transaction():
@@ -220,7 +220,7 @@ class PgvectorIndex(DatabaseIndex):
             self._copy(data, f"COPY {self._table} FROM STDIN (FORMAT BINARY, FREEZE)")
             write_marker(self._connection, schema, self.table, self._marker, kind)
 
-    def _copy(self, data: Data, statement: str) -> None:
+    def _copy(self, data: TableData, statement: str) -> None:
         with (
             self._connection.cursor() as cursor,
             cursor.copy(statement) as copy,
@@ -276,7 +276,7 @@ class PgvectorIndex(DatabaseIndex):
 
         return (HalfVector if self.options["type"] == "halfvec" else Vector)(vector)
 
-    def _search(self, queries: Dense, k: int) -> Iterator[Found]:
+    def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
         statement = self._statement(k)
         with clear_errors(self.spec), self._connection.cursor(binary=True) as cursor:
             for query in queries:
@@ -285,14 +285,14 @@ class PgvectorIndex(DatabaseIndex):
                 yield ids, scores_of(distances, self.similarity, squared=False, one_minus_dot=False)
 
 
-def read_spec(spec: str) -> tuple[Target, dict[str, Value]]:
+def read_spec(spec: str) -> tuple[PostgresTarget, dict[str, Value]]:
     """Where a spec points and its options, checked before any server is asked."""
-    place = Place.parse(spec)
+    place = DatabaseSpec.parse(spec)
     options = chosen_options(place, KINDS, {"type": "vector"}, "exact")
     for name, allowed in (("type", tuple(TYPES)), ("iterative_scan", _SCANS)):
         if name in options and options[name] not in allowed:
             raise unknown_name(f"value of the option {name}", str(options[name]), allowed, " or ".join(allowed))
-    return Target.parse(place.address), options
+    return PostgresTarget.parse(place.address), options
 
 
 def drop(spec: str) -> list[str]:
@@ -307,7 +307,7 @@ def drop(spec: str) -> list[str]:
         connection.close()
 
 
-def _refuse_too_large(data: Data) -> None:
+def _refuse_too_large(data: TableData) -> None:
     limit = float(np.finfo(np.float16).max)
     for rows in blocks(len(data.ids)):
         fits = (np.abs(data.vectors[rows]) <= limit).all(axis=1)

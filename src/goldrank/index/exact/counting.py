@@ -34,7 +34,7 @@ from goldrank.index.exact.blocks import (
 )
 from goldrank.index.exact.products import Error, Tiles, rounding_error
 from goldrank.index.exact.signs import Matrix, Signs, difference_signs
-from goldrank.index.exact.vectors import CHUNK, Vectors, single_threaded_blas, spread
+from goldrank.index.exact.vectors import CHUNK, VectorTable, single_threaded_blas, spread
 from goldrank.native import count_beyond, find_between, score_pairs
 from goldrank.native.fallback.score_counting import Mask, count_columns
 from goldrank.progress import Progress
@@ -54,7 +54,7 @@ _SAFE_EXPONENT = 40
 
 
 @dataclass(frozen=True)
-class Rows:
+class JudgedRows:
     """What is to be counted: for each judged item, its query's column and its own number among the items.
 
     Where the items are a part of all, numbers below 0 or beyond the last stand for items before or after this part.
@@ -74,7 +74,7 @@ class GoldItems:
     """As the items are read: in their precision, normalised where that is asked for."""
     ids: list[str]
     place: Ints
-    """For each judged item as in Rows, where it stands among the vectors."""
+    """For each judged item of JudgedRows, its row among the vectors."""
 
     @cached_property
     def lengths(self) -> Floats:
@@ -83,7 +83,7 @@ class GoldItems:
 
 
 @dataclass(frozen=True)
-class Counts:
+class RivalCounts:
     """For each judged item, what stands above it and what is tied with it, as in Hits."""
 
     above: Ints
@@ -108,9 +108,9 @@ class Counter:
     def __init__(
         self,
         queries: Matrix,
-        items: Vectors,
+        items: VectorTable,
         lengths: Floats,
-        rows: Rows,
+        rows: JudgedRows,
         *,
         squared: bool,
         certify: bool,
@@ -124,10 +124,10 @@ class Counter:
         self._error = self._tiles.error if self._tiles else rounding_error(items.dimension, self._dtype)
         self._close_error = rounding_error(items.dimension, np.dtype(np.float64))
         self._blocks = list(self._query_blocks())
-        self._counts = Counts(*(np.zeros(len(rows.gold), np.int64) for _ in range(4)))
+        self._counts = RivalCounts(*(np.zeros(len(rows.gold), np.int64) for _ in range(4)))
         self._lock, self._scratch = threading.Lock(), Scratch()
 
-    def run(self, *, block: int | None, threads: int) -> Counts:
+    def run(self, *, block: int | None, threads: int) -> RivalCounts:
         """Go through all items and return the counts."""
         size = block or self._usual_block()
         with (

@@ -10,9 +10,9 @@ import numpy as np
 from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError, unknown_name
 from goldrank.hits import Floats, Gold, Hits, Ints, Run
-from goldrank.index.exact.counting import Counter, Counts, Rows
+from goldrank.index.exact.counting import Counter, JudgedRows, RivalCounts
 from goldrank.index.exact.search import search
-from goldrank.index.exact.vectors import Vectors, refuse_other_dimension
+from goldrank.index.exact.vectors import VectorTable, refuse_other_dimension
 
 RANKABLE = ("cosine", "dot", "l2")
 
@@ -89,8 +89,8 @@ class ExactIndex:
         self._items = self._taken(items, "the items", ids)
         self._lengths: Floats | None = None
 
-    def _taken(self, data: object, what: str, ids: Sequence[object] | None) -> Vectors:
-        return Vectors(data, what, ids, normalise=self.similarity == "cosine")
+    def _taken(self, data: object, what: str, ids: Sequence[object] | None) -> VectorTable:
+        return VectorTable(data, what, ids, normalise=self.similarity == "cosine")
 
     spec = "exact"
 
@@ -161,11 +161,18 @@ class ExactIndex:
         )
 
     def _count(
-        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
-    ) -> Counts:
+        self,
+        asked: VectorTable,
+        query: Ints,
+        own: Ints,
+        query_of_row: Ints,
+        gold: Ints,
+        certify: bool,
+        block: int | None,
+    ) -> RivalCounts:
         """Count for the queries that have gold to look for, each of them one column of the products."""
         used, column = np.unique(query_of_row, return_inverse=True)
-        rows = Rows(column.reshape(-1), gold, own[used])
+        rows = JudgedRows(column.reshape(-1), gold, own[used])
         squared = self.similarity == "l2"
         items = self._items.at(asked.dtype)
         counter = Counter(asked.take(query[used]), items, self._checked(), rows, squared=squared, certify=certify)
@@ -185,7 +192,7 @@ class ExactIndex:
         found = search(asked, items, self._checked(), depth, squared=squared, threads=self._threads)
         return self._as_run(asked, found, wanted, exclude_self)
 
-    def _as_run(self, asked: Vectors, found: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool) -> Run:
+    def _as_run(self, asked: VectorTable, found: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool) -> Run:
         """The numbers and scores found for each query as rankings, of which there may be one item too many."""
         if exclude_self:
             number_of = {name: number for number, name in enumerate(self.ids)}
@@ -194,7 +201,7 @@ class ExactIndex:
             )
         return Run.from_positions(asked.ids, self.ids, found, "the index")
 
-    def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> Vectors:
+    def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> VectorTable:
         asked = self._taken(queries, "the queries", ids)
         refuse_other_dimension(asked, self._items)
         asked.check(self._threads)

@@ -10,7 +10,7 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
 from goldrank.index.exact.selection import select
-from goldrank.index.exact.vectors import Matrix, Vectors, spread
+from goldrank.index.exact.vectors import Matrix, VectorTable, spread
 from goldrank.native import score_rows
 
 _QUERY_BLOCK = 1024
@@ -25,8 +25,8 @@ _LONGEST = 2.0**40
 
 
 def search(
-    queries: Vectors,
-    items: Vectors,
+    queries: VectorTable,
+    items: VectorTable,
     lengths: Floats,
     k: int,
     *,
@@ -61,7 +61,7 @@ class _Search:
     """One block of queries."""
 
     def __init__(
-        self, rows: Matrix, items: Vectors, margins: Floats, bars: Floats, k: int, squared: bool, threads: int
+        self, rows: Matrix, items: VectorTable, margins: Floats, bars: Floats, k: int, squared: bool, threads: int
     ) -> None:
         self._rows, self._items, self._margins = rows, items, margins
         self._bars = bars
@@ -115,7 +115,7 @@ class _Search:
         return np.array([floor for part in spread(look_at_some, starts, self._threads) for floor in part])
 
 
-def _all(rows: Matrix, items: Vectors, k: int, squared: bool) -> Iterator[tuple[Ints, Floats]]:
+def _all(rows: Matrix, items: VectorTable, k: int, squared: bool) -> Iterator[tuple[Ints, Floats]]:
     """The best of all items by float64 scores alone."""
     numbers = np.arange(len(items))
     for row in rows:
@@ -131,7 +131,7 @@ def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], 
     return sums * (dimension + 8) * float(kind.eps) * size + 4.0 * (dimension + 8) * float(kind.tiny)
 
 
-def _scores(row: Matrix, items: Vectors, numbers: Ints, squared: bool) -> Floats:
+def _scores(row: Matrix, items: VectorTable, numbers: Ints, squared: bool) -> Floats:
     """Float64 scores, each computed by itself so that equal items score equal: dot, or minus squared distance."""
     query = row.astype(np.float64)
     scores = np.empty(len(numbers))
@@ -145,7 +145,7 @@ def _scores(row: Matrix, items: Vectors, numbers: Ints, squared: bool) -> Floats
     return scores
 
 
-def _at_least(rows: Matrix, items: Vectors, floors: Floats, squared: bool) -> list[Ints]:
+def _at_least(rows: Matrix, items: VectorTable, floors: Floats, squared: bool) -> list[Ints]:
     """For each query the numbers of all items that score its floor or more, give or take a rounding."""
     queries = rows.astype(np.float64)
     found: list[list[Ints]] = [[] for _ in queries]
@@ -160,7 +160,7 @@ def _at_least(rows: Matrix, items: Vectors, floors: Floats, squared: bool) -> li
     return [np.concatenate(listed) for listed in found]
 
 
-def _best(numbers: Ints, scores: Floats, items: Vectors, k: int, squared: bool) -> tuple[Ints, Floats]:
+def _best(numbers: Ints, scores: Floats, items: VectorTable, k: int, squared: bool) -> tuple[Ints, Floats]:
     if not np.isfinite(scores).all():
         raise InputError("a score is larger than any float64", remedy="divide all vectors by the same constant")
     if squared:

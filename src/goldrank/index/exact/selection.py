@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.hits import Floats, Ints
-from goldrank.index.exact.vectors import Matrix, Vectors, single_threaded_blas, spread
+from goldrank.index.exact.vectors import Matrix, VectorTable, single_threaded_blas, spread
 from goldrank.native import find_between
 
 # Scores of a block, and numbers of its items, which are copies where rows are normalised as they are read.
@@ -28,7 +28,7 @@ Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 
 
 def select(
-    queries: Matrix, items: Vectors, kept: int, *, squared: bool, threads: int, bars: Floats | None = None
+    queries: Matrix, items: VectorTable, kept: int, *, squared: bool, threads: int, bars: Floats | None = None
 ) -> tuple[Ints, Floats, Floats]:
     """For each query the *kept* best items by fast scores, in no order, their scores, and what no other item exceeds.
 
@@ -46,7 +46,7 @@ def select(
 class _Selection:
     """The best so far of every query, and the bar that a score has to reach to be among them."""
 
-    def __init__(self, queries: Matrix, items: Vectors, kept: int, squared: bool, bars: Floats | None) -> None:
+    def __init__(self, queries: Matrix, items: VectorTable, kept: int, squared: bool, bars: Floats | None) -> None:
         self._queries, self._items, self._kept, self._squared = queries, items, kept, squared
         wide = np.square(queries, dtype=np.float64)
         self.own_squares = np.add.reduce(wide, axis=1) if squared else np.zeros(len(queries))

@@ -14,10 +14,10 @@ import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints, Run
-from goldrank.index.exact.counting import Counts, Rows
+from goldrank.index.exact.counting import JudgedRows, RivalCounts
 from goldrank.index.exact.index import ExactIndex
 from goldrank.index.exact.signs import difference_signs
-from goldrank.index.exact.vectors import Vectors, refuse_other_dimension
+from goldrank.index.exact.vectors import VectorTable, refuse_other_dimension
 from goldrank.native.fallback.score_counting import count_columns
 from goldrank.progress import Progress
 from goldrank.vectors.similarity import as_matrix, normalised
@@ -26,7 +26,7 @@ _BLOCK_ELEMENTS = 2**21
 _QUERIES = 512
 
 
-class SparseVectors(Vectors):
+class SparseVectors(VectorTable):
     """A CSR matrix with ids, in float64, rows brought to length 1 where that is asked for."""
 
     def __init__(self, data: Any, what: str, ids: Sequence[object] | None = None, *, normalise: bool) -> None:
@@ -93,10 +93,17 @@ class SparseExactIndex(ExactIndex):
         return asked
 
     def _count(
-        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
-    ) -> Counts:
+        self,
+        asked: VectorTable,
+        query: Ints,
+        own: Ints,
+        query_of_row: Ints,
+        gold: Ints,
+        certify: bool,
+        block: int | None,
+    ) -> RivalCounts:
         assert isinstance(asked, SparseVectors)
-        counts = Counts(*(np.zeros(len(gold), np.int64) for _ in range(4)))
+        counts = RivalCounts(*(np.zeros(len(gold), np.int64) for _ in range(4)))
         columns = query[query_of_row]
         scores = self._pair_scores(asked, columns, gold)
         margins = 2 * self._margin(asked)[columns]
@@ -104,7 +111,7 @@ class SparseExactIndex(ExactIndex):
         with Progress("exact ranks", total=len(order)) as progress:
             for start in range(0, len(order), _QUERIES):
                 rows = order[start : start + _QUERIES]
-                part = Rows(columns[rows], gold[rows], own[query_of_row[rows]])
+                part = JudgedRows(columns[rows], gold[rows], own[query_of_row[rows]])
                 self._count_rows(asked, part, scores[rows], margins[rows], rows, counts, block)
                 progress.advance(len(rows))
         return counts
@@ -112,11 +119,11 @@ class SparseExactIndex(ExactIndex):
     def _count_rows(
         self,
         asked: SparseVectors,
-        part: Rows,
+        part: JudgedRows,
         gold_scores: Floats,
         margins: Floats,
         rows: Ints,
-        counts: Counts,
+        counts: RivalCounts,
         block: int | None,
     ) -> None:
         used, within = np.unique(part.column, return_inverse=True)

@@ -19,13 +19,13 @@ from goldrank.vectors.similarity import normalised, not_finite, numeric_matrix
 
 Matrix = NDArray[Any]
 Task = TypeVar("Task")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 CHUNK = 1024
 """Lengths are kept as one maximum for so many rows."""
 
 
-class Vectors:
+class VectorTable:
     """A matrix with ids, in memory or memory-mapped, whose rows are read in the precision that is compared.
 
     Args:
@@ -85,7 +85,7 @@ class Vectors:
             return np.array([_number(name, len(self)) for name in names], np.int64)
         return np.array([self._position.get(name, -1) for name in names], np.int64)
 
-    def at(self, dtype: np.dtype[Any]) -> Vectors:
+    def at(self, dtype: np.dtype[Any]) -> VectorTable:
         """The same vectors, read in another precision."""
         other = copy(self)
         other.dtype = dtype
@@ -145,7 +145,7 @@ class Vectors:
         return 1.001 * length
 
 
-def spread(work: Callable[[Task], Made], tasks: Iterable[Task], threads: int) -> Iterator[Made]:
+def spread(work: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:
     """The results of *work* on each task, in order, from a pool of threads."""
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(work, tasks)
@@ -166,7 +166,7 @@ def single_threaded_blas(threads: int) -> Iterator[int]:
         yield threads
 
 
-def refuse_other_dimension(queries: Vectors, items: Vectors) -> None:
+def refuse_other_dimension(queries: VectorTable, items: VectorTable) -> None:
     """Queries and items must come from the same space."""
     if queries.dimension != items.dimension:
         raise InputError(

@@ -14,20 +14,20 @@ import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Ints, Run
-from goldrank.index.exact.counting import Counts
+from goldrank.index.exact.counting import RivalCounts
 from goldrank.index.exact.index import ExactIndex
-from goldrank.index.exact.vectors import Matrix, Vectors
-from goldrank.index.sharded.merging import Best
+from goldrank.index.exact.vectors import Matrix, VectorTable
+from goldrank.index.sharded.merging import MergedTopK
 from goldrank.index.sharded.worker import (
     COUNTS,
     JOB,
     RESULT,
     CountTask,
-    Found,
     GatherTask,
-    Job,
     Preparation,
     SearchTask,
+    ShardJob,
+    ShardTopK,
     content_digest,
     count,
     find,
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from goldrank.engines.base import Engine
 
 Task = TypeVar("Task", CountTask, SearchTask)
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-class ShardedItems(Vectors):
+class ShardedItems(VectorTable):
     """The items of all shards as one matrix, whose rows are fetched by their numbers.
 
     A row comes transformed, and not yet at length 1. The rows of the last `gather` stay in memory.
@@ -149,7 +149,7 @@ class ShardedIndex(ExactIndex):
         self._engine, self._folder, self._jobs = engine, folder, set[str]()
         super().__init__(shards, ids, similarity, threads=1)
 
-    def _taken(self, data: Any, what: str, ids: Sequence[object] | None) -> Vectors:
+    def _taken(self, data: Any, what: str, ids: Sequence[object] | None) -> VectorTable:
         if what == "the items":
             unit = self.similarity == "cosine"
             return ShardedItems(data, ids or (), self._preparation, self._engine, unit=unit)
@@ -174,11 +174,18 @@ class ShardedIndex(ExactIndex):
         self._jobs.clear()
 
     def _count(
-        self, asked: Vectors, query: Ints, own: Ints, query_of_row: Ints, gold: Ints, certify: bool, block: int | None
-    ) -> Counts:
+        self,
+        asked: VectorTable,
+        query: Ints,
+        own: Ints,
+        query_of_row: Ints,
+        gold: Ints,
+        certify: bool,
+        block: int | None,
+    ) -> RivalCounts:
         if not certify:
             raise InputError("items in shards are always counted exactly", remedy="leave out certify")
-        total = Counts(*(np.zeros(len(gold), np.int64) for _ in COUNTS))
+        total = RivalCounts(*(np.zeros(len(gold), np.int64) for _ in COUNTS))
         if not len(gold):
             return total
         used, column = np.unique(query_of_row, return_inverse=True)
@@ -197,12 +204,12 @@ class ShardedIndex(ExactIndex):
             "place": place.reshape(-1),
         }
         gold_ids = [self._items.name(number) for number in numbers.tolist()]
-        job = self._start(Job(arrays, self._preparation, self.similarity, gold_ids=gold_ids))
+        job = self._start(ShardJob(arrays, self._preparation, self.similarity, gold_ids=gold_ids))
 
         def task(number: int, shard: VectorShard) -> CountTask:
             return CountTask(job, number, shard)
 
-        for counts in self._results(job, count, task, lambda arrays: Counts(**arrays), "exact ranks"):
+        for counts in self._results(job, count, task, lambda arrays: RivalCounts(**arrays), "exact ranks"):
             for name in COUNTS:
                 np.add(getattr(total, name), getattr(counts, name), out=getattr(total, name))
         return total
@@ -214,23 +221,23 @@ class ShardedIndex(ExactIndex):
         asked = self._query_vectors(queries, query_ids)
         wanted = min(_positive_depth(k), len(self))
         depth = min(wanted + exclude_self, len(self))
-        best = Best(len(asked), depth, self._items.name)
+        best = MergedTopK(len(asked), depth, self._items.name)
         if len(asked) and depth:
             self._search(asked, best)
         return self._as_run(asked, best, wanted, exclude_self)
 
-    def _search(self, asked: Vectors, best: Best) -> None:
+    def _search(self, asked: VectorTable, best: MergedTopK) -> None:
         arrays = {"queries": asked.read(0, len(asked))}
-        job = self._start(Job(arrays, self._preparation, self.similarity, depth=best.depth))
+        job = self._start(ShardJob(arrays, self._preparation, self.similarity, depth=best.depth))
 
         def task(number: int, shard: VectorShard) -> SearchTask:
             # Tasks are made when there is room for them, with what was learnt up to then.
             return SearchTask(job, number, shard, best.floors)
 
-        for found in self._results(job, find, task, lambda arrays: Found(**arrays), "search"):
+        for found in self._results(job, find, task, lambda arrays: ShardTopK(**arrays), "search"):
             best.add(found)
 
-    def _start(self, job: Job) -> str:
+    def _start(self, job: ShardJob) -> str:
         """Write the job where all nodes find it; gives its folder, named by all that decides the results."""
         content = job.content()
         shards = [(shard.path, shard.first, shard.count, shard_stamp(shard)) for shard in self._items.shards]
@@ -243,11 +250,11 @@ class ShardedIndex(ExactIndex):
     def _results(
         self,
         job: str,
-        work: Callable[[Task], Made],
+        work: Callable[[Task], Result],
         make: Callable[[int, VectorShard], Task],
-        read: Callable[[dict[str, Any]], Made],
+        read: Callable[[dict[str, Any]], Result],
         what: str,
-    ) -> Iterator[Made]:
+    ) -> Iterator[Result]:
         """The result of every shard: those that are there from before, then the others as they come."""
         there = set(list_files(job, [RESULT]))
         left: list[int] = []

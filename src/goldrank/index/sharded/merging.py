@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from goldrank.hits import Floats, Ints
-from goldrank.index.sharded.worker import Found
+from goldrank.index.sharded.worker import ShardTopK
 
 _NONE = -1
 # How many scores are sorted at once.
 _ELEMENTS = 2**22
 
 
-class Best:
+class MergedTopK:
     """For each query the best *depth* items so far."""
 
     def __init__(self, queries: int, depth: int, name: Callable[[int], str]) -> None:
@@ -33,7 +33,7 @@ class Best:
         """For each query the score that an item must reach to be among the best."""
         return self._scores[:, -1].copy()
 
-    def add(self, found: Found) -> None:
+    def add(self, found: ShardTopK) -> None:
         """Put the best of one more shard among them."""
         ends = np.cumsum(found.per_query)
         touched = np.flatnonzero(found.per_query)
@@ -43,7 +43,7 @@ class Best:
             queries = touched[start : start + step]
             self._merge(queries, found, ends[queries] - found.per_query[queries], width)
 
-    def _merge(self, queries: Ints, found: Found, starts: Ints, width: int) -> None:
+    def _merge(self, queries: Ints, found: ShardTopK, starts: Ints, width: int) -> None:
         numbers, scores = np.full((len(queries), width), _NONE, np.int64), np.full((len(queries), width), -np.inf)
         numbers[:, : self.depth], scores[:, : self.depth] = self._numbers[queries], self._scores[queries]
         counts = found.per_query[queries]

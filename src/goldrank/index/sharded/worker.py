@@ -21,9 +21,9 @@ import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints
-from goldrank.index.exact.counting import Counter, Counts, GoldItems, Rows
+from goldrank.index.exact.counting import Counter, GoldItems, JudgedRows, RivalCounts
 from goldrank.index.exact.search import search
-from goldrank.index.exact.vectors import Matrix, Vectors, single_threaded_blas
+from goldrank.index.exact.vectors import Matrix, VectorTable, single_threaded_blas
 from goldrank.io.formats.vector_shards import VectorShard, by_group, open_shard
 from goldrank.io.remote import join, read_bytes, shown, write_whole
 from goldrank.vectors.transforms import Pipeline
@@ -81,7 +81,7 @@ class SearchTask:
 
 
 @dataclass(frozen=True)
-class Found:
+class ShardTopK:
     """The best of one shard: how many for each query, and one after the other their numbers among all and scores."""
 
     per_query: Ints
@@ -106,12 +106,12 @@ def gather(task: GatherTask) -> tuple[VectorShard, Matrix]:
     return task.shard, rows
 
 
-def count(task: CountTask) -> Counts:
+def count(task: CountTask) -> RivalCounts:
     """Count the rivals that one shard holds, and keep the counts beside the job."""
     job = opened_job(task.job)
     items = _ShardVectors(task.shard, job)
     first, arrays = task.shard.first, job.arrays
-    rows = Rows(arrays["column"], arrays["gold"] - first, arrays["own"] - first)
+    rows = JudgedRows(arrays["column"], arrays["gold"] - first, arrays["own"] - first)
     _refuse_other_ids(items, rows.gold, arrays["place"], job.gold_ids)
     counter = Counter(arrays["queries"], items, items.check(1), rows, squared=job.squared, certify=True, gold=job.gold)
     counts = counter.run(block=None, threads=1)
@@ -119,11 +119,11 @@ def count(task: CountTask) -> Counts:
     return counts
 
 
-def find(task: SearchTask) -> Found:
+def find(task: SearchTask) -> ShardTopK:
     """The best items of one shard for each query as far as they reach its floor, kept beside the job."""
     job = opened_job(task.job)
     items = _ShardVectors(task.shard, job)
-    asked = Vectors(job.arrays["queries"], "the queries", normalise=False)
+    asked = VectorTable(job.arrays["queries"], "the queries", normalise=False)
     depth = min(job.depth, len(items))
     per_query, numbers, scores = np.zeros(len(asked), np.int64), [], []
     found = search(asked, items, items.check(1), depth, squared=job.squared, threads=1, least=task.floors)
@@ -132,15 +132,15 @@ def find(task: SearchTask) -> Found:
         per_query[query] = np.count_nonzero(enter)
         numbers.append(rows[enter] + task.shard.first)
         scores.append(values[enter])
-    made = Found(per_query, np.concatenate(numbers), np.concatenate(scores))
+    made = ShardTopK(per_query, np.concatenate(numbers), np.concatenate(scores))
     keep(result_path(task.job, task.number), vars(made))
     return made
 
 
-class _ShardVectors(Vectors):
+class _ShardVectors(VectorTable):
     """The vectors of one shard; that ids are not given twice was checked for all shards together."""
 
-    def __init__(self, shard: VectorShard, job: Job) -> None:
+    def __init__(self, shard: VectorShard, job: ShardJob) -> None:
         with open_shard(shard) as file:
             data, self._names = file.vectors(), file.ids()
         super().__init__(job.preparation.transformed(data), shown(shard.path), None, normalise=job.normalise)
@@ -156,7 +156,7 @@ class _ShardVectors(Vectors):
         return str(self._names[row])
 
 
-def _refuse_other_ids(items: Vectors, gold: Ints, place: Ints, gold_ids: list[str]) -> None:
+def _refuse_other_ids(items: VectorTable, gold: Ints, place: Ints, gold_ids: list[str]) -> None:
     """The judged items that lie in this shard must have the ids they were asked for by."""
     for row in np.flatnonzero((gold >= 0) & (gold < len(items))).tolist():
         found, wanted = items.name(int(gold[row])), gold_ids[int(place[row])]
@@ -169,7 +169,7 @@ def _refuse_other_ids(items: Vectors, gold: Ints, place: Ints, gold_ids: list[st
 
 
 @dataclass(frozen=True)
-class Job:
+class ShardJob:
     """What all tasks of a job share."""
 
     arrays: dict[str, Any]
@@ -206,7 +206,7 @@ class Job:
 
 # A worker has many shards of one job to go through, and seldom more than one job at a time.
 @lru_cache(maxsize=2)
-def opened_job(folder: str) -> Job:
+def opened_job(folder: str) -> ShardJob:
     """The job in a folder, read once; the folder is named by the digest of its content, so it never changes."""
     arrays = unsealed(read_bytes(join(folder, JOB)))
     if arrays is None:
@@ -214,7 +214,7 @@ def opened_job(folder: str) -> Job:
         raise InputError(what, where=shown(folder), remedy="remove this folder and start again")
     about = json.loads(arrays.pop("about").tobytes())
     about["preparation"] = Preparation(**about["preparation"])
-    return Job(arrays, **about)
+    return ShardJob(arrays, **about)
 
 
 @lru_cache(maxsize=2)
