@@ -163,7 +163,7 @@ def _products(left: torch.Tensor, right: torch.Tensor, times: int) -> None:
 
 def _ranks(
     options: argparse.Namespace,
-    store: cuda_store.Store,
+    store: cuda_store.ItemStore,
     items: torch.Tensor,
     queries: np.ndarray[Any, Any],
     rows: JudgedRows,
@@ -181,7 +181,7 @@ def _ranks(
         lambda: cuda_counting.CountedRows(queries, store, rows, everything), options.repeats
     )
     if store.tile:
-        marks = cuda_comparing.Marks(store, cuda_comparing.PAIRS)
+        marks = cuda_comparing.OpenPairs(store, cuda_comparing.PAIRS)
         result["kernel_seconds"] = _seconds(lambda: _launch(block, chunk, marks, store), options.repeats)
     plain = _seconds(lambda: _torch_ranks(items, queries, rows), 1)
     work = 2e-12 * options.queries * options.items * options.dimension
@@ -199,7 +199,9 @@ def _ranks(
     return result
 
 
-def _launch(block: Any, chunk: cuda_store.Chunk, marks: cuda_comparing.Marks, store: cuda_store.Store) -> None:
+def _launch(
+    block: Any, chunk: cuda_store.ItemChunk, marks: cuda_comparing.OpenPairs, store: cuda_store.ItemStore
+) -> None:
     """The kernel alone, without the closer look."""
     asked, tile = block._asked, store.tile
     assert tile is not None
@@ -234,7 +236,7 @@ def _float64_ranks(
 
 
 def _top_k(
-    options: argparse.Namespace, store: cuda_store.Store, items: torch.Tensor, queries: np.ndarray[Any, Any]
+    options: argparse.Namespace, store: cuda_store.ItemStore, items: torch.Tensor, queries: np.ndarray[Any, Any]
 ) -> Result:
     found: list[dict[int, Any]] = []
     seconds = _seconds(lambda: found.append(cuda_search.CudaSearch(queries, store, options.k).run()), options.repeats)
@@ -324,7 +326,7 @@ def _tiles(options: argparse.Namespace, items: torch.Tensor) -> Result:
         store.tile = cuda_kernels.Tile(*map(int, text.split("x")))
         chunk = store._whole = store.prepared(0, items)
         block = cuda_counting.CountedRows(queries, store, rows, np.arange(len(rows.gold)))
-        marks = cuda_comparing.Marks(store, 1024)
+        marks = cuda_comparing.OpenPairs(store, 1024)
         try:
             seconds = _seconds(partial(_launch, block, chunk, marks, store), options.repeats)
         except Exception as error:
