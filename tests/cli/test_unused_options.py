@@ -8,7 +8,7 @@ from goldrank.cli.main import main
 
 NONE_RANKED = "on these runs, none of which holds rankings; leave it out"
 NO_MASKS = "on these runs, none of which holds guesses at masks; leave it out"
-FIGURES = "has no effect on sentence-pairs: figures are measured there, and nothing is ranked; leave it out"
+FIGURES = "has no effect on sentence-pairs: values are measured there, and nothing is ranked; leave it out"
 RANKED_WORDS = "it is for models of word vectors (words:FILE), one vector for each text, in rankings and correlations"
 BY_WORDS = f"{RANKED_WORDS}; leave it out"
 
@@ -76,10 +76,10 @@ CASES = {
     "run -m random:8 -t sentence-pairs --level 0.9": f"--level {FIGURES}",
     "run -m random:8 -t sentence-pairs --interval percentile": f"--interval {FIGURES}",
     "run -m random:8 -t sentence-pairs --resamples 500": f"--resamples {FIGURES}",
-    "run -m random:8 -t sentence-pairs --worst 3": "--worst has no effect on tasks that give figures, which have no "
+    "run -m random:8 -t sentence-pairs --worst 3": "--worst has no effect on tasks that rank nothing, which have no "
     "queries; leave it out",
-    "run -m random:8 -t sentence-pairs --limit 3": "sentence-pairs gives figures over all its data: a limit or a "
-    "reranker has no meaning there; leave --limit and --rerank away, or run it by itself",
+    "run -m random:8 -t sentence-pairs --limit 3": "the task sentence-pairs measures all its data and ranks nothing, "
+    "so a limit or a reranker has no effect; leave --limit and --rerank away, or run it by itself",
     # goldrank run: what it goes with is not there
     "run -m random:8 -t wines --fit-on evaluated": "--fit-on has no effect without a transform that learns; add one, "
     "such as --transform center, or leave it out",

@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
 def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
     """Raise for options that would change nothing, as far as it can be told before anything is read."""
     if args.from_pairs is None and config.tasks and all(is_measurement(task) for task in config.tasks):
-        options.refuse_unused(args, ["worst"], "on tasks that give figures, which have no queries")
+        options.refuse_unused(args, ["worst"], "on tasks that rank nothing, which have no queries")
     if args.format == "csv":
         options.refuse_unused(args, ["worst"], "on --format csv", "take --format table or json for it")
     if args.config is None:

@@ -199,7 +199,7 @@ def run_all(
     loaded, prepared = prepare(models, tasks, settings, sharding, measures)
     for data in prepared:
         if sharding is not None and data.task.result_kind == "measured":
-            report(f"{data.task.name} gives figures, and is measured on this machine")
+            report(f"{data.task.name} is measured on this machine, because it ranks nothing")
         quality = data.inspect()
         outcomes, missing = find_or_evaluate_all(data, loaded, quality, store, overwrite, report)
         yield _LEADERBOARDS[data.task.result_kind](data, outcomes, missing, quality, measures)
@@ -233,7 +233,7 @@ def prepare(
     _refuse_unused_measures(measures, loaded, prepared)
     if sharding is not None and all(data.task.result_kind == "measured" for data in prepared):
         raise InputError(
-            "--engine has no effect on tasks that give figures, which are measured on this machine",
+            "--engine has no effect on tasks that rank nothing, which are measured on this machine",
             remedy="leave it out",
         )
     return loaded, prepared
@@ -256,7 +256,7 @@ def _refuse_unused_measures(measures: Measures, models: list[Model], prepared: S
     for option in (name for name, is_given in given.items() if is_given):
         names = ", ".join(data.task.name for data in prepared)
         raise InputError(
-            f"{option} has no effect on {names}: figures are measured there, and nothing is ranked",
+            f"{option} has no effect on {names}: values are measured there, and nothing is ranked",
             remedy="leave it out",
         )
 

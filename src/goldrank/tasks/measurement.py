@@ -140,7 +140,7 @@ class MeasurementTask:
         """Read the data; a measurement always runs on this machine."""
         if settings.limit is not None or settings.rerank is not None:
             raise InputError(
-                f"{self.name} gives figures over all its data: a limit or a reranker has no meaning there",
+                f"the task {self.name} measures all its data and ranks nothing, so a limit or a reranker has no effect",
                 remedy="leave --limit and --rerank away, or run it by itself",
             )
         if settings.oov == "miss":
