@@ -33,7 +33,7 @@ def test_what_was_encoded_once_is_not_encoded_again(folder):
     cache = EmbeddingCache(folder)
     second = cache.encode(encoder, ["a", "b"], "item")
     assert sorted(encoder.asked) == ["a", "b"]
-    assert (cache.counts.found, cache.counts.encoded) == (2, 0)
+    assert (cache.counts.reused, cache.counts.encoded) == (2, 0)
     assert first.dtype == second.dtype == np.float32
     np.testing.assert_array_equal(first, encoder.vectors(["a", "b"], "item"))
     np.testing.assert_array_equal(second, first)
@@ -45,7 +45,7 @@ def test_only_unknown_texts_are_encoded(folder):
     texts = ["x", "b", "a", "y"]
     np.testing.assert_array_equal(cache.encode(encoder, texts, "item"), encoder.vectors(texts, "item"))
     assert sorted(encoder.asked) == ["a", "b", "c", "x", "y"]
-    assert (cache.counts.found, cache.counts.encoded) == (2, 5)
+    assert (cache.counts.reused, cache.counts.encoded) == (2, 5)
 
 
 @given(st.lists(any_text, max_size=12), st.lists(any_text, max_size=12), st.integers(1, 5))

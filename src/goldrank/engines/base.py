@@ -132,8 +132,8 @@ class WorkerFailure:
 
     def without_details(self) -> WorkerFailure:
         """The same as a plain error, for one whose class or content cannot travel."""
-        said = next(iter(str(self.args[0]).splitlines()), "") if self.args else ""
-        return WorkerFailure(RuntimeError, (f"{self.kind.__name__}: {said}",), {}, self.trace)
+        message = next(iter(str(self.args[0]).splitlines()), "") if self.args else ""
+        return WorkerFailure(RuntimeError, (f"{self.kind.__name__}: {message}",), {}, self.trace)
 
     def error(self, what: str) -> GoldrankError:
         """The error to raise: a GoldrankError as it was, any other as the cause of one that names *what* failed."""
@@ -143,8 +143,10 @@ class WorkerFailure:
         original.__cause__ = WorkerTraceback(self.trace)
         if isinstance(original, GoldrankError):
             return original
-        said = next(iter(str(original).strip().splitlines()), "")
-        named = said if self.kind is RuntimeError and said else f"{self.kind.__name__}: {said}".removesuffix(": ")
+        message = next(iter(str(original).strip().splitlines()), "")
+        named = (
+            message if self.kind is RuntimeError and message else f"{self.kind.__name__}: {message}".removesuffix(": ")
+        )
         raised = GoldrankError(f"{what} failed in a worker ({named})")
         raised.__cause__ = original
         return raised

@@ -23,9 +23,9 @@ class LocalEngine:
         """The results; see Engine."""
         with Progress(what, total=total, unit="shard") as progress:
             for task in tasks:
-                made = work(task)
+                result = work(task)
                 progress.advance()
-                yield made
+                yield result
 
     def map_with(
         self,

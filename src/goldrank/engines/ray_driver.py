@@ -98,12 +98,12 @@ def cpus() -> int:
 def _in_a_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     # A colon announces the traceback of the head, which says in its last line what happened.
-    said = lines[-1] if lines[0].endswith(":") else lines[0]
-    return f"{type(error).__name__}: {said}".removesuffix(": ").rstrip(".")[:300]
+    message = lines[-1] if lines[0].endswith(":") else lines[0]
+    return f"{type(error).__name__}: {message}".removesuffix(": ").rstrip(".")[:300]
 
 
 class Driver:
-    """Takes orders, has them done by the cluster, and hands back what was made."""
+    """Take orders, have the cluster carry them out, and send back the results."""
 
     def __init__(self, connection: Connection, retries: int) -> None:
         self._connection, self._retries = connection, retries
@@ -151,7 +151,7 @@ class Driver:
             gpus = int(ray.cluster_resources().get("GPU", 0)) if accelerated else 0
             pool = ray.remote(num_cpus=0, resources=_ON_HEAD)(Pool).remote(make, tasks, workers, gpus, self._retries)
             self._pools[job] = pool
-            self._jobs[job] = lambda _: pool.next_made.remote()
+            self._jobs[job] = lambda _: pool.next_outcome.remote()
         elif kind == "task":
             self._pending[self._jobs[job](content)] = job
         else:
@@ -170,12 +170,12 @@ class Driver:
         ready, rest = ray.wait(list(self._pending), num_returns=1, timeout=_GLANCE)
         if ready and rest:
             ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
-        for made in ready:
-            job = self._pending.pop(made)
+        for reference in ready:
+            job = self._pending.pop(reference)
             if job not in self._jobs:
                 continue
             try:
-                self._connection.send(("made", job, ray.get(made)))
+                self._connection.send(("result", job, ray.get(reference)))
             except ray.exceptions.RayError as error:
                 self._connection.send(("lost", job, self._reason(error)))
 
@@ -201,52 +201,52 @@ class Driver:
 def perform(key: str, work: list[Any], task: bytes) -> bytes:
     """One part of the work, in a worker, which keeps the function for the next part."""
 
-    def made() -> object:
+    def work_on_task() -> object:
         if key not in _loaded:
             _loaded.clear()
             _loaded[key] = pickle.loads(ray.get(work[0]))
         return _loaded[key](pickle.loads(task))
 
-    return outcome(made)
+    return outcome(work_on_task)
 
 
 def outcome(make: Callable[[], object]) -> bytes:
-    """What *make* made or the error it raised; Ray never sees that, so it neither wraps it nor tries again."""
+    """Return the result of *make* or the error it raised, pickled; Ray does not see the error, so it does not retry."""
     try:
         return bytes(cloudpickle.dumps((True, make())))
     except (Exception, SystemExit) as error:
         failure = WorkerFailure.of(error)
     try:
-        said = bytes(cloudpickle.dumps((False, failure)))
-        pickle.loads(said)[1].error("")
+        content = bytes(cloudpickle.dumps((False, failure)))
+        pickle.loads(content)[1].error("")
     except Exception:
-        said = bytes(cloudpickle.dumps((False, failure.without_details())))
-    return said
+        content = bytes(cloudpickle.dumps((False, failure.without_details())))
+    return content
 
 
-class MadeOnce:
-    """A worker of a pool: makes its dear thing when it starts, and does one task at a time with it."""
+class PreparedWorker:
+    """A worker of a pool: prepares something expensive, such as a model, once and then does one task at a time."""
 
     def __init__(self, make: bytes) -> None:
         self._failed: bytes | None = None
         self._work: Callable[[Any], Any] | None = None
 
-        def made() -> None:
+        def prepare() -> None:
             self._work = pickle.loads(make)()
 
-        said = outcome(made)
+        prepared = outcome(prepare)
         if self._work is None:
-            # Raised here, it would be taken for a lost worker.
-            self._failed = said
+            # An error raised here would look to Ray like a lost worker.
+            self._failed = prepared
 
     def __call__(self, batch: Any) -> Any:
         """The outcomes of the tasks of *batch*, one table for another."""
         import pyarrow as pa
 
-        made = [self._one(task) for task in batch["task"].to_pylist()]
-        return pa.table({"made": pa.array(made, pa.large_binary())})
+        outcomes = [self._perform(task) for task in batch["task"].to_pylist()]
+        return pa.table({"outcome": pa.array(outcomes, pa.large_binary())})
 
-    def _one(self, task: bytes) -> bytes:
+    def _perform(self, task: bytes) -> bytes:
         work = self._work
         if work is None:
             assert self._failed is not None
@@ -268,7 +268,7 @@ class Pool:
         context.max_consecutive_actor_init_deaths = retries
         size = max(1, min(gpus or workers, len(tasks)))
         dataset = from_items([{"task": task} for task in tasks], override_num_blocks=len(tasks)).map_batches(
-            MadeOnce,
+            PreparedWorker,
             fn_constructor_args=(make,),
             batch_size=1,
             batch_format="pyarrow",
@@ -281,8 +281,8 @@ class Pool:
             max_task_retries=retries,
         )
         batches = dataset.iter_batches(batch_size=None, prefetch_batches=0, batch_format="pyarrow")
-        self._made: Iterator[bytes] = (made for batch in batches for made in batch["made"].to_pylist())
+        self._outcomes: Iterator[bytes] = (each for batch in batches for each in batch["outcome"].to_pylist())
 
-    def next_made(self) -> bytes:
+    def next_outcome(self) -> bytes:
         """The next outcome, waited for."""
-        return next(self._made)
+        return next(self._outcomes)

@@ -71,9 +71,9 @@ class RayEngine:
                         return
                     outcome = cluster.receive(job)
                     under_way -= 1
-                    made = _unpacked(*outcome, what)
+                    result = _unpacked(*outcome, what)
                     progress.advance()
-                    yield made
+                    yield result
         finally:
             cluster.end_job(job)
             if under_way and cluster.idle:
@@ -109,7 +109,7 @@ def _packed(thing: object) -> bytes:
 def _unpacked(kind: str, content: Any, what: str) -> object:
     if kind == "lost":
         raise GoldrankError(f"{what}: a part could not be done ({content})")
-    done, made = pickle.loads(content)
+    done, result = pickle.loads(content)
     if not done:
-        raise made.error(what)
-    return made
+        raise result.error(what)
+    return result

@@ -35,10 +35,10 @@ def encoded(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
 
     if isinstance(encoder, Fitted):
         # What it gives depends on the corpus, so that little would ever be found again.
-        made = encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
+        vectors = encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
     else:
-        made = EmbeddingCache(unwritable="ignore").encode(encoder, texts, side)
-    return checked_vectors(made, side)
+        vectors = EmbeddingCache(unwritable="ignore").encode(encoder, texts, side)
+    return checked_vectors(vectors, side)
 
 
 def dataset_hits(

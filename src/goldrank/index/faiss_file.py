@@ -160,9 +160,9 @@ def _faults(file: Path) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})", where=str(file), remedy="check it") from None
     except (RuntimeError, MemoryError, AttributeError, TypeError, ValueError) as error:
-        said = sentence_of(error)
+        message = sentence_of(error)
         # Some conditions of faiss are C++ that tells a user nothing.
-        reason = f" ({said[:120]})" if said and "::" not in said else ""
+        reason = f" ({message[:120]})" if message and "::" not in message else ""
         raise InputError(
             f"faiss cannot read the file{reason}",
             where=str(file),

@@ -193,15 +193,15 @@ class FaissIndex:
         counts, items, values = [], [], []
         with Progress(f"searching ({self.factory})", total=len(matrix), unit="query vector") as progress:
             for rows in blocks(len(matrix), _QUERY_BLOCK):
-                scores, found = self._search(matrix[rows], min(k + exclude_self, self.count))
-                self._order_ties(scores, found)
-                kept = found >= 0
+                scores, numbers = self._search(matrix[rows], min(k + exclude_self, self.count))
+                self._order_ties(scores, numbers)
+                is_result = numbers >= 0
                 if selves is not None:
-                    kept &= found != selves[rows, None]
-                    kept &= kept.cumsum(axis=1) <= k
-                counts.append(kept.sum(axis=1))
-                items += self._id_array[found[kept]].tolist()
-                values.append(scores[kept].astype(np.float64))
+                    is_result &= numbers != selves[rows, None]
+                    is_result &= is_result.cumsum(axis=1) <= k
+                counts.append(is_result.sum(axis=1))
+                items += self._id_array[numbers[is_result]].tolist()
+                values.append(scores[is_result].astype(np.float64))
                 progress.advance(rows.stop - rows.start)
         starts = np.concatenate([[0], *counts]).cumsum().astype(np.int64)
         return Run.from_columns(Columns(names, starts, items, np.concatenate([np.zeros(0), *values]), self.spec))
@@ -229,25 +229,25 @@ class FaissIndex:
 
     def _search(self, block: Dense, k: int) -> tuple[Dense, NDArray[np.int64]]:
         with _tuned_for_small_batches(), _clear_errors(str(self.factory)):
-            scores, found = self.faiss_index.search(self._prepared(block), k)
+            scores, numbers = self.faiss_index.search(self._prepared(block), k)
         if self._labels is not None:
-            found = np.where(found >= 0, np.searchsorted(self._labels, found), -1)
+            numbers = np.where(numbers >= 0, np.searchsorted(self._labels, numbers), -1)
         if self.similarity == "l2":
             scores = -np.sqrt(np.maximum(scores, 0))
         elif self.similarity == "cosine":
             # Rounding puts the product of two unit vectors beyond 1 about as often as not.
             np.clip(scores, -1, 1, out=scores)
-        return scores, found
+        return scores, numbers
 
-    def _order_ties(self, scores: Dense, found: NDArray[np.int64]) -> None:
+    def _order_ties(self, scores: Dense, numbers: NDArray[np.int64]) -> None:
         # Rows without equal scores are in order already, and they are nearly all.
-        tied = (scores[:, 1:] >= scores[:, :-1]) & (found[:, 1:] >= 0)
+        tied = (scores[:, 1:] >= scores[:, :-1]) & (numbers[:, 1:] >= 0)
         for row in np.flatnonzero(tied.any(axis=1)):
-            end = int((found[row] >= 0).sum())
-            ids = self._id_array[found[row, :end]]
+            end = int((numbers[row] >= 0).sum())
+            ids = self._id_array[numbers[row, :end]]
             # Code points order like the bytes of UTF-8, so Python's own comparison serves.
             order = sorted(range(end), key=lambda i: (scores[row, i], ids[i]), reverse=True)
-            scores[row, :end], found[row, :end] = scores[row, order], found[row, order]
+            scores[row, :end], numbers[row, :end] = scores[row, order], numbers[row, order]
 
     def _positions(self, names: Sequence[str]) -> NDArray[np.int64]:
         return np.fromiter((self._position.get(name, -1) for name in names), np.int64, len(names))
@@ -338,17 +338,17 @@ def _clear_errors(factory: str, count: int | None = None) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        said = sentence_of(error)
+        message = sentence_of(error)
         if few := re.search(
-            r"training points \((\d+)\) should be at least as large as number of clusters \((\d+)\)", said
+            r"training points \((\d+)\) should be at least as large as number of clusters \((\d+)\)", message
         ):
             raise _too_few(factory, int(few[1]), int(few[2])) from None
-        if parameter := re.search(r"could not set parameter (\S+)", said):
+        if parameter := re.search(r"could not set parameter (\S+)", message):
             raise InputError(
                 f"the index {factory} has no search parameter {shorten(parameter[1])}",
                 remedy="IVF has nprobe, HNSW efSearch, and an index with RFlat k_factor_rf",
             ) from None
-        raise InputError(f"faiss cannot build or search {factory} ({said})", remedy="try another factory") from None
+        raise InputError(f"faiss cannot build or search {factory} ({message})", remedy="try another factory") from None
     except MemoryError:
         raise GoldrankError(f"the index {factory} of {count} vectors does not fit in memory; try one with PQ") from None
 
@@ -374,14 +374,14 @@ def _empty_index(faiss: Any, factory: str, dimension: int, metric: int) -> Any:
         raise _unknown(factory, dimension, "it is no text that faiss can read") from None
 
 
-def _unknown(factory: str, dimension: int | None = None, said: str = "") -> InputError:
-    if not said or "could not parse" in said:
+def _unknown(factory: str, dimension: int | None = None, message: str = "") -> InputError:
+    if not message or "could not parse" in message:
         return InputError(
             f"faiss knows no index {shorten(factory)}",
             remedy="write a factory such as Flat, HNSW32, IVF1024,PQ32 or PQ96x4fs,RFlat",
         )
     return InputError(
-        f"faiss cannot make {shorten(factory)} for {dimension} dimensions ({said})", remedy="try another factory"
+        f"faiss cannot make {shorten(factory)} for {dimension} dimensions ({message})", remedy="try another factory"
     )
 
 
@@ -391,6 +391,8 @@ def sentence_of(error: Exception) -> str:
     >>> sentence_of(RuntimeError("Error in void faiss::f(int) at /project/faiss/f.cpp:64: Error: 'a == b' failed: no"))
     'no'
     """
-    said = re.sub(r"^Error in .*? at \S+?:\d+: ", "", str(error).strip(), flags=re.DOTALL)
-    said = re.sub(r"^Error: '(.*?)' failed:? ?", lambda match: "" if match.end() < len(said) else match[1], said)
-    return said.partition("\n")[0].strip().rstrip(".")
+    message = re.sub(r"^Error in .*? at \S+?:\d+: ", "", str(error).strip(), flags=re.DOTALL)
+    message = re.sub(
+        r"^Error: '(.*?)' failed:? ?", lambda match: "" if match.end() < len(message) else match[1], message
+    )
+    return message.partition("\n")[0].strip().rstrip(".")

@@ -49,8 +49,8 @@ class EmbeddingCacheEntry:
 class CacheCounts:
     """What an `EmbeddingCache` did so far."""
 
-    found: int = 0
-    """Rows that were served from disk."""
+    reused: int = 0
+    """Rows read from disk."""
     encoded: int = 0
     """Texts that had to be encoded."""
     set_aside: int = 0
@@ -102,7 +102,7 @@ class EmbeddingCache:
         hashes = _hash_all(texts)
         vectors, held = shards.gather(hashes) if self._keeps else (None, np.zeros(len(hashes), bool))
         self.counts.set_aside = sum(folder.set_aside for folder in self._shards.values())
-        self.counts.found += int(held.sum())
+        self.counts.reused += int(held.sum())
         if self._keeps:
             place.touch()
         if held.all():
@@ -244,9 +244,9 @@ def _ask(encoder: Encoder, texts: Sequence[str], side: Side) -> Vectors:
     return encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
 
 
-def _checked(made: Vectors, count: int, dimension: int | None, encoder: Encoder) -> Floats:
+def _checked(encoded: Vectors, count: int, dimension: int | None, encoder: Encoder) -> Floats:
     with np.errstate(over="ignore"):
-        vectors = np.asarray(made, np.float32)
+        vectors = np.asarray(encoded, np.float32)
     name = shorten(encoder.identity)
     if vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
         raise GoldrankError(f"{name} gave an array of shape {vectors.shape} for {count} texts; check the encoder")
@@ -280,10 +280,10 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 def _files(folder: Path) -> list[Path]:
     """The files in *folder* that the cache made, the manifest last."""
-    made = (SHARD_NAME, SET_ASIDE_NAME, TEMPORARY_NAME)
-    found = [Path(entry.path) for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
-    ours = [path for path in found if any(name.fullmatch(path.name) for name in made)]
-    return sorted(ours) + [path for path in found if path.name == _MANIFEST]
+    patterns = (SHARD_NAME, SET_ASIDE_NAME, TEMPORARY_NAME)
+    files = [Path(entry.path) for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+    ours = [path for path in files if any(name.fullmatch(path.name) for name in patterns)]
+    return sorted(ours) + [path for path in files if path.name == _MANIFEST]
 
 
 def _entry(folder: Path) -> EmbeddingCacheEntry | None:

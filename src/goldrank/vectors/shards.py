@@ -58,15 +58,15 @@ def _words(dimension: int) -> int:
 
 
 def _sums(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    made: NDArray[np.uint64] = rows.sum(axis=1, dtype=np.uint64)
-    return made
+    sums: NDArray[np.uint64] = rows.sum(axis=1, dtype=np.uint64)
+    return sums
 
 
 def _checksum(count: int, dimension: int, hashes: bytes, sums: bytes) -> bytes:
-    made = hashlib.blake2b(struct.pack("<QQ", count, dimension), digest_size=16)
-    made.update(hashes)
-    made.update(sums)
-    return made.digest()
+    digest = hashlib.blake2b(struct.pack("<QQ", count, dimension), digest_size=16)
+    digest.update(hashes)
+    digest.update(sums)
+    return digest.digest()
 
 
 @dataclass(frozen=True)
@@ -221,27 +221,27 @@ class ShardFolder:
         """
         while True:
             self.refresh()
-            found = self.find(hashes)
-            held = found >= 0
+            positions = self.find(hashes)
+            held = positions >= 0
             dimension = self.dimension
             if dimension is None:
                 return None, held
             out = np.empty((len(hashes), dimension), np.float32)
             try:
-                self._copy(found, held, out)
+                self._copy(positions, held, out)
             except DamagedShardError as error:
                 self._put_aside(error.path)
                 continue
             return out, held
 
-    def _copy(self, found: NDArray[np.intp], held: NDArray[np.bool_], out: Floats) -> None:
+    def _copy(self, positions: NDArray[np.intp], held: NDArray[np.bool_], out: Floats) -> None:
         wanted = np.flatnonzero(held)
-        numbers = np.searchsorted(self._starts, found[wanted], side="right") - 1
+        numbers = np.searchsorted(self._starts, positions[wanted], side="right") - 1
         by_shard = np.argsort(numbers, kind="stable")
         bounds = np.searchsorted(numbers[by_shard], np.arange(len(self._starts)))
         for i, shard in enumerate(self._shards.values()):
             targets = wanted[by_shard[bounds[i] : bounds[i + 1]]]
-            for start, rows in shard.read(found[targets] - self._starts[i]):
+            for start, rows in shard.read(positions[targets] - self._starts[i]):
                 out[targets[start : start + len(rows)]] = as_floats(rows, shard.dimension)
 
     def add(self, hashes: Hashes, vectors: Floats) -> None:
@@ -279,12 +279,14 @@ class ShardFolder:
         hashes = np.concatenate([shard.hashes for shard in small])
         sums = np.concatenate([shard.sums for shard in small])
         # Two processes may have encoded the same text; one of its vectors is enough.
-        kept = np.zeros(len(hashes), np.bool_)
-        kept[np.unique(hashes, axis=0, return_index=True)[1]] = True
-        parts = np.split(kept, np.cumsum([len(shard.hashes) for shard in small])[:-1])
+        is_first = np.zeros(len(hashes), np.bool_)
+        is_first[np.unique(hashes, axis=0, return_index=True)[1]] = True
+        parts = np.split(is_first, np.cumsum([len(shard.hashes) for shard in small])[:-1])
         rows = (some for shard, part in zip(small, parts, strict=True) for _, some in shard.read(np.flatnonzero(part)))
         try:
-            self._write(int(kept.sum()), small[0].dimension, hashes[kept].tobytes(), sums[kept].tobytes(), rows)
+            self._write(
+                int(is_first.sum()), small[0].dimension, hashes[is_first].tobytes(), sums[is_first].tobytes(), rows
+            )
         except DamagedShardError as error:
             self._put_aside(error.path)
             return

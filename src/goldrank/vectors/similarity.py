@@ -40,8 +40,8 @@ class Similarity:
 
 
 SIMILARITIES: dict[str, Similarity] = {
-    made.name: made
-    for made in (
+    measure.name: measure
+    for measure in (
         Similarity(
             "jaccard",
             "|A ∩ B| / |A ∪ B|",

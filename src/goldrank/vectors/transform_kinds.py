@@ -118,12 +118,12 @@ def _leading(rows: FitRows, name: str, wanted: int) -> tuple[Matrix, Matrix, Mat
 
 def multiply(block: Matrix, matrix: Matrix) -> Matrix:
     """The product, each row to the bit the same whatever rows stand beside it."""
-    (count, width), made = block.shape, matrix.shape[1]
+    (count, width), out_width = block.shape, matrix.shape[1]
     rows = np.zeros((-(-count // _TILE), _TILE, width))
     rows.reshape(-1, width)[:count] = block
-    columns = np.zeros((width, -(-made // _TILE) * _TILE))
-    columns[:, :made] = matrix
-    product: Matrix = (rows @ columns).reshape(-1, columns.shape[1])[:count, :made]
+    columns = np.zeros((width, -(-out_width // _TILE) * _TILE))
+    columns[:, :out_width] = matrix
+    product: Matrix = (rows @ columns).reshape(-1, columns.shape[1])[:count, :out_width]
     return product
 
 
@@ -179,9 +179,9 @@ def _normalise(block: Matrix, _: Parameters, __: int) -> Matrix:
 
 def _normalise_sparse(vectors: Any, _: int) -> Any:
     lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1), np.float64).ravel())
-    made = vectors.copy()
-    made.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(made.indptr))
-    return made
+    normalised = vectors.copy()
+    normalised.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(normalised.indptr))
+    return normalised
 
 
 def _check_truncation(width: int, wanted: int) -> None:

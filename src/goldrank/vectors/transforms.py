@@ -86,14 +86,14 @@ class Pipeline:
     @property
     def notes(self) -> list[str]:
         """What the fit left out, for the user to read."""
-        found = []
+        notes = []
         for step, before, after in zip(self.steps, self._widths, self._widths[1:], strict=False):
             if step.kind.name == "whiten" and not step.argument and after < before:
-                found.append(
+                notes.append(
                     f"whiten dropped {before - after} of {before} directions, whose variance is at most "
                     f"{SMALLEST_EIGENVALUE:g} of the largest"
                 )
-        return found
+        return notes
 
     def fit(self, vectors: Any) -> Pipeline:
         """Learn from *vectors*, one row each, and return this pipeline; what was learnt before is forgotten."""
@@ -133,13 +133,13 @@ class Pipeline:
             if out is not None:
                 raise InputError("sparse vectors cannot be written into an array", remedy="leave out *out*")
             return self._sparse_up_to(len(self.steps), vectors).astype(np.float32)
-        made = _room(out, len(vectors), self._width_for(vectors.shape[1]))
+        result = _room(out, len(vectors), self._width_for(vectors.shape[1]))
         for number, block in enumerate(self._blocks(vectors, learnt, len(self.steps))):
             start = number * _BLOCK
             with np.errstate(over="ignore"):
-                made[start : start + len(block)] = block
-            _refuse_infinite(made[start : start + len(block)], start, "is too large for float32 once transformed")
-        return made
+                result[start : start + len(block)] = block
+            _refuse_infinite(result[start : start + len(block)], start, "is too large for float32 once transformed")
+        return result
 
     def save(self, path: PathLike) -> None:
         """Write what was learnt to one .npz file, completely or not at all."""
@@ -168,8 +168,8 @@ class Pipeline:
             about, arrays = _read_saved(path)
             version = about["format"]
             if version == _FORMAT:
-                made = cls.parse(about["pipeline"])
-                made._restore(tuple(about["widths"]), arrays, about["checksum"])
+                pipeline = cls.parse(about["pipeline"])
+                pipeline._restore(tuple(about["widths"]), arrays, about["checksum"])
         except FileNotFoundError:
             raise InputError("there is no such file", where=where, remedy="check the path") from None
         except Exception as error:
@@ -181,7 +181,7 @@ class Pipeline:
         if version != _FORMAT:
             what = f"this pipeline has format {shorten(version)}, this goldrank reads {_FORMAT}"
             raise InputError(what, where=where, remedy=remedy)
-        return made
+        return pipeline
 
     def _restore(self, widths: tuple[int, ...], arrays: dict[str, NDArray[Any]], checksum: str) -> None:
         learnt: list[dict[str, Matrix]] = [{} for _ in self.steps]
@@ -347,9 +347,9 @@ def _refuse_infinite_sparse(vectors: Any) -> None:
 
 
 def _digest(text: str, widths: tuple[int, ...], learnt: Any) -> str:
-    made = hashlib.blake2b(json.dumps([text, list(widths)]).encode(), digest_size=16)
+    digest = hashlib.blake2b(json.dumps([text, list(widths)]).encode(), digest_size=16)
     for number, parameters in enumerate(learnt):
         for name, value in sorted(parameters.items()):
-            made.update(json.dumps([number, name, list(value.shape)]).encode())
-            made.update(np.ascontiguousarray(value, "<f8").tobytes())
-    return made.hexdigest()
+            digest.update(json.dumps([number, name, list(value.shape)]).encode())
+            digest.update(np.ascontiguousarray(value, "<f8").tobytes())
+    return digest.hexdigest()

@@ -117,7 +117,7 @@ class OpenPairs:
     def compare(
         self,
         chunk: ItemChunk,
-        asked: QueryOperand,
+        queries: QueryOperand,
         limits: Tensor,
         slots: Tensor,
         above: Tensor,
@@ -133,10 +133,10 @@ class OpenPairs:
         if self._bits.numel() < shape[0] * shape[1]:
             self._bits = torch.empty(shape[0] * shape[1], dtype=torch.int32, device=store.device)
         bits = self._bits[: shape[0] * shape[1]].view(shape)
-        terms = torch.zeros_like(asked.terms) if collect else asked.terms
-        terms[2] = asked.terms[2]
+        terms = torch.zeros_like(queries.terms) if collect else queries.terms
+        terms[2] = queries.terms[2]
         kernels.compare_tiles(
-            asked.operand, chunk.operand, chunk.halves, chunk.spans, terms, limits, slots, above, bits, first, last,
+            queries.operand, chunk.operand, chunk.halves, chunk.spans, terms, limits, slots, above, bits, first, last,
             tile, squared=store.squared, collect=collect,
         )  # fmt: skip
         return bits

@@ -56,9 +56,9 @@ class CudaCounter:
                     block.count(chunk, marks)
                 progress.advance(len(chunk))
         for part, block in zip(self._parts, blocks, strict=True):
-            found = block.finished()
-            counts.above[part], counts.tied[part] = found[0], found[1]
-            counts.tied_docid[part], counts.tied_input[part] = found[2], found[3]
+            totals = block.finished()
+            counts.above[part], counts.tied[part] = totals[0], totals[1]
+            counts.tied_docid[part], counts.tied_input[part] = totals[2], totals[3]
         return counts
 
 
@@ -75,36 +75,36 @@ class CountedRows:
         place, slot = _places(self._column_np, len(columns))
         column_of_place = np.zeros(int(place.max()) + 1, np.int64)
         column_of_place[place] = self._column_np
-        self._asked = asked = QueryOperand(self._queries, column_of_place, store)
+        self._operand = operand = QueryOperand(self._queries, column_of_place, store)
         self._slots = int(slot.max()) + 1
         self._column, self._gold = (torch.from_numpy(v).to(device) for v in (self._column_np, self._gold_np))
         self._gold_vectors = store.take(self._gold_np)
-        self._row_at = torch.full((self._slots * asked.places,), -1, dtype=torch.int64, device=device)
-        at = torch.from_numpy(slot * asked.places + place).to(device)
+        self._row_at = torch.full((self._slots * operand.places,), -1, dtype=torch.int64, device=device)
+        at = torch.from_numpy(slot * operand.places + place).to(device)
         self._row_at[at] = torch.arange(len(part), device=device)
         self._score_gold(torch.from_numpy(place).to(device), at)
-        slots_of = np.zeros(asked.places, np.int32)
+        slots_of = np.zeros(operand.places, np.int32)
         np.maximum.at(slots_of, place, (slot + 1).astype(np.int32))
         unit = store.tile.rows if store.tile else 1
         self._slots_of_tile = torch.from_numpy(slots_of.reshape(-1, unit).max(axis=1)).to(device)
-        self._sure = torch.zeros((self._slots, asked.places), dtype=torch.int32, device=device)
+        self._sure = torch.zeros((self._slots, operand.places), dtype=torch.int32, device=device)
         self._counts = torch.zeros((4, len(part)), dtype=torch.int64, device=device)
 
     def _score_gold(self, place: Tensor, at: Tensor) -> None:
         """Each gold's score in the units of the products, with the error it may have, and in float64 as it is."""
-        store, asked, rows = self._store, self._asked, torch.arange(len(at), device=at.device)
+        store, operand, rows = self._store, self._operand, torch.arange(len(at), device=at.device)
         vectors = self._gold_vectors
-        self._gold_scores = store.pair_scores(vectors, rows, asked.raw, self._column, squared=store.squared)
-        self._query_lengths, self._gold_lengths = length_of(asked.raw.double()), length_of(vectors.double())
+        self._gold_scores = store.pair_scores(vectors, rows, operand.raw, self._column, squared=store.squared)
+        self._query_lengths, self._gold_lengths = length_of(operand.raw.double()), length_of(vectors.double())
         self._close = growth(self._queries.shape[1] + 16, 2.0**-53)
         centre, size = self._gold_scores, self._query_lengths[self._column] * self._gold_lengths
         if store.squared:
-            centre = store.pair_scores(vectors, rows, asked.raw, self._column, squared=False)
+            centre = store.pair_scores(vectors, rows, operand.raw, self._column, squared=False)
             centre = centre - 0.5 * store.pair_scores(vectors, rows, vectors, rows, squared=False)
             size = size + self._gold_lengths.square()
-        unit = -asked.exponents[place] - store.exponent
+        unit = -operand.exponents[place] - store.exponent
         centre, error = times_power(centre, unit), times_power(self._close * size, unit)
-        self._centre = torch.full((self._slots * asked.places,), torch.inf, dtype=torch.float64, device=at.device)
+        self._centre = torch.full((self._slots * operand.places,), torch.inf, dtype=torch.float64, device=at.device)
         self._slack = torch.zeros_like(self._centre)
         self._centre[at] = centre
         self._slack[at] = ROUNDED * error + centre.abs() * 2.0**-22 + 2.0**-60
@@ -113,21 +113,21 @@ class CountedRows:
 
     def count(self, chunk: ItemChunk, marks: OpenPairs) -> None:
         """Count over one chunk of items."""
-        asked, unit = self._asked, self._store.tile.items if self._store.tile else 0
+        operand, unit = self._operand, self._store.tile.items if self._store.tile else 0
         tiles = len(chunk) // unit if unit else 0
-        for first, last in marks.stretches(self._slots * asked.places, 0, tiles):
+        for first, last in marks.stretches(self._slots * operand.places, 0, tiles):
             sure = torch.zeros_like(self._sure)
-            bits = marks.compare(chunk, asked, self._limits, self._slots_of_tile, sure, first, last, collect=False)
+            bits = marks.compare(chunk, operand, self._limits, self._slots_of_tile, sure, first, last, collect=False)
             self._add_sure(sure)
             for item, place in marks.pairs_of(bits):
                 self._look_closer(chunk, item + first * unit, place)
-        step = max(1, PLAIN_SCORES // asked.places)
+        step = max(1, PLAIN_SCORES // operand.places)
         for first in range(tiles * unit, len(chunk), step):
             self._count_plain(chunk, first, min(first + step, len(chunk)))
 
     def _count_plain(self, chunk: ItemChunk, first: int, last: int) -> None:
-        asked, scores = self._asked, self._asked.plain_scores(chunk, first, last)
-        margins = asked.margins(chunk.spans.amax(dim=1), plain=True)
+        operand, scores = self._operand, self._operand.plain_scores(chunk, first, last)
+        margins = operand.margins(chunk.spans.amax(dim=1), plain=True)
         sure = torch.zeros_like(self._sure)
         for slot, (centre, slack) in enumerate(
             zip(self._centre.view(self._slots, -1), self._slack.view(self._slots, -1), strict=True)
@@ -136,7 +136,7 @@ class CountedRows:
             over = scores > high
             sure[slot] = over.sum(dim=1)
             place, item = torch.nonzero((scores >= low) & ~over, as_tuple=True)
-            self._look_closer(chunk, item + first, place + slot * asked.places)
+            self._look_closer(chunk, item + first, place + slot * operand.places)
         self._add_sure(sure)
 
     def _add_sure(self, sure: Tensor) -> None:
@@ -165,7 +165,7 @@ class CountedRows:
     def _signs(self, vectors: Tensor, at: Tensor, row: Tensor) -> Tensor:
         """Whether an item beats (1), ties (0) or trails (-1) a judged item, as real numbers give it."""
         column = self._column[row]
-        scores = self._store.pair_scores(vectors, at, self._asked.raw, column, squared=self._store.squared)
+        scores = self._store.pair_scores(vectors, at, self._operand.raw, column, squared=self._store.squared)
         gold = self._gold_scores[row]
         if self._store.squared:
             size = scores.abs() + gold.abs()
@@ -182,7 +182,7 @@ class CountedRows:
 
     def _exact_signs(self, items: Tensor, row: Tensor, differences: Tensor) -> Tensor:
         """Equal vectors tie; sums of small whole numbers are exact as they are; the processor decides the rest."""
-        gold, queries = self._gold_vectors[row], self._asked.raw[self._column[row]]
+        gold, queries = self._gold_vectors[row], self._operand.raw[self._column[row]]
         signs = torch.sign(differences).to(torch.int8)
         equal = (items == gold).all(dim=1)
         signs[equal] = 0

@@ -102,7 +102,7 @@ class CudaIndex(ExactIndex):
 
     def _count(
         self,
-        asked: VectorTable,
+        query_table: VectorTable,
         query: Ints,
         own: Ints,
         query_of_row: Ints,
@@ -111,34 +111,34 @@ class CudaIndex(ExactIndex):
         block: int | None,
     ) -> RivalCounts:
         used, column = np.unique(query_of_row, return_inverse=True)
-        queries = asked.take(query[used])
+        queries = query_table.take(query[used])
         if not certify or not len(gold) or not self._is_tame(queries):
-            return super()._count(asked, query, own, query_of_row, gold, certify, block)
+            return super()._count(query_table, query, own, query_of_row, gold, certify, block)
         rows = JudgedRows(column.reshape(-1), gold, own[used])
-        return CudaCounter(queries, self._store(self._items.at(asked.dtype)), rows).run()
+        return CudaCounter(queries, self._store(self._items.at(query_table.dtype)), rows).run()
 
     def top_k(
         self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
     ) -> Run:
         """The best *k* items of each query, as ExactIndex gives them."""
-        asked = self._query_vectors(queries, query_ids)
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 or not len(asked):
+        query_table = self._query_vectors(queries, query_ids)
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 or not len(query_table):
             return super().top_k(queries, k, query_ids, exclude_self)
         wanted = min(int(k), len(self))
         depth = min(wanted + exclude_self, len(self))
-        return self._as_run(asked, self.search(asked, depth), wanted, exclude_self)
+        return self._as_run(query_table, self.search(query_table, depth), wanted, exclude_self)
 
-    def search(self, asked: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
+    def search(self, query_table: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
         """For each query the numbers and scores of its best *k* items, as `exact_search.search` gives them."""
-        items = self._items.at(asked.dtype)
+        items = self._items.at(query_table.dtype)
         size = int(np.clip(_SEARCH_PAIRS // (4 * max(k, 1)), 128, 8192))
-        for start in range(0, len(asked), size):
-            queries = asked.read(start, min(start + size, len(asked)))
+        for start in range(0, len(query_table), size):
+            queries = query_table.read(start, min(start + size, len(query_table)))
             tame = len(self) and self._is_tame(queries)
-            found = CudaSearch(queries, self._store(items), k).run() if tame else {}
-            missing = [place for place in range(len(queries)) if place not in found]
+            results = CudaSearch(queries, self._store(items), k).run() if tame else {}
+            missing = [place for place in range(len(queries)) if place not in results]
             if missing:
                 rest = VectorTable(queries[missing], "the queries", normalise=False)
                 best = search(rest, items, self._checked(), k, squared=self._squared, threads=self._threads)
-                found.update(zip(missing, best, strict=True))
-            yield from (found[place] for place in range(len(queries)))
+                results.update(zip(missing, best, strict=True))
+            yield from (results[place] for place in range(len(queries)))

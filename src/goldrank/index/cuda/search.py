@@ -25,18 +25,20 @@ class CudaSearch:
 
     def __init__(self, queries: Matrix, store: ItemStore, k: int, *, capacity: int = PAIRS) -> None:
         self._store, self._k = store, k
-        self._asked = asked = QueryOperand(queries, np.arange(len(queries)), store)
+        self._operand = operand = QueryOperand(queries, np.arange(len(queries)), store)
         self._count, self._marks = len(queries), OpenPairs(store, capacity)
         device = store.device
         # What a score of the products has to reach; in the second row, no width around it.
-        self._floors = torch.full((2, asked.places), -torch.inf, dtype=torch.float32, device=device)
+        self._floors = torch.full((2, operand.places), -torch.inf, dtype=torch.float32, device=device)
         self._floors[0, self._count :], self._floors[1] = torch.inf, 0
-        self._slots = torch.ones(asked.places, dtype=torch.int32, device=device)
+        self._slots = torch.ones(operand.places, dtype=torch.int32, device=device)
         self._query, self._item = (torch.zeros(0, dtype=torch.int64, device=device) for _ in range(2))
         self._score = torch.zeros(0, dtype=torch.float64, device=device)
         spans = store.greatest_spans()
-        self._margins = torch.maximum(asked.margins(spans, plain=True), asked.margins(spans, plain=store.tile is None))
-        self._squares = asked.raw.double().square().sum(dim=1)
+        self._margins = torch.maximum(
+            operand.margins(spans, plain=True), operand.margins(spans, plain=store.tile is None)
+        )
+        self._squares = operand.raw.double().square().sum(dim=1)
         self._seen = 0
 
     def run(self) -> dict[int, tuple[Ints, Floats]]:
@@ -54,15 +56,15 @@ class CudaSearch:
         tile, first = self._store.tile, max(_FIRST_ITEMS, self._k)
         stop = min(here + (_GROWTH * self._seen if self._seen >= first else first), len(chunk))
         if tile and self._seen >= first and here % tile.items == 0 and stop - here >= tile.items:
-            above = torch.empty((1, self._asked.places), dtype=torch.int32, device=self._store.device)
-            for start, last in self._marks.stretches(self._asked.places, here // tile.items, stop // tile.items):
+            above = torch.empty((1, self._operand.places), dtype=torch.int32, device=self._store.device)
+            for start, last in self._marks.stretches(self._operand.places, here // tile.items, stop // tile.items):
                 bits = self._marks.compare(
-                    chunk, self._asked, self._floors, self._slots, above, start, last, collect=True
+                    chunk, self._operand, self._floors, self._slots, above, start, last, collect=True
                 )
                 for item, place in self._marks.pairs_of(bits):
                     self._keep(chunk, place.long(), item.long() + start * tile.items)
             return stop // tile.items * tile.items
-        stop = min(stop, here + max(1, PLAIN_SCORES // self._asked.places))
+        stop = min(stop, here + max(1, PLAIN_SCORES // self._operand.places))
         if tile and stop < len(chunk):
             # The kernels go on where a tile begins.
             stop = -(-stop // tile.items) * tile.items
@@ -70,7 +72,7 @@ class CudaSearch:
         return min(stop, len(chunk))
 
     def _search_plain(self, chunk: ItemChunk, first: int, last: int) -> None:
-        scores = self._asked.plain_scores(chunk, first, last)[: self._count].float()
+        scores = self._operand.plain_scores(chunk, first, last)[: self._count].float()
         floors = self._floors[0, : self._count]
         if self._k <= last - first and not self._seen:
             best = torch.topk(scores, self._k, dim=1).values.amin(dim=1).double()
@@ -80,7 +82,7 @@ class CudaSearch:
 
     def _keep(self, chunk: ItemChunk, query: Tensor, item: Tensor) -> None:
         """Score candidates in float64, keep the best k, and raise the floors; queries with too many are given up."""
-        scores = self._store.pair_scores(chunk.rows, item, self._asked.raw, query, squared=self._store.squared)
+        scores = self._store.pair_scores(chunk.rows, item, self._operand.raw, query, squared=self._store.squared)
         query, score = torch.cat((self._query, query)), torch.cat((self._score, scores))
         item = torch.cat((self._item, item + chunk.start))
         order = _by_query(query, score)
@@ -90,13 +92,13 @@ class CudaSearch:
         kth = torch.full((self._count,), -torch.inf, dtype=torch.float64, device=score.device)
         kth[full] = score[(torch.cumsum(counts, 0) - counts)[full] + self._k - 1]
         # Scores that differ this little may have the same root.
-        kept = score >= (kth - kth.abs() * 2.0**-50).nan_to_num(nan=-torch.inf)[query]
-        crowded = torch.bincount(query[kept], minlength=self._count) > max(_MOST_CANDIDATES, 4 * self._k)
+        is_candidate = score >= (kth - kth.abs() * 2.0**-50).nan_to_num(nan=-torch.inf)[query]
+        crowded = torch.bincount(query[is_candidate], minlength=self._count) > max(_MOST_CANDIDATES, 4 * self._k)
         given_up = self._floors[0, : self._count] == torch.inf
         floors = torch.where(crowded | given_up, torch.inf, self._floor(kth))
         self._floors[0, : self._count] = floors
-        kept &= ~crowded[query]
-        self._query, self._item, self._score = query[kept], item[kept], score[kept]
+        is_candidate &= ~crowded[query]
+        self._query, self._item, self._score = query[is_candidate], item[is_candidate], score[is_candidate]
 
     def _floor(self, kth: Tensor) -> Tensor:
         """What a product has to reach for an item that scores as much as the k-th so far, give or take its error."""
@@ -104,8 +106,8 @@ class CudaSearch:
         products = torch.where(known, kth, 0.0)
         if self._store.squared:
             products = 0.5 * (products + self._squares)
-        products = times_power(products, -self._asked.exponents[: self._count] - self._store.exponent)
-        size = products.abs() + self._asked.terms[1, : self._count].double().square()
+        products = times_power(products, -self._operand.exponents[: self._count] - self._store.exponent)
+        size = products.abs() + self._operand.terms[1, : self._count].double().square()
         floors = products - ROUNDED * self._margins[: self._count] - size * 2.0**-21
         return torch.where(known, floors, -torch.inf).float()
 
@@ -117,14 +119,14 @@ class CudaSearch:
         starts = np.searchsorted(query, np.arange(self._count + 1))
         tied = np.zeros(self._count, bool)
         tied[query[1:][(score[1:] == score[:-1]) & (query[1:] == query[:-1])]] = True
-        found = {}
+        results = {}
         for place in np.flatnonzero(np.diff(starts)).tolist():
             part = slice(starts[place], starts[place + 1])
             numbers, scored = item[part], score[part]
             if tied[place]:
                 numbers, scored = self._ordered_by_id(numbers, scored)
-            found[place] = numbers[: self._k], scored[: self._k]
-        return found
+            results[place] = numbers[: self._k], scored[: self._k]
+        return results
 
     def _ordered_by_id(self, numbers: Ints, scores: Floats) -> tuple[Ints, Floats]:
         """Equal scores by descending id."""

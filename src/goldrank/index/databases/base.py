@@ -59,21 +59,21 @@ def chosen_options(
 
     *kinds* has the options of each kind of index, *common* those that all have. A default that is a number wants one.
 
-    >>> chosen_options(Place("x", "y", {"m": "8"}), {"exact": {}, "hnsw": {"m": 16, "ef": 40}}, {}, "hnsw")
+    >>> chosen_options(DatabaseSpec("x", "y", {"m": "8"}), {"exact": {}, "hnsw": {"m": 16, "ef": 40}}, {}, "hnsw")
     {'index': 'hnsw', 'm': 8, 'ef': 40}
     """
     kind = place.options.get("index", kind_by_default)
     if kind not in kinds:
         raise unknown_name(f"{place.kind} index", kind, kinds, "it has " + ", ".join(kinds))
     known = {**kinds[kind], **common}
-    made: dict[str, Value] = {"index": kind, **known}
+    options: dict[str, Value] = {"index": kind, **known}
     for name, text in place.options.items():
         if name == "index":
             continue
         if name not in known:
             raise unknown_name(f"option of the {place.kind} index {kind}", name, known, _listing(known))
-        made[name] = text if isinstance(known[name], str) else _number(name, text)
-    return made
+        options[name] = text if isinstance(known[name], str) else _number(name, text)
+    return options
 
 
 def _listing(known: Mapping[str, Value]) -> str:
@@ -189,11 +189,11 @@ class Marker:
                 remedy="choose another name, or drop what is there with: goldrank index drop",
             )
 
-    def refuse_changed(self, found: int, where: str) -> None:
+    def refuse_changed(self, count: int, where: str) -> None:
         """Raise if there are not as many items now as were loaded."""
-        if found != self.count:
+        if count != self.count:
             raise InputError(
-                f"{self.count} items were loaded and {found} are there now: something else has changed them",
+                f"{self.count} items were loaded and {count} are there now: something else has changed them",
                 where=where,
                 remedy="drop it with: goldrank index drop, and load it again",
             )
@@ -250,10 +250,10 @@ class DatabaseIndex(ABC):
         items: list[str] = []
         values: list[float] = []
         starts = np.zeros(len(names) + 1, np.int64)
-        asked = min(k + exclude_self, self.count)
+        depth = min(k + exclude_self, self.count)
         with Progress(f"searching ({self.options['index']})", total=len(names), unit="query vector") as progress:
-            for row, (found, scores) in enumerate(self._search(matrix, asked)):
-                pairs = [p for p in zip(scores.tolist(), found, strict=True) if not exclude_self or p[1] != names[row]]
+            for row, (ids, scores) in enumerate(self._search(matrix, depth)):
+                pairs = [p for p in zip(scores.tolist(), ids, strict=True) if not exclude_self or p[1] != names[row]]
                 ordered = sorted(pairs, reverse=True)[:k]
                 items += [item for _, item in ordered]
                 values += [score for score, _ in ordered]

@@ -181,8 +181,8 @@ class ChromaIndex(DatabaseIndex):
     def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
         for rows in blocks(len(queries), _QUERIES_AT_ONCE):
             with clear_errors(self.spec):
-                found = self.collection.query(query_embeddings=queries[rows], n_results=k, include=["distances"])
-            for ids, distances in zip(found["ids"], found["distances"], strict=True):
+                response = self.collection.query(query_embeddings=queries[rows], n_results=k, include=["distances"])
+            for ids, distances in zip(response["ids"], response["distances"], strict=True):
                 yield ids, scores_of(distances, self.similarity, squared=True, one_minus_dot=True)
 
 
@@ -231,22 +231,24 @@ def _found(client: Any, name: str, data: TableData, where: str) -> Any:
     return collection
 
 
-def _load(client: Any, name: str, asked: str, data: TableData, similarity: str, options: Mapping[str, Value]) -> Any:
+def _load(
+    client: Any, name: str, given_name: str, data: TableData, similarity: str, options: Mapping[str, Value]
+) -> Any:
     settings = {"space": _SPACES[similarity], **{option: options[option] for option in KINDS["hnsw"]}}
-    told: dict[str, Any] = {"goldrank": _LOADING, "goldrank_name": asked, "goldrank_format": FORMAT}
+    told: dict[str, Any] = {"goldrank": _LOADING, "goldrank_name": given_name, "goldrank_format": FORMAT}
     collection = client.create_collection(
         name, configuration={"hnsw": settings}, metadata=told, embedding_function=None
     )
-    made = collection.configuration.get("hnsw") or {}
-    if any(made.get(option) != value for option, value in settings.items()):
+    actual = collection.configuration.get("hnsw") or {}
+    if any(actual.get(option) != value for option, value in settings.items()):
         client.delete_collection(name)
         raise GoldrankError("this Chroma server does not take the settings of HNSW; it has to be of version 1 or later")
     with Progress("loading (chroma)", total=len(data.ids)) as progress:
         for rows in blocks(len(data.ids), client.get_max_batch_size()):
             collection.add(ids=data.ids[rows], embeddings=data.vectors[rows])
             progress.advance(rows.stop - rows.start)
-    if (found := collection.count()) != len(data.ids):
-        raise GoldrankError(f"the server holds {found} of {len(data.ids)} items after the load; run it again")
+    if (count := collection.count()) != len(data.ids):
+        raise GoldrankError(f"the server holds {count} of {len(data.ids)} items after the load; run it again")
     whole = Marker.of(data)
     told |= {"goldrank": _LOADED, "checksum": whole.checksum, "count": whole.count, "dimension": whole.dimension}
     collection.modify(metadata=told)

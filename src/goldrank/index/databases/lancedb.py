@@ -163,15 +163,15 @@ class LancedbIndex(DatabaseIndex):
     def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
         for query in queries:
             with clear_errors(self.spec):
-                asked = self.table.search(query, vector_column_name="vector").distance_type(self.similarity).limit(k)
+                request = self.table.search(query, vector_column_name="vector").distance_type(self.similarity).limit(k)
                 if self.options["index"] == "exact":
-                    asked = asked.bypass_vector_index()
+                    request = request.bypass_vector_index()
                 for name in _SEARCH_OPTIONS:
                     if self.options.get(name) is not None:
-                        asked = getattr(asked, name)(self.options[name])
-                found = asked.select(["id", "_distance"]).to_arrow()
-            distances = found["_distance"].to_numpy()
-            yield found["id"].to_pylist(), scores_of(distances, self.similarity, squared=True, one_minus_dot=True)
+                        request = getattr(request, name)(self.options[name])
+                table = request.select(["id", "_distance"]).to_arrow()
+            distances = table["_distance"].to_numpy()
+            yield table["id"].to_pylist(), scores_of(distances, self.similarity, squared=True, one_minus_dot=True)
 
 
 def read_spec(spec: str) -> tuple[LanceTarget, dict[str, Value]]:
@@ -222,11 +222,11 @@ def _found(database: Any, name: str, data: TableData, where: str) -> Any:
     return table
 
 
-def _load(database: Any, name: str, asked: str, data: TableData) -> Any:
+def _load(database: Any, name: str, given_name: str, data: TableData) -> Any:
     import pyarrow as pa
 
     whole = Marker.of(data)
-    told = dict(zip(_KEYS, (asked, whole.checksum, str(whole.count), str(whole.dimension)), strict=True))
+    told = dict(zip(_KEYS, (given_name, whole.checksum, str(whole.count), str(whole.dimension)), strict=True))
     schema = pa.schema(
         [pa.field("id", pa.string(), nullable=False), pa.field("vector", pa.list_(pa.float32(), whole.dimension))],
         metadata=told,

@@ -40,9 +40,9 @@ from goldrank.index.databases.postgresql import (
     connect,
     drop_loads,
     exists,
+    fetch_value,
     lock,
     make_schema,
-    one,
     packed_rows,
     read_marker,
     write_marker,
@@ -173,17 +173,17 @@ class PgvectorIndex(DatabaseIndex):
         """Bytes of the table with what is stored beside it and, where there is one, of the index that is searched."""
         name = f"{self.target.schema}.{self.table}"
         with clear_errors(self.spec):
-            size = one(self._connection, "SELECT pg_table_size(%s::regclass)", name)
+            size = fetch_value(self._connection, "SELECT pg_table_size(%s::regclass)", name)
             if self.options["index"] != "exact":
                 index = f"{self.target.schema}.{self._index_name}"
-                size += one(self._connection, "SELECT pg_relation_size(%s::regclass)", index)
+                size += fetch_value(self._connection, "SELECT pg_relation_size(%s::regclass)", index)
         return int(size)
 
     @property
     def _number(self) -> int:
         """What tells this index from others of the table; it follows from all that the index is made with."""
-        made = [(n, v) for n, v in self.options.items() if n not in _SEARCH_OPTIONS]
-        return int(hashlib.sha256(repr((self.similarity, made)).encode()).hexdigest()[:7], 16) + 1
+        build_options = [(n, v) for n, v in self.options.items() if n not in _SEARCH_OPTIONS]
+        return int(hashlib.sha256(repr((self.similarity, build_options)).encode()).hexdigest()[:7], 16) + 1
 
     @property
     def _index_name(self) -> str:
@@ -210,7 +210,7 @@ class PgvectorIndex(DatabaseIndex):
                 loaded.refuse_other(data, where)
                 if loaded_as != kind:
                     raise InputError(f"the table holds {loaded_as}", where=where, remedy="choose another table=")
-                loaded.refuse_changed(one(self._connection, f"SELECT count(*) FROM {self._table}"), where)
+                loaded.refuse_changed(fetch_value(self._connection, f"SELECT count(*) FROM {self._table}"), where)
                 return
             self._connection.execute(
                 f"CREATE TABLE {self._table} "

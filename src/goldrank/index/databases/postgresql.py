@@ -33,21 +33,21 @@ def connect(url: str, where: str) -> Any:
     try:
         connection = psycopg.connect(url, autocommit=True, application_name="goldrank", **options)
     except psycopg.Error as error:
-        raise _refused(_said(error), where) from None
+        raise _refused(_message(error), where) from None
     try:
         with clear_errors(where):
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
                 "WHERE extname = 'vector'"
             ).fetchone()
-            if found is None:
+            if row is None:
                 raise InputError(
                     "the database has no extension vector",
                     where=where,
                     remedy="install pgvector on the server and run there: CREATE EXTENSION vector",
                 )
             # Wherever the extension was put, its operators are found, and nothing else by accident.
-            connection.execute(f"SET search_path = pg_catalog, {found[0]}")
+            connection.execute(f"SET search_path = pg_catalog, {row[0]}")
             register_vector(connection)
     except BaseException:
         connection.close()
@@ -55,14 +55,14 @@ def connect(url: str, where: str) -> Any:
     return connection
 
 
-def _refused(said: str, where: str) -> InputError:
-    if "password" in said or "authentication failed" in said:
+def _refused(message: str, where: str) -> InputError:
+    if "password" in message or "authentication failed" in message:
         return InputError(
-            f"the server refuses the user or the password ({said})",
+            f"the server refuses the user or the password ({message})",
             where=where,
             remedy="set PGPASSWORD, or write the password into ~/.pgpass",
         )
-    return InputError(f"the server cannot be reached ({said})", where=where, remedy="check the URL and the server")
+    return InputError(f"the server cannot be reached ({message})", where=where, remedy="check the URL and the server")
 
 
 @contextmanager
@@ -74,33 +74,35 @@ def clear_errors(where: str) -> Iterator[None]:
         yield
     except psycopg.errors.DiskFull as error:
         raise GoldrankError(
-            f"{where}: the server has no space left ({_said(error)}); nothing was kept, make space and run it again"
+            f"{where}: the server has no space left ({_message(error)}); nothing was kept, make space and run it again"
         ) from None
     except (psycopg.errors.ProgramLimitExceeded, psycopg.errors.InvalidParameterValue) as error:
         raise InputError(
-            f"pgvector refuses this index ({_said(error)})",
+            f"pgvector refuses this index ({_message(error)})",
             where=where,
             remedy="change its options; type=halfvec takes vectors of twice the size",
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
         raise InputError(
-            f"the user lacks a right ({_said(error)})", where=where, remedy="name a schema= that the user may write in"
+            f"the user lacks a right ({_message(error)})",
+            where=where,
+            remedy="name a schema= that the user may write in",
         ) from None
     except psycopg.OperationalError as error:
         raise GoldrankError(
-            f"{where}: the server stopped or the connection was lost ({_said(error)}); "
+            f"{where}: the server stopped or the connection was lost ({_message(error)}); "
             "a load that was under way is undone, run it again"
         ) from None
     except psycopg.Error as error:
-        raise GoldrankError(f"{where}: PostgreSQL refused ({_said(error)})") from None
+        raise GoldrankError(f"{where}: PostgreSQL refused ({_message(error)})") from None
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     text = redact(str(error).strip().partition("\n")[0])
     return text.removeprefix("connection failed: ").rstrip(".") or type(error).__name__
 
 
-def one(connection: Any, statement: str, *parameters: object) -> Any:
+def fetch_value(connection: Any, statement: str, *parameters: object) -> Any:
     """The first value of a statement's first row; None where there is no row."""
     row = connection.execute(statement, parameters).fetchone()
     return None if row is None else row[0]
@@ -113,8 +115,10 @@ def lock(connection: Any, *names: str) -> None:
 
 def exists(connection: Any, schema: str, name: str) -> bool:
     """Whether the schema has a table or an index of that name."""
-    found = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relname = %s"
-    return one(connection, found, schema, name) is not None
+    statement = (
+        "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relname = %s"
+    )
+    return fetch_value(connection, statement, schema, name) is not None
 
 
 def make_schema(connection: Any, schema: str) -> None:
@@ -124,7 +128,7 @@ def make_schema(connection: Any, schema: str) -> None:
         return
     with connection.transaction():
         lock(connection, schema)
-        if one(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", schema) is None:
+        if fetch_value(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", schema) is None:
             connection.execute(f'CREATE SCHEMA "{schema}"')
         connection.execute(
             f'CREATE TABLE IF NOT EXISTS "{schema}"."{MARKERS}" (name text PRIMARY KEY, checksum text NOT NULL, '
@@ -166,7 +170,7 @@ def drop_loads(connection: Any, schema: str, table: str | None) -> list[str]:
         if table is None:
             connection.execute(f'DROP TABLE "{schema}"."{MARKERS}"')
             inside = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s LIMIT 1"
-            if one(connection, inside, schema) is None:
+            if fetch_value(connection, inside, schema) is None:
                 connection.execute(f'DROP SCHEMA "{schema}"')
     return names
 

@@ -72,14 +72,14 @@ class Block:
 class Scratch(threading.local):
     """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
 
-    _kept: Matrix | None = None
+    _buffer: Matrix | None = None
 
     def matrix(self, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
         """A matrix with anything in it; always of the same type."""
         size = shape[0] * shape[1]
-        if self._kept is None or len(self._kept) < size:
-            self._kept = np.empty(size, dtype)
-        return self._kept[:size].reshape(shape)
+        if self._buffer is None or len(self._buffer) < size:
+            self._buffer = np.empty(size, dtype)
+        return self._buffer[:size].reshape(shape)
 
 
 def rounds_of(column: Ints, queries: int, *, apart: bool) -> Iterator[tuple[Ints, list[Round]]]:

@@ -306,7 +306,7 @@ class Counter:
         gold = self._rows.gold[rows]
         here = np.flatnonzero((gold >= block.start) & (gold < block.stop))
         at_gold = gold[here] - block.start, here
-        kept = compared[at_gold]
+        gold_comparison = compared[at_gold]
         compared[at_gold] = -np.inf
         count_beyond(compared, low, high, sure, reached)
         near = reached - sure
@@ -318,7 +318,7 @@ class Counter:
         elif open_pairs:
             places = np.frombuffer(find_between(compared, low, high), np.int64)
             self._count_pairs(block, rows, *np.divmod(places, len(rows)))
-        compared[at_gold] = kept
+        compared[at_gold] = gold_comparison
         with self._lock:
             self._counts.above[rows] += sure
 
@@ -335,7 +335,7 @@ class Counter:
         place, item = place[tied], block.start + item[tied]
         by_docid = place[self._ids_after(item, rows[place])]
         by_input = place[item < self._rows.gold[rows[place]]]
-        self._add(rows, *(np.bincount(found, minlength=len(rows)) for found in (won, place, by_docid, by_input)))
+        self._add(rows, *(np.bincount(at, minlength=len(rows)) for at in (won, place, by_docid, by_input)))
 
     def _count_signs(self, block: Block, rows: Ints, signs: Signs) -> None:
         """Add the outcome of a whole block against the judged items of *rows*."""

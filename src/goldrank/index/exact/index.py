@@ -86,10 +86,10 @@ class ExactIndex:
             raise unknown_name("similarity to rank by", similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
         self.similarity = similarity
         self._threads = _positive("threads", threads) or usable_cores()
-        self._items = self._taken(items, "the items", ids)
+        self._items = self._as_table(items, "the items", ids)
         self._lengths: Floats | None = None
 
-    def _taken(self, data: object, what: str, ids: Sequence[object] | None) -> VectorTable:
+    def _as_table(self, data: object, what: str, ids: Sequence[object] | None) -> VectorTable:
         return VectorTable(data, what, ids, normalise=self.similarity == "cosine")
 
     spec = "exact"
@@ -124,22 +124,22 @@ class ExactIndex:
     ) -> Hits:
         """Where each gold item lands; see the function of the same name."""
         judged = (gold if isinstance(gold, Gold) else Gold(gold)).columns
-        asked = self._query_vectors(queries, query_ids)
+        query_table = self._query_vectors(queries, query_ids)
         block = _positive("block", block)
-        query, item = asked.find(judged.queries), self._items.find(judged.items)
+        query, item = query_table.find(judged.queries), self._items.find(judged.items)
         own = np.where((query >= 0) & exclude_self, self._items.find(judged.queries), -1)
         query_of_row = np.repeat(np.arange(len(query)), np.diff(judged.starts))
         if len(query) and (query < 0).all():
             raise InputError(
                 f"no query of the gold has a vector (the gold has {judged.queries[0]!r}, "
-                f"the vectors {asked.ids[0] if asked.ids else 'none'!r})",
-                where=asked.what,
+                f"the vectors {query_table.ids[0] if query_table.ids else 'none'!r})",
+                where=query_table.what,
                 remedy="give the ids of the query vectors as query_ids",
             )
         counted = (item >= 0) & (query >= 0)[query_of_row] & (item != own[query_of_row])
         above, tied, tied_docid, tied_input = (np.zeros(len(item), np.int64) for _ in range(4))
         above[~counted] = -1
-        counts = self._count(asked, query, own, query_of_row[counted], item[counted], certify, block)
+        counts = self._count(query_table, query, own, query_of_row[counted], item[counted], certify, block)
         above[counted], tied[counted] = counts.above, counts.tied
         tied_docid[counted], tied_input[counted] = counts.tied_docid, counts.tied_input
         return Hits(
@@ -152,17 +152,17 @@ class ExactIndex:
             tied_docid=tied_docid,
             tied_input=tied_input,
             depth=np.where(query >= 0, len(self) - (own >= 0), 0),
-            precision="float64" if certify or asked.dtype == np.float64 else "float32",
+            precision="float64" if certify or query_table.dtype == np.float64 else "float32",
             corpus=len(self),
             outside=item < 0,
-            ignored_queries=len(asked) - int(np.count_nonzero(query >= 0)),
+            ignored_queries=len(query_table) - int(np.count_nonzero(query >= 0)),
             dropped_self=int(np.count_nonzero(own >= 0)),
             subtopics=judged.subtopics,
         )
 
     def _count(
         self,
-        asked: VectorTable,
+        query_table: VectorTable,
         query: Ints,
         own: Ints,
         query_of_row: Ints,
@@ -174,8 +174,8 @@ class ExactIndex:
         used, column = np.unique(query_of_row, return_inverse=True)
         rows = JudgedRows(column.reshape(-1), gold, own[used])
         squared = self.similarity == "l2"
-        items = self._items.at(asked.dtype)
-        counter = Counter(asked.take(query[used]), items, self._checked(), rows, squared=squared, certify=certify)
+        items = self._items.at(query_table.dtype)
+        counter = Counter(query_table.take(query[used]), items, self._checked(), rows, squared=squared, certify=certify)
         return counter.run(block=block, threads=self._threads)
 
     def top_k(
@@ -185,27 +185,30 @@ class ExactIndex:
 
         Scores are float64: the cosine, the dot product, or minus the distance.
         """
-        asked = self._query_vectors(queries, query_ids)
+        query_table = self._query_vectors(queries, query_ids)
         wanted = min(_positive("k", k) or 0, len(self))
-        items, depth = self._items.at(asked.dtype), min(wanted + exclude_self, len(self))
+        items, depth = self._items.at(query_table.dtype), min(wanted + exclude_self, len(self))
         squared = self.similarity == "l2"
-        found = search(asked, items, self._checked(), depth, squared=squared, threads=self._threads)
-        return self._as_run(asked, found, wanted, exclude_self)
+        results = search(query_table, items, self._checked(), depth, squared=squared, threads=self._threads)
+        return self._as_run(query_table, results, wanted, exclude_self)
 
-    def _as_run(self, asked: VectorTable, found: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool) -> Run:
+    def _as_run(
+        self, query_table: VectorTable, results: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool
+    ) -> Run:
         """The numbers and scores found for each query as rankings, of which there may be one item too many."""
         if exclude_self:
             number_of = {name: number for number, name in enumerate(self.ids)}
-            found = (
-                _without(*result, number_of.get(name), wanted) for name, result in zip(asked.ids, found, strict=True)
+            results = (
+                _without(*result, number_of.get(name), wanted)
+                for name, result in zip(query_table.ids, results, strict=True)
             )
-        return Run.from_positions(asked.ids, self.ids, found, "the index")
+        return Run.from_positions(query_table.ids, self.ids, results, "the index")
 
     def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> VectorTable:
-        asked = self._taken(queries, "the queries", ids)
-        refuse_other_dimension(asked, self._items)
-        asked.check(self._threads)
-        return asked.at(np.result_type(asked.dtype, self._items.dtype))
+        query_table = self._as_table(queries, "the queries", ids)
+        refuse_other_dimension(query_table, self._items)
+        query_table.check(self._threads)
+        return query_table.at(np.result_type(query_table.dtype, self._items.dtype))
 
     def _checked(self) -> Floats:
         """The lengths of the items, from the one pass that also refuses NaN and infinities."""

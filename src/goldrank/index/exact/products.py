@@ -115,8 +115,8 @@ class Tiles:
     ) -> Near:
         """Compare packed items, *rows* of them, with the limits of packed queries; see `_amx_tiles.pyi`."""
         above, between, places = (np.empty(size, np.int64) for size in (len(low), len(low), most))
-        found = _amx_tiles.count(items, queries, rows, left_out, widths, low, high, above, between, places)
-        return Near(above, between, places[:found] if found <= most else None)
+        near = _amx_tiles.count(items, queries, rows, left_out, widths, low, high, above, between, places)
+        return Near(above, between, places[:near] if near <= most else None)
 
 
 def _aligned(rows: int, columns: int) -> Matrix:

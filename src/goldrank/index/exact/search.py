@@ -41,7 +41,7 @@ def search(
     a score for each query, items below it may be left out, which saves looking at them more closely.
     """
     longest = float(lengths.max(initial=0))
-    kept = min(k + _SPARE + k // _SPARE_SHARE, len(items))
+    candidates = min(k + _SPARE + k // _SPARE_SHARE, len(items))
     bars = np.full(len(queries), -np.inf) if least is None else least
     for start in range(0, len(queries), _QUERY_BLOCK):
         rows = queries.read(start, min(start + _QUERY_BLOCK, len(queries)))
@@ -52,7 +52,7 @@ def search(
         if fast:
             # What is compared is minus the squared distance.
             bar = np.where(np.isfinite(bar), -np.square(bar), bar) if squared else bar
-            yield from _Search(rows, items, margins, bar - margins, k, squared, threads).run(kept)
+            yield from _Search(rows, items, margins, bar - margins, k, squared, threads).run(candidates)
         else:
             yield from _all(rows, items, k, squared)
 
@@ -68,29 +68,29 @@ class _Search:
         """Fast scores below which no item of the query is wanted."""
         self._k, self._squared, self._threads = k, squared, threads
 
-    def run(self, kept: int) -> list[tuple[Ints, Floats]]:
-        """Look at *kept* candidates of every query, and at more where those do not settle it."""
-        found: dict[int, tuple[Ints, Floats]] = {}
+    def run(self, depth: int) -> list[tuple[Ints, Floats]]:
+        """Score *depth* candidates per query, and more for queries whose top k those do not settle."""
+        results: dict[int, tuple[Ints, Floats]] = {}
         places = np.arange(len(self._rows))
         floors = np.full(len(places), -np.inf)
-        while len(places) and kept <= len(self._items):
-            floors[places] = self._settle(places, kept, found)
-            places = np.array([place for place in places.tolist() if place not in found], np.int64)
-            kept *= _WIDER
+        while len(places) and depth <= len(self._items):
+            floors[places] = self._settle(places, depth, results)
+            places = np.array([place for place in places.tolist() if place not in results], np.int64)
+            depth *= _WIDER
         if len(places):
             candidates = _at_least(self._rows[places], self._items, floors[places], self._squared)
             for place, numbers in zip(places.tolist(), candidates, strict=True):
                 scores = _scores(self._rows[place], self._items, numbers, self._squared)
-                found[place] = _best(numbers, scores, self._items, self._k, self._squared)
-        return [found[place] for place in range(len(self._rows))]
+                results[place] = _best(numbers, scores, self._items, self._k, self._squared)
+        return [results[place] for place in range(len(self._rows))]
 
-    def _settle(self, places: Ints, kept: int, found: dict[int, tuple[Ints, Floats]]) -> Floats:
+    def _settle(self, places: Ints, depth: int, results: dict[int, tuple[Ints, Floats]]) -> Floats:
         """Add the queries whose best are sure; gives for each query the score that its k-th has at least."""
         bars = self._bars[places]
         numbers, fast, floors = select(
             self._rows[places],
             self._items,
-            kept,
+            depth,
             squared=self._squared,
             threads=self._threads,
             bars=bars if np.isfinite(bars).all() else None,
@@ -101,11 +101,11 @@ class _Search:
             chosen = numbers[at][fast[at] >= self._bars[place]]
             scores = _scores(self._rows[place], self._items, chosen, self._squared)
             if floors[at] < self._bars[place]:
-                found[place] = _best(chosen, scores, self._items, self._k, self._squared)
+                results[place] = _best(chosen, scores, self._items, self._k, self._squared)
                 return -np.inf
             last = float(np.partition(scores, -self._k)[-self._k])
-            if kept == len(self._items) or last > floors[at] + self._margins[place]:
-                found[place] = _best(chosen, scores, self._items, self._k, self._squared)
+            if depth == len(self._items) or last > floors[at] + self._margins[place]:
+                results[place] = _best(chosen, scores, self._items, self._k, self._squared)
             return last - float(self._margins[place])
 
         def look_at_some(start: int) -> list[float]:
@@ -148,16 +148,16 @@ def _scores(row: Matrix, items: VectorTable, numbers: Ints, squared: bool) -> Fl
 def _at_least(rows: Matrix, items: VectorTable, floors: Floats, squared: bool) -> list[Ints]:
     """For each query the numbers of all items that score its floor or more, give or take a rounding."""
     queries = rows.astype(np.float64)
-    found: list[list[Ints]] = [[] for _ in queries]
+    numbers: list[list[Ints]] = [[] for _ in queries]
     step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))
     for start in range(0, len(items), step):
         block = items.read(start, min(start + step, len(items))).astype(np.float64)
         scores = queries @ block.T
         if squared:
             scores = 2 * scores - _squares(block) - _squares(queries)[:, None]
-        for listed, row, floor in zip(found, scores, floors, strict=True):
+        for listed, row, floor in zip(numbers, scores, floors, strict=True):
             listed.append(start + np.flatnonzero(row >= floor))
-    return [np.concatenate(listed) for listed in found]
+    return [np.concatenate(listed) for listed in numbers]
 
 
 def _best(numbers: Ints, scores: Floats, items: VectorTable, k: int, squared: bool) -> tuple[Ints, Floats]:

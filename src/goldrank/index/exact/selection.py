@@ -28,15 +28,15 @@ Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 
 
 def select(
-    queries: Matrix, items: VectorTable, kept: int, *, squared: bool, threads: int, bars: Floats | None = None
+    queries: Matrix, items: VectorTable, depth: int, *, squared: bool, threads: int, bars: Floats | None = None
 ) -> tuple[Ints, Floats, Floats]:
-    """For each query the *kept* best items by fast scores, in no order, their scores, and what no other item exceeds.
+    """For each query the *depth* best items by fast scores, in no order, their scores, and what no other item exceeds.
 
     There are up to ``MOST_QUERIES`` queries. The score is the dot product, or minus the squared distance. The result
     may differ among equal scores at the floor, never above it. With *bars*, a finite score for each query, only items
-    that reach it are looked for: where there are fewer than are kept, the rest has the score -inf.
+    that reach it are looked for: where there are fewer than *depth*, the rest have the score -inf.
     """
-    selection = _Selection(queries, items, kept, squared, bars)
+    selection = _Selection(queries, items, depth, squared, bars)
     with single_threaded_blas(threads) as workers:
         selection.run(workers)
     scores = selection.scores.astype(np.float64) - selection.own_squares[:, None]
@@ -46,8 +46,8 @@ def select(
 class _Selection:
     """The best so far of every query, and the bar that a score has to reach to be among them."""
 
-    def __init__(self, queries: Matrix, items: VectorTable, kept: int, squared: bool, bars: Floats | None) -> None:
-        self._queries, self._items, self._kept, self._squared = queries, items, kept, squared
+    def __init__(self, queries: Matrix, items: VectorTable, depth: int, squared: bool, bars: Floats | None) -> None:
+        self._queries, self._items, self._depth, self._squared = queries, items, depth, squared
         wide = np.square(queries, dtype=np.float64)
         self.own_squares = np.add.reduce(wide, axis=1) if squared else np.zeros(len(queries))
         self._lock, self._local = threading.Lock(), threading.local()
@@ -57,20 +57,20 @@ class _Selection:
 
     def run(self, workers: int) -> None:
         """Set the bar by the first items, unless it is given, then go through the rest."""
-        first = min(max(_FIRST, _FIRST_TIMES * self._kept), len(self._items)) if self._bars is None else 0
+        first = min(max(_FIRST, _FIRST_TIMES * self._depth), len(self._items)) if self._bars is None else 0
         size = max(64, _BLOCK_ELEMENTS // max(1, len(self._queries), self._items.dimension))
         if self._bars is None:
             self._start(first, workers)
         else:
             self._start_from(self._bars)
         for _ in spread(partial(self._look, size), range(first, len(self._items), size), workers):
-            if self._pending_count > len(self._queries) * self._kept // _PENDING_SHARE:
+            if self._pending_count > len(self._queries) * self._depth // _PENDING_SHARE:
                 self._merge(workers)
         self._merge(workers)
 
     def _start_from(self, bars: Floats) -> None:
-        self.numbers = np.full((len(bars), self._kept), -1, np.int64)
-        self.scores = np.full((len(bars), self._kept), -np.inf, self._queries.dtype)
+        self.numbers = np.full((len(bars), self._depth), -1, np.int64)
+        self.scores = np.full((len(bars), self._depth), -np.inf, self._queries.dtype)
         # Downwards, whatever the rounding.
         bar = (bars + self.own_squares).astype(self._queries.dtype)
         self._bar = np.nextafter(bar, self._queries.dtype.type(-np.inf))
@@ -78,11 +78,11 @@ class _Selection:
     def _start(self, first: int, workers: int) -> None:
         # Queries by items, because the best of each query are chosen from one row.
         scores = np.ascontiguousarray(self._scores(self._items.read(0, first)).T)
-        self.numbers = np.empty((len(scores), self._kept), np.int64)
-        self.scores = np.empty((len(scores), self._kept), scores.dtype)
+        self.numbers = np.empty((len(scores), self._depth), np.int64)
+        self.scores = np.empty((len(scores), self._depth), scores.dtype)
 
         def best(query: int) -> None:
-            chosen = np.argpartition(scores[query], first - self._kept)[first - self._kept :]
+            chosen = np.argpartition(scores[query], first - self._depth)[first - self._depth :]
             self.numbers[query], self.scores[query] = chosen, scores[query, chosen]
 
         self._for_all_queries(best, workers)
@@ -117,10 +117,10 @@ class _Selection:
 
     def _buffer(self, rows: int) -> Matrix:
         """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
-        kept: Matrix | None = getattr(self._local, "scores", None)
-        if kept is None or len(kept) < rows:
-            kept = self._local.scores = np.empty((rows, len(self._queries)), self._queries.dtype)
-        return kept[:rows]
+        scratch: Matrix | None = getattr(self._local, "scores", None)
+        if scratch is None or len(scratch) < rows:
+            scratch = self._local.scores = np.empty((rows, len(self._queries)), self._queries.dtype)
+        return scratch[:rows]
 
     def _merge(self, workers: int) -> None:
         """Put what is pending among the best, and raise the bar."""
@@ -139,7 +139,7 @@ class _Selection:
             if new.start == new.stop:
                 return
             both = np.concatenate((self.scores[query], scores[new]))
-            chosen = np.argpartition(both, len(both) - self._kept)[len(both) - self._kept :]
+            chosen = np.argpartition(both, len(both) - self._depth)[len(both) - self._depth :]
             self.numbers[query] = np.concatenate((self.numbers[query], numbers[new]))[chosen]
             self.scores[query] = both[chosen]
 

@@ -65,12 +65,12 @@ class SparseVectors(VectorTable):
     def groups(self) -> Ints:
         """A number for each row, the same for equal rows only."""
         numbers: dict[bytes, int] = {}
-        data, found = self.matrix, np.empty(len(self), np.int64)
+        data, groups = self.matrix, np.empty(len(self), np.int64)
         for row in range(len(self)):
             part = slice(data.indptr[row], data.indptr[row + 1])
             key = data.indices[part].tobytes() + b"|" + data.data[part].tobytes()
-            found[row] = numbers.setdefault(key, len(numbers))
-        return found
+            groups[row] = numbers.setdefault(key, len(numbers))
+        return groups
 
 
 class SparseExactIndex(ExactIndex):
@@ -84,17 +84,17 @@ class SparseExactIndex(ExactIndex):
 
     _items: SparseVectors
 
-    def _taken(self, data: Any, what: str, ids: Sequence[object] | None) -> SparseVectors:
+    def _as_table(self, data: Any, what: str, ids: Sequence[object] | None) -> SparseVectors:
         return SparseVectors(data, what, ids, normalise=self.similarity == "cosine")
 
     def _query_vectors(self, queries: Any, ids: Sequence[object] | None) -> SparseVectors:
-        asked = self._taken(queries, "the queries", ids)
-        refuse_other_dimension(asked, self._items)
-        return asked
+        query_table = self._as_table(queries, "the queries", ids)
+        refuse_other_dimension(query_table, self._items)
+        return query_table
 
     def _count(
         self,
-        asked: VectorTable,
+        query_table: VectorTable,
         query: Ints,
         own: Ints,
         query_of_row: Ints,
@@ -102,23 +102,23 @@ class SparseExactIndex(ExactIndex):
         certify: bool,
         block: int | None,
     ) -> RivalCounts:
-        assert isinstance(asked, SparseVectors)
+        assert isinstance(query_table, SparseVectors)
         counts = RivalCounts(*(np.zeros(len(gold), np.int64) for _ in range(4)))
         columns = query[query_of_row]
-        scores = self._pair_scores(asked, columns, gold)
-        margins = 2 * self._margin(asked)[columns]
+        scores = self._pair_scores(query_table, columns, gold)
+        margins = 2 * self._margin(query_table)[columns]
         order = np.argsort(columns, kind="stable")
         with Progress("exact ranks", total=len(order)) as progress:
             for start in range(0, len(order), _QUERIES):
                 rows = order[start : start + _QUERIES]
                 part = JudgedRows(columns[rows], gold[rows], own[query_of_row[rows]])
-                self._count_rows(asked, part, scores[rows], margins[rows], rows, counts, block)
+                self._count_rows(query_table, part, scores[rows], margins[rows], rows, counts, block)
                 progress.advance(len(rows))
         return counts
 
     def _count_rows(
         self,
-        asked: SparseVectors,
+        query_table: SparseVectors,
         part: JudgedRows,
         gold_scores: Floats,
         margins: Floats,
@@ -128,10 +128,10 @@ class SparseExactIndex(ExactIndex):
     ) -> None:
         used, within = np.unique(part.column, return_inverse=True)
         size = block or max(1, _BLOCK_ELEMENTS // len(rows))
-        zeros_are_exact = self._items.no_negatives and asked.no_negatives and self.similarity != "l2"
+        zeros_are_exact = self._items.no_negatives and query_table.no_negatives and self.similarity != "l2"
         for start in range(0, len(self), size):
             items = np.arange(start, min(start + size, len(self)))
-            differences = self._scores(items, asked, used)[:, within.reshape(-1)]
+            differences = self._scores(items, query_table, used)[:, within.reshape(-1)]
             zero = differences == 0 if zeros_are_exact else None
             differences -= gold_scores
             rivals = (items[:, None] != part.gold) & (items[:, None] != part.own)
@@ -141,7 +141,7 @@ class SparseExactIndex(ExactIndex):
             if zero is not None:
                 tied |= near & zero & (gold_scores == 0)
             for item, row in zip(*np.nonzero(near & ~tied), strict=True):
-                sign = self._exact_sign(asked, int(part.column[row]), int(items[item]), int(part.gold[row]))
+                sign = self._exact_sign(query_table, int(part.column[row]), int(items[item]), int(part.gold[row]))
                 above[item, row], tied[item, row] = sign > 0, sign == 0
             ranks = self._items.id_ranks
             counts.above[rows] += count_columns(above)
@@ -153,53 +153,53 @@ class SparseExactIndex(ExactIndex):
         """The best *k* items of each query; equal scores are ordered by descending id, byte by byte."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise InputError(f"k is {k!r}", remedy="give a whole number of at least 1 as k")
-        asked = self._query_vectors(queries, query_ids)
+        query_table = self._query_vectors(queries, query_ids)
         ranking: dict[str, dict[str, float]] = {}
         size = max(1, _BLOCK_ELEMENTS // max(1, len(self)))
-        for start in range(0, len(asked), size):
-            columns = np.arange(start, min(start + size, len(asked)))
-            scores = self._scores(np.arange(len(self)), asked, columns)
+        for start in range(0, len(query_table), size):
+            columns = np.arange(start, min(start + size, len(query_table)))
+            scores = self._scores(np.arange(len(self)), query_table, columns)
             for column, values in zip(columns.tolist(), scores.T, strict=True):
-                name = asked.ids[column]
+                name = query_table.ids[column]
                 wanted = min(int(k) + exclude_self, len(self))
                 floor = np.partition(values, -wanted)[-wanted]
                 chosen = np.flatnonzero(values >= floor)
                 chosen = chosen[np.lexsort((-self._items.id_ranks[chosen], -values[chosen]))]
-                shown = self._shown(asked, column, chosen, values)
-                kept = [(self.ids[n], s) for n, s in shown if not (exclude_self and self.ids[n] == name)]
-                ranking[name] = dict(kept[: int(k)])
+                shown = self._shown(query_table, column, chosen, values)
+                ranked = [(self.ids[n], s) for n, s in shown if not (exclude_self and self.ids[n] == name)]
+                ranking[name] = dict(ranked[: int(k)])
         return Run(ranking)
 
-    def _shown(self, asked: SparseVectors, column: int, chosen: Ints, values: Floats) -> list[tuple[int, float]]:
+    def _shown(self, query_table: SparseVectors, column: int, chosen: Ints, values: Floats) -> list[tuple[int, float]]:
         scores = values[chosen]
         if self.similarity == "l2":
             # The ranking score is q·x - ‖x‖²/2; what is shown is minus the distance.
-            scores = -np.sqrt(np.maximum(asked.lengths[column] ** 2 - 2 * scores, 0.0))
+            scores = -np.sqrt(np.maximum(query_table.lengths[column] ** 2 - 2 * scores, 0.0))
         return list(zip(chosen.tolist(), scores.tolist(), strict=True))
 
-    def _scores(self, items: Ints, asked: SparseVectors, columns: Ints) -> Floats:
+    def _scores(self, items: Ints, query_table: SparseVectors, columns: Ints) -> Floats:
         rows = self._items.matrix[items[0] : items[-1] + 1]
-        scores: Floats = np.asarray((rows @ asked.matrix[columns].T).toarray())
+        scores: Floats = np.asarray((rows @ query_table.matrix[columns].T).toarray())
         if self.similarity == "l2":
             scores -= 0.5 * np.square(self._items.lengths[items])[:, None]
         return scores
 
-    def _pair_scores(self, asked: SparseVectors, columns: Ints, gold: Ints) -> Floats:
-        products = asked.matrix[columns].multiply(self._items.matrix[gold]).sum(axis=1)
+    def _pair_scores(self, query_table: SparseVectors, columns: Ints, gold: Ints) -> Floats:
+        products = query_table.matrix[columns].multiply(self._items.matrix[gold]).sum(axis=1)
         scores = np.asarray(products, np.float64).reshape(-1)
         return scores - 0.5 * np.square(self._items.lengths[gold]) if self.similarity == "l2" else scores
 
-    def _margin(self, asked: SparseVectors) -> Floats:
+    def _margin(self, query_table: SparseVectors) -> Floats:
         """How far a float64 score may lie from the true one, per query (see `Counter._bound`)."""
         terms = int(np.diff(self._items.matrix.indptr).max(initial=0)) + 8
         unit = terms * float(np.finfo(np.float64).eps) / 2
         longest = float(self._items.lengths.max(initial=0))
-        size = asked.lengths * longest + (0.5 * longest**2 if self.similarity == "l2" else 0.0)
+        size = query_table.lengths * longest + (0.5 * longest**2 if self.similarity == "l2" else 0.0)
         return 2 * unit / (1 - unit) * size + terms * 4 * float(np.finfo(np.float64).tiny)
 
-    def _exact_sign(self, asked: SparseVectors, column: int, item: int, gold: int) -> int:
+    def _exact_sign(self, query_table: SparseVectors, column: int, item: int, gold: int) -> int:
         """Whether the item beats (1), ties (0) or trails (-1) the gold, on the terms that any of the three has."""
-        rows = [asked.matrix[column], self._items.matrix[item], self._items.matrix[gold]]
+        rows = [query_table.matrix[column], self._items.matrix[item], self._items.matrix[gold]]
         terms = np.unique(np.concatenate([row.indices for row in rows]))
         query, left, right = (np.asarray(row[:, terms].toarray()) for row in rows)
         return int(difference_signs(query, left, right, squared=self.similarity == "l2")[0])

@@ -32,8 +32,8 @@ from goldrank.index.sharded.worker import (
     count,
     find,
     gather,
-    kept,
     pipeline_at,
+    read_result,
     result_path,
 )
 from goldrank.io.formats.vector_shards import GROUP_ROWS, VectorShard, shard_stamp
@@ -149,7 +149,7 @@ class ShardedIndex(ExactIndex):
         self._engine, self._folder, self._jobs = engine, folder, set[str]()
         super().__init__(shards, ids, similarity, threads=1)
 
-    def _taken(self, data: Any, what: str, ids: Sequence[object] | None) -> VectorTable:
+    def _as_table(self, data: Any, what: str, ids: Sequence[object] | None) -> VectorTable:
         if what == "the items":
             unit = self.similarity == "cosine"
             return ShardedItems(data, ids or (), self._preparation, self._engine, unit=unit)
@@ -160,7 +160,7 @@ class ShardedIndex(ExactIndex):
                 where=what,
                 remedy="convert them with .astype(np.float32), or rank with vectors in memory",
             )
-        return super()._taken(data, what, ids)
+        return super()._as_table(data, what, ids)
 
     @property
     def items(self) -> ShardedItems:
@@ -175,7 +175,7 @@ class ShardedIndex(ExactIndex):
 
     def _count(
         self,
-        asked: VectorTable,
+        query_table: VectorTable,
         query: Ints,
         own: Ints,
         query_of_row: Ints,
@@ -196,7 +196,7 @@ class ShardedIndex(ExactIndex):
             bad = int(numbers[np.argmin(finite)])
             raise not_finite("the items", bad, self._items.name(bad))
         arrays = {
-            "queries": asked.take(query[used]),
+            "queries": query_table.take(query[used]),
             "column": column.reshape(-1),
             "gold": gold,
             "own": own[used],
@@ -218,24 +218,24 @@ class ShardedIndex(ExactIndex):
         self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
     ) -> Run:
         """The best *k* items of each query, as ExactIndex gives them."""
-        asked = self._query_vectors(queries, query_ids)
+        query_table = self._query_vectors(queries, query_ids)
         wanted = min(_positive_depth(k), len(self))
         depth = min(wanted + exclude_self, len(self))
-        best = MergedTopK(len(asked), depth, self._items.name)
-        if len(asked) and depth:
-            self._search(asked, best)
-        return self._as_run(asked, best, wanted, exclude_self)
+        best = MergedTopK(len(query_table), depth, self._items.name)
+        if len(query_table) and depth:
+            self._search(query_table, best)
+        return self._as_run(query_table, best, wanted, exclude_self)
 
-    def _search(self, asked: VectorTable, best: MergedTopK) -> None:
-        arrays = {"queries": asked.read(0, len(asked))}
+    def _search(self, query_table: VectorTable, best: MergedTopK) -> None:
+        arrays = {"queries": query_table.read(0, len(query_table))}
         job = self._start(ShardJob(arrays, self._preparation, self.similarity, depth=best.depth))
 
         def task(number: int, shard: VectorShard) -> SearchTask:
             # Tasks are made when there is room for them, with what was learnt up to then.
             return SearchTask(job, number, shard, best.floors)
 
-        for found in self._results(job, find, task, lambda arrays: ShardTopK(**arrays), "search"):
-            best.add(found)
+        for top_k in self._results(job, find, task, lambda arrays: ShardTopK(**arrays), "search"):
+            best.add(top_k)
 
     def _start(self, job: ShardJob) -> str:
         """Write the job where all nodes find it; gives its folder, named by all that decides the results."""
@@ -260,7 +260,7 @@ class ShardedIndex(ExactIndex):
         left: list[int] = []
         for number, shard in enumerate(self._items.shards):
             path = result_path(job, number)
-            before = kept(path) if path in there else None
+            before = read_result(path) if path in there else None
             if before is not None:
                 yield read(before)
             elif shard.count:

@@ -33,24 +33,24 @@ class MergedTopK:
         """For each query the score that an item must reach to be among the best."""
         return self._scores[:, -1].copy()
 
-    def add(self, found: ShardTopK) -> None:
+    def add(self, top_k: ShardTopK) -> None:
         """Put the best of one more shard among them."""
-        ends = np.cumsum(found.per_query)
-        touched = np.flatnonzero(found.per_query)
-        width = self.depth + int(found.per_query.max(initial=0))
+        ends = np.cumsum(top_k.per_query)
+        touched = np.flatnonzero(top_k.per_query)
+        width = self.depth + int(top_k.per_query.max(initial=0))
         step = max(1, _ELEMENTS // width)
         for start in range(0, len(touched), step):
             queries = touched[start : start + step]
-            self._merge(queries, found, ends[queries] - found.per_query[queries], width)
+            self._merge(queries, top_k, ends[queries] - top_k.per_query[queries], width)
 
-    def _merge(self, queries: Ints, found: ShardTopK, starts: Ints, width: int) -> None:
+    def _merge(self, queries: Ints, top_k: ShardTopK, starts: Ints, width: int) -> None:
         numbers, scores = np.full((len(queries), width), _NONE, np.int64), np.full((len(queries), width), -np.inf)
         numbers[:, : self.depth], scores[:, : self.depth] = self._numbers[queries], self._scores[queries]
-        counts = found.per_query[queries]
+        counts = top_k.per_query[queries]
         row = np.repeat(np.arange(len(queries)), counts)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
         source = starts[row] + nth
-        numbers[row, self.depth + nth], scores[row, self.depth + nth] = found.numbers[source], found.scores[source]
+        numbers[row, self.depth + nth], scores[row, self.depth + nth] = top_k.numbers[source], top_k.scores[source]
         # Two runs that are in order already: a stable sort merges them.
         order = np.argsort(-scores, axis=1, kind="stable")
         ranked = np.take_along_axis(scores, order, 1)

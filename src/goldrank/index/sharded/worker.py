@@ -48,8 +48,8 @@ class Preparation:
             return rows
         # One thread, as the result may differ in the last bit with the number of threads.
         with single_threaded_blas(1):
-            made: Matrix = pipeline_at(self.transform, self.digest).apply(rows)
-        return made
+            vectors: Matrix = pipeline_at(self.transform, self.digest).apply(rows)
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def count(task: CountTask) -> RivalCounts:
     _refuse_other_ids(items, rows.gold, arrays["place"], job.gold_ids)
     counter = Counter(arrays["queries"], items, items.check(1), rows, squared=job.squared, certify=True, gold=job.gold)
     counts = counter.run(block=None, threads=1)
-    keep(result_path(task.job, task.number), {name: getattr(counts, name) for name in COUNTS})
+    write_result(result_path(task.job, task.number), {name: getattr(counts, name) for name in COUNTS})
     return counts
 
 
@@ -123,18 +123,18 @@ def find(task: SearchTask) -> ShardTopK:
     """The best items of one shard for each query as far as they reach its floor, kept beside the job."""
     job = opened_job(task.job)
     items = _ShardVectors(task.shard, job)
-    asked = VectorTable(job.arrays["queries"], "the queries", normalise=False)
+    query_table = VectorTable(job.arrays["queries"], "the queries", normalise=False)
     depth = min(job.depth, len(items))
-    per_query, numbers, scores = np.zeros(len(asked), np.int64), [], []
-    found = search(asked, items, items.check(1), depth, squared=job.squared, threads=1, least=task.floors)
-    for query, (rows, values) in enumerate(found):
+    per_query, numbers, scores = np.zeros(len(query_table), np.int64), [], []
+    results = search(query_table, items, items.check(1), depth, squared=job.squared, threads=1, least=task.floors)
+    for query, (rows, values) in enumerate(results):
         enter = values >= task.floors[query]
         per_query[query] = np.count_nonzero(enter)
         numbers.append(rows[enter] + task.shard.first)
         scores.append(values[enter])
-    made = ShardTopK(per_query, np.concatenate(numbers), np.concatenate(scores))
-    keep(result_path(task.job, task.number), vars(made))
-    return made
+    top_k = ShardTopK(per_query, np.concatenate(numbers), np.concatenate(scores))
+    write_result(result_path(task.job, task.number), vars(top_k))
+    return top_k
 
 
 class _ShardVectors(VectorTable):
@@ -159,10 +159,10 @@ class _ShardVectors(VectorTable):
 def _refuse_other_ids(items: VectorTable, gold: Ints, place: Ints, gold_ids: list[str]) -> None:
     """The judged items that lie in this shard must have the ids they were asked for by."""
     for row in np.flatnonzero((gold >= 0) & (gold < len(items))).tolist():
-        found, wanted = items.name(int(gold[row])), gold_ids[int(place[row])]
-        if found != wanted:
+        actual, wanted = items.name(int(gold[row])), gold_ids[int(place[row])]
+        if actual != wanted:
             raise InputError(
-                f"row {gold[row]} of this shard has the id {found!r}, where {wanted!r} is expected",
+                f"row {gold[row]} of this shard has the id {actual!r}, where {wanted!r} is expected",
                 where=items.what,
                 remedy="give the ids in the order of the shards",
             )
@@ -242,13 +242,13 @@ def result_path(folder: str, number: int) -> str:
     return join(folder, f"{number:06d}{RESULT}")
 
 
-def keep(path: str, arrays: Mapping[str, Any]) -> None:
+def write_result(path: str, arrays: Mapping[str, Any]) -> None:
     """Write arrays as one file, whole or not at all."""
     content = sealed(arrays)
     write_whole(path, lambda stream: stream.write(content))
 
 
-def kept(path: str) -> dict[str, Any] | None:
+def read_result(path: str) -> dict[str, Any] | None:
     """The arrays of a result, None where its file is damaged."""
     return unsealed(read_bytes(path))
 
