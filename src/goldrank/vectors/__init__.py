@@ -1,1 +1,1 @@
-"""Vectors: similarity, transforms, and the cache that keeps what was encoded."""
+"""Vectors: similarity measures, transforms and the embedding cache."""

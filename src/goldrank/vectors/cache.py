@@ -1,4 +1,4 @@
-"""The embedding cache: what was encoded once is kept on disk, as it comes, and never encoded again."""
+"""The embedding cache: vectors are stored on disk batch by batch, so that no text is encoded twice."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from goldrank.vectors.shards import SET_ASIDE_NAME, SHARD_NAME, TEMPORARY_NAME, 
 _MANIFEST = "manifest.json"
 _FORMAT = "goldrank embeddings 1"
 _FOLDER_DIGITS = 32
-# A killed run leaves this many small shards at most for each time it was killed; the next one merges them.
+# Shards are merged beyond these counts; a killed run leaves at most the first number of small shards behind.
 _MERGE_WHILE_ENCODING = 64
 _MERGE_AFTERWARDS = 16
 
 
 @dataclass(frozen=True)
 class EmbeddingCacheEntry:
-    """What is kept for one encoder, side and prompt."""
+    """The cached vectors of one encoder, side and prompt."""
 
     identity: str
     side: str
@@ -47,52 +47,52 @@ class EmbeddingCacheEntry:
 
 @dataclass
 class CacheCounts:
-    """What an `EmbeddingCache` did so far."""
+    """Counts of the work of an `EmbeddingCache`."""
 
     reused: int = 0
     """Rows read from disk."""
     encoded: int = 0
     """Texts that had to be encoded."""
     set_aside: int = 0
-    """Damaged files that were put aside; their texts were encoded again."""
+    """Damaged files that were moved aside; their texts were encoded again."""
 
 
 class EmbeddingCache:
-    """Vectors by encoder, side, prompt and text.
+    """A cache of vectors by encoder, side, prompt and text.
 
-    A text is known by the hash of its UTF-8 bytes (lone surrogates as they are), under a folder for what the encoder
-    says of itself: its identity, the side and the prompt of that side. The encoder's identity must therefore name
-    everything that can change a vector, what it was fitted on included.
+    The key of a text is the hash of its UTF-8 bytes (lone surrogates are allowed). Texts are stored in one folder per
+    encoder identity, side and prompt. The identity must therefore change with everything that can change a vector,
+    including what the encoder was fitted on.
 
-    Each batch is on disk before the next is encoded, so a killed run loses one batch. Any number of processes
-    may share a folder. Sparse vectors are not kept: they are quick to make and come straight from the encoder.
+    Each batch is written before the next is encoded, so a killed run loses one batch. Any number of processes may
+    share a folder. Sparse vectors are not cached because they are quick to compute.
 
     Args:
-        folder: where to keep vectors; `default_folder()` if not given.
+        folder: the folder of the cache; `default_folder()` by default.
         batch: texts encoded and written at a time.
-        unwritable: ``error``, or ``ignore`` to go on without keeping anything where the folder cannot be written to;
-            `problem` then says why.
-        keep: with False nothing is looked up or kept, for those who keep the vectors themselves: texts are batched as
-            ever, and a model that pads its batches gives the same bits.
+        unwritable: ``error``, or ``ignore`` to go on without caching if the folder cannot be written to; `problem`
+            then holds the reason.
+        keep: with False nothing is looked up or stored, for callers that store the vectors themselves. Texts are
+            batched in the same way, so that a model that pads its batches returns the same bits.
     """
 
     def __init__(
         self, folder: PathLike | None = None, *, batch: int = 1024, unwritable: str = "error", keep: bool = True
     ) -> None:
         if unwritable not in ("error", "ignore"):
-            raise InputError(f"unwritable={unwritable!r} is not known", remedy="choose error or ignore")
+            raise InputError(f"there is no setting unwritable={unwritable!r}", remedy="choose error or ignore")
         if batch < 1:
             raise InputError(f"a batch of {batch} texts cannot be encoded", remedy="give 1 or more")
         self.folder = default_folder() if folder is None else Path(folder)
         self.batch = batch
         self.counts = CacheCounts()
         self.problem: str | None = None
-        """Why nothing is being kept, with unwritable="ignore"."""
+        """Why nothing is cached, with unwritable="ignore"; None if the cache works."""
         self._ignores, self._keeps = unwritable == "ignore", keep
         self._shards: dict[Path, ShardFolder] = {}
 
     def encode(self, encoder: Encoder, texts: Sequence[str], side: Side) -> Vectors:
-        """One float32 row per text, in their order; only texts that are not known yet are encoded, each once."""
+        """Return one float32 row per text, in order; only texts that are not cached are encoded, each once."""
         if side not in ("query", "item"):
             raise InputError(f"there is no side {side!r}", remedy="choose query or item")
         if isinstance(texts, str):
@@ -127,7 +127,7 @@ class EmbeddingCache:
     def _batches(
         self, encoder: Encoder, texts: Sequence[str], side: Side, chosen: NDArray[np.intp]
     ) -> Iterator[tuple[NDArray[np.intp], Vectors]]:
-        # Longest first: little is padded, the time left is never too hopeful, and memory runs out at once if at all.
+        # Longest first: little padding, a cautious estimate of the remaining time, and memory runs out early if at all.
         order = np.array(sorted(chosen.tolist(), key=lambda i: len(texts[i]), reverse=True))
         with Progress(f"encoding with {encoder.identity}", total=len(order), unit="text") as progress:
             for start in range(0, len(order), self.batch):
@@ -143,7 +143,7 @@ class EmbeddingCache:
                 place.prepare(rows.shape[1])
                 shards.add(hashes, rows)
             except InputError:
-                # Another process may have cleared the cache in this very moment; if not, this fails the same way.
+                # Another process may have just cleared the cache; if not, the second attempt fails in the same way.
                 place.prepare(rows.shape[1])
                 shards.add(hashes, rows)
         except GoldrankError as error:
@@ -159,13 +159,13 @@ class EmbeddingCache:
                 shards.remove_stale()
 
     def _merge(self, shards: ShardFolder, more_than: int) -> None:
-        # All vectors are on disk already: if there is no room to put them together, nothing is lost.
+        # All vectors are on disk already: if there is no space to merge them, nothing is lost.
         with suppress(GoldrankError, OSError):
             if self.problem is None:
                 shards.compact(more_than)
 
     def info(self) -> list[EmbeddingCacheEntry]:
-        """What is kept, the last used first."""
+        """Return the entries, most recently used first."""
         try:
             folders = [Path(entry.path) for entry in os.scandir(self.folder) if _is_ours(entry)]
         except FileNotFoundError:
@@ -178,7 +178,7 @@ class EmbeddingCache:
         return sorted(entries, key=lambda entry: (-entry.last_used, entry.identity, entry.side))
 
     def matching(self, identity: str | None = None, older_than: float | None = None) -> list[EmbeddingCacheEntry]:
-        """The entries whose identity contains *identity* and that were last used over *older_than* days ago."""
+        """Return entries whose identity contains *identity* and whose last use is over *older_than* days ago."""
         before = time.time() - 86400 * (older_than or 0.0)
         return [
             entry
@@ -188,7 +188,7 @@ class EmbeddingCache:
         ]
 
     def clear(self, identity: str | None = None, older_than: float | None = None) -> list[EmbeddingCacheEntry]:
-        """Remove what `matching` finds, and return it; files that the cache did not make stay."""
+        """Remove and return the entries of `matching`; files that the cache did not write stay."""
         return self.remove(self.matching(identity, older_than))
 
     def remove(self, entries: list[EmbeddingCacheEntry]) -> list[EmbeddingCacheEntry]:
@@ -201,7 +201,7 @@ class EmbeddingCache:
 
 @dataclass(frozen=True)
 class _EntryFolder:
-    """Where the vectors of one encoder, side and prompt lie."""
+    """The folder of one encoder, side and prompt."""
 
     folder: Path
     about: dict[str, Any]
@@ -214,7 +214,7 @@ class _EntryFolder:
         return cls(folder / name, about)
 
     def prepare(self, dimension: int) -> None:
-        """Make the folder and its manifest, if they are not there."""
+        """Create the folder and its manifest if they do not exist."""
         manifest = self.folder / _MANIFEST
         try:
             make_private_folder(self.folder)
@@ -230,13 +230,13 @@ class _EntryFolder:
         write_atomically(manifest, lambda stream: stream.write(json.dumps(content, indent=2).encode()))
 
     def touch(self) -> None:
-        """Remember that it was used now."""
+        """Record the time of use in the manifest's modification time."""
         with suppress(OSError):
             os.utime(self.folder / _MANIFEST)
 
 
 def default_folder() -> Path:
-    """Where vectors are kept."""
+    """Return the folder of the cache, which GOLDRANK_CACHE can change."""
     return cache_folder() / "embeddings"
 
 
@@ -265,7 +265,7 @@ def _hash_all(texts: Sequence[str]) -> Hashes:
     try:
         digests = [blake2b(text.encode(), digest_size=16).digest() for text in texts]
     except UnicodeEncodeError:
-        # Only slower: the bytes of all other texts are the same.
+        # Slower, but the bytes of all other texts are the same.
         digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
     except AttributeError:
         place = next(i for i, text in enumerate(texts) if not isinstance(text, str))
@@ -279,7 +279,7 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files in *folder* that the cache made, the manifest last."""
+    """Return the files in *folder* that the cache wrote, the manifest last."""
     patterns = (SHARD_NAME, SET_ASIDE_NAME, TEMPORARY_NAME)
     files = [Path(entry.path) for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
     ours = [path for path in files if any(name.fullmatch(path.name) for name in patterns)]
@@ -287,7 +287,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _entry(folder: Path) -> EmbeddingCacheEntry | None:
-    """What is kept in *folder*; None if that is nothing of ours, or gone by now."""
+    """Return the entry in *folder*; None if the folder is not one of the cache's or was removed meanwhile."""
     try:
         files = _files(folder)
         shards = [texts_in(path) for path in files if SHARD_NAME.fullmatch(path.name)]

@@ -1,11 +1,11 @@
-"""Shards: immutable files of text hashes and their vectors, and the folder that holds those of one encoder.
+"""Shards of the embedding cache: immutable files of text hashes and vectors, and the folder of one encoder's shards.
 
 A shard is a header, then for each text its hash (16 bytes) and the sum of its vector's words (8 bytes), then the
-vectors. The header holds a checksum of hashes and sums; a vector is compared with its sum each time it is read. So a
-fault of the disk is noticed, and looking up a few texts does not read the whole file. (Sums find faults, not forgers.)
+vectors. The header holds a checksum of hashes and sums; each vector is compared with its sum when it is read. Disk
+errors are thus detected without reading the whole file for a few texts. (The sums do not protect against tampering.)
 
-Nothing needs a lock. A shard appears complete under a name of its own (written beside, synced, renamed) and never
-changes. It is removed only when all its vectors stand in a newer shard on disk, so whoever finds one gone looks again.
+No locks are needed. A shard is written to a temporary file, synced and renamed, and never changes. It is removed only
+after all its vectors have been written to a newer shard, so a process that misses a shard lists the folder again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAGIC = b"goldrank shard 1"
 _HEADER = struct.Struct("<16sQQ16s")
 _SMALL = 64 << 20
 _STALE_SECONDS = 3600.0
-# Enough rows to be worth a call, few enough to be still in the processor's cache when they are summed.
+# Few enough rows to be still in the CPU cache when they are summed.
 _ROWS = 1024
 
 
@@ -53,7 +53,7 @@ class DamagedShardError(Exception):
 
 
 def _words(dimension: int) -> int:
-    """How many 8-byte words a vector takes; an odd dimension is filled up with one zero."""
+    """Return the number of 8-byte words of a vector; an odd dimension is padded with one zero."""
     return (dimension + 1) // 2
 
 
@@ -82,7 +82,7 @@ class Shard:
 
     @classmethod
     def open(cls, path: Path) -> Shard:
-        """Map the shard at *path*; raises `DamagedShardError` unless length, hashes and sums are as written."""
+        """Map the shard at *path*; raise `DamagedShardError` unless length, hashes and sums are as written."""
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size < _HEADER.size:
@@ -101,7 +101,7 @@ class Shard:
         return cls(path, dimension, hashes, sums, rows)
 
     def read(self, chosen: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The rows *chosen*, some at a time with where they start, each compared with its sum; used before the next."""
+        """Yield blocks of the *chosen* rows with their start, verified; each block is overwritten by the next."""
         room = np.empty((min(_ROWS, len(chosen)), self.rows.shape[1]), "<u8")
         for start in range(0, len(chosen), _ROWS):
             some = chosen[start : start + _ROWS]
@@ -113,7 +113,7 @@ class Shard:
 
 
 def as_floats(rows: NDArray[np.uint64], dimension: int) -> Floats:
-    """Rows of words as the vectors they are."""
+    """Return rows of words as float32 vectors."""
     floats: Floats = rows.view("<f4")[:, :dimension]
     return floats
 
@@ -126,7 +126,7 @@ def _as_words(vectors: Floats) -> NDArray[np.uint64]:
 
 
 def texts_in(path: Path) -> tuple[int, int]:
-    """How many texts the shard at *path* says it holds, and their dimension; no more than its header is read."""
+    """Return the number of texts and the dimension from the header of the shard at *path*."""
     with path.open("rb") as stream:
         head = stream.read(_HEADER.size)
     magic, count, dimension, _ = _HEADER.unpack(head.ljust(_HEADER.size, b"\0"))
@@ -139,25 +139,25 @@ class ShardFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.set_aside = 0
-        """How many damaged shards were found and put out of the way."""
+        """The number of damaged shards that were moved aside."""
         self._shards: dict[str, Shard] = {}
         self._firsts: Hashes = np.empty(0, np.uint64)
         self._order: NDArray[np.intp] = np.empty(0, np.intp)
 
     @property
     def dimension(self) -> int | None:
-        """The dimension of the vectors held; None if there are none."""
+        """The dimension of the vectors; None if there are none."""
         return next((shard.dimension for shard in self._shards.values()), None)
 
     def names(self) -> list[str]:
-        """The shards there are now."""
+        """Return the names of the shards on disk."""
         try:
             return sorted(entry.name for entry in os.scandir(self.path) if SHARD_NAME.fullmatch(entry.name))
         except OSError:
-            return []  # whatever is wrong with the folder, writing to it will say so
+            return []  # writing to the folder will report the problem
 
     def refresh(self) -> None:
-        """See what is on disk now."""
+        """Open new shards and forget removed ones."""
         while (names := self.names()) != list(self._shards):
             # One that vanishes between listing and opening was merged into another: list again.
             with suppress(FileNotFoundError):
@@ -201,12 +201,12 @@ class ShardFolder:
         self._firsts = self._hashes[self._order, 0]
 
     def find(self, hashes: Hashes) -> NDArray[np.intp]:
-        """For each hash the number of its row over all shards, −1 where there is none."""
+        """Return the row number of each hash over all shards, -1 if it is not stored."""
         if not len(self._firsts):
             return np.full(len(hashes), -1, np.intp)
-        # By the first half of the hash; the second decides. If ever two texts shared the first half, one of them
-        # would be encoded each time anew, and still none would get the other's vector.
-        # In their order, the search walks through memory instead of jumping about in it.
+        # The search uses the first half of the hash, and the second half is compared. If two texts shared the first
+        # half, one of them would be encoded every time, but neither would get the other's vector.
+        # Searching in sorted order accesses memory sequentially.
         order = np.argsort(hashes[:, 0])
         at = np.empty(len(hashes), np.intp)
         at[order] = np.searchsorted(self._firsts, hashes[order, 0])
@@ -215,9 +215,9 @@ class ShardFolder:
         return np.where((known[:, 0] == hashes[:, 0]) & (known[:, 1] == hashes[:, 1]), rows, -1)
 
     def gather(self, hashes: Hashes) -> tuple[Floats | None, NDArray[np.bool_]]:
-        """A matrix with a row for each hash, filled in where its vector is held, and which ones are.
+        """Return a matrix with a row per hash, filled where the vector is stored, and a mask of the filled rows.
 
-        The matrix is None as long as nothing is held that says how wide it is.
+        The matrix is None if the folder holds no vectors, because the dimension is then unknown.
         """
         while True:
             self.refresh()
@@ -245,7 +245,7 @@ class ShardFolder:
                 out[targets[start : start + len(rows)]] = as_floats(rows, shard.dimension)
 
     def add(self, hashes: Hashes, vectors: Floats) -> None:
-        """Write one new shard; it is there completely or not at all."""
+        """Write one new shard atomically."""
         words = _as_words(vectors)
         sums = _sums(words).astype("<u8")
         count, dimension = vectors.shape
@@ -266,7 +266,7 @@ class ShardFolder:
         _sync(self.path)
 
     def compact(self, more_than: int) -> None:
-        """Merge the small shards into one if there are *more_than* so many; damaged ones are put aside."""
+        """Merge the small shards into one if there are *more_than* of them; damaged ones are moved aside."""
         names = [entry.name for entry in os.scandir(self.path) if _is_small_shard(entry)]
         if len(names) <= more_than:
             return
@@ -291,12 +291,12 @@ class ShardFolder:
             self._put_aside(error.path)
             return
         for shard in small:
-            # One that cannot be removed, as a mapped file on Windows, only takes up room until the next time.
+            # A file that cannot be removed, such as a mapped file on Windows, is removed by the next merge.
             with suppress(OSError):
                 shard.path.unlink(missing_ok=True)
 
     def remove_stale(self) -> None:
-        """Remove what a killed process left half written; recent files may belong to one still at work."""
+        """Remove old temporary files of killed processes; recent ones may belong to a running process."""
         for entry in os.scandir(self.path):
             with suppress(OSError):
                 if TEMPORARY_NAME.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > _STALE_SECONDS:
@@ -311,7 +311,7 @@ def _is_small_shard(entry: os.DirEntry[str]) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Make the names in *folder* survive a power cut, where the system can do that."""
+    """Sync the folder's entries to disk where the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

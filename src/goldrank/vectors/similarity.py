@@ -1,4 +1,4 @@
-"""Similarities: how alike two token sets or two vectors are, each declared once with its range and direction."""
+"""Similarity measures of token sets and vectors, each declared once with its range and direction."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Matrix = NDArray[Any]
 Vectors = Any
 
 _BLOCK_ELEMENTS = 2**20
-"""How many numbers a temporary may hold."""
+"""The most elements of a temporary array."""
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """The declaration of one measure: what it computes and how to read it."""
+    """The declaration of a similarity measure."""
 
     name: str
     formula: str
     low: float
     high: float
     direction: Literal["higher", "lower"]
-    """Which end of the range means alike."""
+    """Whether higher or lower values mean more similar."""
     zero: str
-    """What an empty set or a zero vector gives."""
+    """The value for an empty set or a zero vector."""
     citation: str = ""
     of: Literal["vectors", "tokens"] = "vectors"
     sparse: bool = False
-    """Whether it also takes scipy.sparse matrices."""
+    """Whether scipy.sparse matrices are supported."""
 
 
 SIMILARITIES: dict[str, Similarity] = {
@@ -80,7 +80,7 @@ SIMILARITIES: dict[str, Similarity] = {
 
 
 OTHER_NAMES = {"l2": "euclidean", "l1": "manhattan", "inner_product": "dot", "ip": "dot"}
-"""Other names under which `similarity` knows a measure."""
+"""Aliases of measures that `similarity` accepts."""
 
 
 def similarity(a: Any, b: Any, kind: str = "cosine", *, paired: bool = False) -> float | Matrix:
@@ -136,7 +136,7 @@ def similarity(a: Any, b: Any, kind: str = "cosine", *, paired: bool = False) ->
 
 
 def _as_rows(vectors: Any, name: str, what: str) -> tuple[Any, bool]:
-    """The vectors with one per row, and whether a single one was given."""
+    """Return a matrix with one vector per row, and whether a single vector was given."""
     if isinstance(vectors, (str, bytes)):
         raise InputError(
             f"{name} compares vectors, and a text was given", remedy="encode the texts first, or use jaccard"
@@ -154,7 +154,7 @@ def _as_rows(vectors: Any, name: str, what: str) -> tuple[Any, bool]:
 def jaccard(
     a: str | Iterable[Hashable], b: str | Iterable[Hashable], tokenise: Callable[[str], Sequence[str]] = str.split
 ) -> float:
-    """The share of tokens that two texts, or two collections of tokens, have in common; two empty ones are equal.
+    """Return the Jaccard index of two texts or two collections of tokens; two empty ones are equal.
 
     >>> jaccard("a b", "b c")
     0.3333333333333333
@@ -175,10 +175,10 @@ def _token_set(tokens: Any) -> set[Hashable]:
 
 
 def pairwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
-    """The measure *name* of every row of *a* with every row of *b*, as a dense matrix.
+    """Return the measure *name* of every row of *a* with every row of *b*, as a dense matrix.
 
-    float32 stays float32 and float64 stays float64 (other numbers become one of them). Beside the result only
-    blocks of bounded size are held.
+    float32 stays float32 and float64 stays float64 (other numbers are converted to one of them). Temporary
+    arrays have a bounded size.
 
     >>> pairwise([[5, 2, 2, 6]], [[4, 6, 6, 4], [0, 0, 0, 0]], "cosine").round(7).tolist()
     [[0.8027267, 0.0]]
@@ -195,7 +195,7 @@ def pairwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
 
 
 def rowwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
-    """The measure *name* of each row of *a* with the row of *b* that has the same number.
+    """Return the measure *name* of row i of *a* with row i of *b*.
 
     >>> float(rowwise([[5, 2, 2, 6]], [[4, 6, 6, 4]], "dot")[0])
     68.0
@@ -215,10 +215,10 @@ def rowwise(a: Vectors, b: Vectors, name: str = "cosine") -> Matrix:
 
 
 def normalised(rows: Vectors) -> Vectors:
-    """The rows at length 1, in their own precision; a zero row stays zero.
+    """Return the rows scaled to length 1, in their own precision; a zero row stays zero.
 
-    Lengths are taken in float64, so no float32 row is too long or too short for it, and every row comes out
-    the same whichever rows stand beside it.
+    Lengths are computed in float64, so no float32 row overflows or underflows, and a row's result does not depend on
+    the other rows.
 
     >>> normalised(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -233,7 +233,7 @@ def normalised(rows: Vectors) -> Vectors:
 
 
 def _scaled(rows: Matrix) -> NDArray[np.float64]:
-    """A float64 copy whose squares neither overflow nor vanish; scaling by powers of two changes no direction."""
+    """Return a float64 copy, scaled by powers of two so that squares neither overflow nor underflow."""
     wide = np.array(rows, np.float64, order="C")
     if rows.dtype == np.float64:
         _, exponents = np.frexp(np.abs(wide).max(axis=1, initial=0))
@@ -242,7 +242,7 @@ def _scaled(rows: Matrix) -> NDArray[np.float64]:
 
 
 def _normalised_sparse(rows: Vectors) -> Vectors:
-    # The largest value of a row is divided out first, for the same reason as above.
+    # Divided by the largest value of the row first, so that squares neither overflow nor underflow.
     counts = np.diff(rows.indptr)
     row_of_value = np.repeat(np.arange(rows.shape[0]), counts)
     peaks = np.zeros(rows.shape[0])
@@ -254,7 +254,7 @@ def _normalised_sparse(rows: Vectors) -> Vectors:
 
 
 def _block(a: Vectors, b: Vectors, name: str) -> Matrix:
-    """All pairs of two blocks; for cosine, *b* is normalised already."""
+    """Return the measure of all pairs of two blocks; for cosine, *b* is already normalised."""
     if name == "dot":
         return _dense(a @ b.T)
     if name == "cosine":
@@ -306,7 +306,7 @@ def _dense(product: Vectors) -> Matrix:
 
 
 def _checked(a: Vectors, b: Vectors, name: str) -> tuple[Vectors, Vectors]:
-    """Both sides as float matrices of one precision that the measure *name* can take."""
+    """Return both sides as float matrices of one precision that the measure *name* supports."""
     if name not in SIMILARITIES:
         raise unknown_name("similarity", name, SIMILARITIES, "goldrank list similarities")
     declared = SIMILARITIES[name]
@@ -330,7 +330,7 @@ def _checked(a: Vectors, b: Vectors, name: str) -> tuple[Vectors, Vectors]:
 
 
 def as_matrix(vectors: Vectors, what: str) -> Vectors:
-    """*vectors* as a float32 or float64 matrix with finite values, or an error that names *what* and the row."""
+    """Return *vectors* as a finite float32 or float64 matrix; errors name *what* and the row."""
     if hasattr(vectors, "tocsr"):
         matrix = vectors.tocsr()
         values = matrix.data
@@ -348,7 +348,7 @@ def as_matrix(vectors: Vectors, what: str) -> Vectors:
 
 
 def numeric_matrix(vectors: object, what: str) -> Matrix:
-    """*vectors* as they are, refused unless they form a numeric matrix; nothing is copied."""
+    """Return *vectors* as a numeric matrix without copying; raise if they are not one."""
     try:
         matrix = np.asanyarray(vectors)
     except ValueError:
@@ -371,7 +371,7 @@ def numeric_matrix(vectors: object, what: str) -> Matrix:
 
 
 def not_finite(what: str, row: int, name: str | None = None) -> InputError:
-    """The error for a vector that holds NaN or an infinity; *name* is its id where it has one."""
+    """Return the error for a vector with NaN or infinite values; *name* is its id if it has one."""
     known = f" (id {name!r})" if name is not None else ""
     return InputError(
         f"the vector of row {row}{known} holds NaN or infinite values",

@@ -1,4 +1,4 @@
-"""The kinds of transform: what each learns from the vectors it is fitted on, and what it does to a block of them."""
+"""The kinds of transform: how each is fitted, and how it is applied to a block of vectors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Parameters = Mapping[str, Matrix]
 
 SMALLEST_EIGENVALUE = 1e-10
 """A direction counts if its variance is more than this share of the largest one."""
-# Spread below this share of the mean is what rounding makes of values that are all the same.
+# A standard deviation below this share of the mean is rounding error of constant values.
 _ROUNDING = 1e-12
-# Every product has this many rows, and a multiple of it as columns, filled up with zeros: a BLAS rounds differently
-# for other shapes and at odd edges, and a vector must not depend on which others it is transformed with.
+# Products are padded with zeros to this many rows and a multiple of it as columns: a BLAS rounds differently for
+# other shapes, and a transformed vector must not depend on the vectors beside it.
 _TILE = 64
 
 
 @dataclass(frozen=True)
 class FitRows:
-    """Vectors to learn from, read block by block and as often as needed."""
+    """Vectors to fit on, read block by block as often as needed."""
 
     count: int
     width: int
@@ -34,7 +34,7 @@ class FitRows:
 
 @dataclass(frozen=True)
 class TransformKind:
-    """One kind of transform, by the name it is written with."""
+    """A kind of transform with its name and functions."""
 
     name: str
     title: str
@@ -42,19 +42,19 @@ class TransformKind:
     learn: Callable[[FitRows, int], dict[str, Matrix]] | None = None
     argument: Literal["none", "optional", "required"] = "none"
     act_sparse: Callable[[Any, int], Any] | None = None
-    """The same for a scipy CSR matrix, where that keeps it sparse."""
+    """The same for a scipy CSR matrix, if the result stays sparse."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A kind with its number: ``whiten:256``; 0 stands for none given."""
+    """A transform with its number, such as ``whiten:256``; 0 means that none was given."""
 
     kind: TransformKind
     argument: int = 0
 
     @classmethod
     def parse(cls, text: str) -> Step:
-        """Read one step of a pipeline."""
+        """Parse one step of a pipeline."""
         name, colon, given = (part.strip() for part in text.strip().partition(":"))
         kind = KINDS.get(name.lower())
         if kind is None:
@@ -74,7 +74,7 @@ class Step:
 
 
 def mean(rows: FitRows) -> Matrix:
-    """The mean vector."""
+    """Return the mean vector."""
     total = np.zeros(rows.width)
     for block in rows.blocks():
         total += block.sum(axis=0)
@@ -82,10 +82,10 @@ def mean(rows: FitRows) -> Matrix:
 
 
 def principal(rows: FitRows) -> tuple[Matrix, Matrix, Matrix]:
-    """Mean, variances in falling order and their directions as columns, only those with a variance to speak of.
+    """Return the mean, the non-negligible variances in descending order, and their directions as columns.
 
-    The covariance is summed in float64 about the mean; of a direction and its opposite, the one whose largest
-    component is positive is taken, so that two machines agree.
+    The covariance about the mean is summed in float64. The sign of a direction is chosen so that its largest
+    component is positive, so that two machines agree.
     """
     centre = mean(rows)
     scatter = np.zeros((rows.width, rows.width))
@@ -117,7 +117,7 @@ def _leading(rows: FitRows, name: str, wanted: int) -> tuple[Matrix, Matrix, Mat
 
 
 def multiply(block: Matrix, matrix: Matrix) -> Matrix:
-    """The product, each row to the bit the same whatever rows stand beside it."""
+    """Return the product; the bits of each row do not depend on the other rows."""
     (count, width), out_width = block.shape, matrix.shape[1]
     rows = np.zeros((-(-count // _TILE), _TILE, width))
     rows.reshape(-1, width)[:count] = block
@@ -170,7 +170,7 @@ def _remove_top(block: Matrix, learnt: Parameters, _: int) -> Matrix:
 
 
 def _normalise(block: Matrix, _: Parameters, __: int) -> Matrix:
-    # Scaled by the largest component first: the square of a tiny one would vanish, that of a huge one overflow.
+    # Divided by the largest component first, so that squares neither underflow nor overflow.
     largest = np.abs(block).max(axis=1, initial=0.0, keepdims=True)
     scaled = block / np.where(largest > 0, largest, 1.0)
     lengths = np.sqrt(np.square(scaled).sum(axis=1, keepdims=True))

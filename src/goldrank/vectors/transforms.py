@@ -1,4 +1,4 @@
-"""Transforms of vectors: fitted on one set, applied to another; written ``center|whiten:256|normalize``."""
+"""Pipelines of vector transforms, such as ``center|whiten:256|normalize``: parse, fit, apply, save and load."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FORMAT = 1
 
 
 class Pipeline:
-    """Transforms one after the other; those that learn are fitted before they are applied.
+    """A sequence of transforms; those with parameters are fitted before they are applied.
 
-    Everything is computed in float64 on blocks of rows and comes out as float32, so vectors may lie in a file
-    (np.memmap) larger than memory, and a row's result does not depend on the rows around it. Fitting again gives the
-    same bits on the same machine with as many BLAS threads, and the same up to rounding elsewhere.
+    Everything is computed in float64 on blocks of rows and returned as float32, so the vectors may be a file
+    (np.memmap) larger than memory, and a row's result does not depend on the other rows. Fitting again on the same
+    machine gives the same bits; on other machines results agree up to rounding.
 
     >>> pipeline = Pipeline.parse("center|normalize").fit(np.array([[1.0, 0.0], [3.0, 4.0]]))
     >>> pipeline.apply(np.array([[2.0, 9.0], [5.0, 6.0]]))
@@ -52,7 +52,7 @@ class Pipeline:
 
     @classmethod
     def parse(cls, text: str) -> Pipeline:
-        """Read a pipeline; ``none`` and the empty text change nothing."""
+        """Parse a pipeline; ``none`` and the empty string are the identity."""
         if text.strip().lower() in ("", "none"):
             return cls(())
         return cls(tuple(Step.parse(part) for part in text.split("|")))
@@ -65,27 +65,27 @@ class Pipeline:
 
     @property
     def learns(self) -> bool:
-        """Whether there is anything to fit."""
+        """Whether any step has to be fitted."""
         return any(step.kind.learn for step in self.steps)
 
     @property
     def fitted(self) -> bool:
-        """Whether it can be applied."""
+        """Whether the pipeline can be applied."""
         return self._learnt is not None or not self.learns
 
     @property
     def dimension(self) -> int | None:
-        """How many dimensions come out; None as long as it was not fitted."""
+        """The output dimension; None before the pipeline is fitted."""
         return self._widths[-1] if self._widths else None
 
     @property
     def identity(self) -> str:
-        """The text and, where something was learnt, a hash of it: equal ones give equal vectors."""
+        """The specification and a hash of the fitted parameters; equal identities give equal vectors."""
         return f"{self}#{_digest(str(self), self._widths, self._parameters())[:16]}" if self.learns else str(self)
 
     @property
     def notes(self) -> list[str]:
-        """What the fit left out, for the user to read."""
+        """Messages for the user about directions that fitting dropped."""
         notes = []
         for step, before, after in zip(self.steps, self._widths, self._widths[1:], strict=False):
             if step.kind.name == "whiten" and not step.argument and after < before:
@@ -96,7 +96,7 @@ class Pipeline:
         return notes
 
     def fit(self, vectors: Any) -> Pipeline:
-        """Learn from *vectors*, one row each, and return this pipeline; what was learnt before is forgotten."""
+        """Fit all steps on *vectors*, one row each, and return this pipeline."""
         vectors = self._checked(vectors, width=None)
         if vectors.shape[0] == 0:
             raise InputError("there are no vectors to fit on", remedy="give one or more")
@@ -109,8 +109,8 @@ class Pipeline:
         else:
             from threadpoolctl import threadpool_limits
 
-            # One thread, because sums and eigenvectors come out in other bits on several, and what was learnt is
-            # part of the identity of everything that follows.
+            # One thread, because the bits of sums and eigenvectors depend on the number of threads, and the fitted
+            # parameters are part of the identity.
             with np.errstate(over="ignore", invalid="ignore"), threadpool_limits(1, "blas"):
                 for i, step in enumerate(self.steps):
                     rows = FitRows(len(vectors), widths[-1], partial(self._blocks, vectors, learnt, i))
@@ -122,9 +122,9 @@ class Pipeline:
         return self
 
     def apply(self, vectors: Any, out: NDArray[np.float32] | None = None) -> Any:
-        """The transformed vectors as float32, written into *out* (an array or np.memmap) if that is given.
+        """Return the transformed vectors as float32, written into *out* (an array or np.memmap) if given.
 
-        A scipy CSR matrix stays one, where every step can do that (normalize, truncate).
+        A scipy CSR matrix stays sparse if every step supports it (normalize, truncate).
         """
         learnt = self._parameters()
         vectors = self._checked(vectors, width=self._widths[0] if self._widths else None)
@@ -142,7 +142,7 @@ class Pipeline:
         return result
 
     def save(self, path: PathLike) -> None:
-        """Write what was learnt to one .npz file, completely or not at all."""
+        """Write the fitted pipeline atomically to one .npz file."""
         from goldrank import __version__
 
         learnt = self._parameters()
@@ -162,7 +162,7 @@ class Pipeline:
 
     @classmethod
     def load(cls, path: PathLike) -> Pipeline:
-        """Read a saved pipeline; one that is not exactly as it was saved is refused."""
+        """Read a saved pipeline and verify its checksum."""
         where, remedy = display_name(path), "fit and save it again"
         try:
             about, arrays = _read_saved(path)
@@ -173,7 +173,7 @@ class Pipeline:
         except FileNotFoundError:
             raise InputError("there is no such file", where=where, remedy="check the path") from None
         except Exception as error:
-            # Whatever a foreign or damaged file makes numpy, zipfile or json say comes to the same for the user.
+            # numpy, zipfile and json raise many kinds of errors for a foreign or damaged file.
             reason = str(error) if isinstance(error, GoldrankError) else type(error).__name__
             raise InputError(
                 f"this is no pipeline as goldrank saves it ({reason})", where=where, remedy=remedy
@@ -191,7 +191,7 @@ class Pipeline:
         if checksum != _digest(str(self), widths, learnt):
             raise GoldrankError("its checksum is wrong: it was changed or damaged")
         self._learnt, self._widths = tuple(learnt), widths
-        # A forger can make the checksum fit; what does not work at all should fail here and not in the middle of a run.
+        # A manipulated file may have a valid checksum; it should fail here and not in the middle of a run.
         if widths and self._width_for(widths[0]) != widths[-1]:
             raise GoldrankError("its parameters do not fit its dimensions")
 
@@ -203,7 +203,7 @@ class Pipeline:
         return tuple({} for _ in self.steps)
 
     def _blocks(self, vectors: Any, learnt: Any, steps: int) -> Iterator[Matrix]:
-        """The vectors after the first *steps* steps, block by block."""
+        """Yield the vectors after the first *steps* steps, block by block."""
         for start in range(0, len(vectors), _BLOCK):
             block = np.asarray(vectors[start : start + _BLOCK], np.float64)
             _refuse_infinite(block, start, "is not finite")
@@ -235,11 +235,11 @@ class Pipeline:
         return vectors
 
     def check(self, width: int | None, count: int | None = None) -> int | None:
-        """Return how many dimensions come out where *width* go in; raise where a step asks for more than there can be.
+        """Return the output dimension for an input dimension; raise if a step needs more dimensions than there are.
 
         Args:
-            width: dimensions that go in, None where that is not known yet.
-            count: vectors that it will be fitted on; so many differ in one direction less at most.
+            width: the input dimension, None if not known yet.
+            count: the number of vectors to fit on; n vectors differ in at most n - 1 directions.
         """
         for step in self.steps:
             fitted_on = count if step.kind.learn else None
@@ -254,12 +254,12 @@ class Pipeline:
             if step.kind.name == "abtt" and width is not None and step.argument >= width:
                 raise InputError(f"{step} would remove all {width} dimensions", remedy="remove fewer, such as 2")
             if step.kind.name in ("whiten", "pca", "truncate"):
-                # Whitening without a number keeps the directions that there are.
+                # Whitening without a number keeps all directions.
                 width = step.argument or None
         return width
 
     def refuse_sparse(self) -> None:
-        """Raise where a step would make sparse vectors dense."""
+        """Raise if a step would make sparse vectors dense."""
         for step in self.steps:
             if step.kind.act_sparse is None:
                 raise InputError(
@@ -274,7 +274,7 @@ class Pipeline:
         return vectors
 
     def _width_for(self, width: int) -> int:
-        """How many dimensions come out where *width* go in, of a pipeline that can be applied."""
+        """Return the output dimension of a fitted pipeline for an input dimension."""
         block = np.zeros((1, width))
         for step, parameters in zip(self.steps, self._parameters(), strict=True):
             block = step.kind.act(block, parameters, step.argument)
@@ -289,7 +289,7 @@ def fit_rows(
     vocabulary: Any = None,
     evaluated: Any = None,
 ) -> Any:
-    """The vectors to fit on, by the name of the policy (`FIT_ON`); the caller passes what there is.
+    """Return the vectors to fit on by the name of the policy (see `FIT_ON`); the caller passes those available.
 
     >>> fit_rows("training", corpus="the corpus", training="the training texts")
     'the training texts'
@@ -327,7 +327,7 @@ def _room(out: NDArray[np.float32] | None, count: int, width: int) -> NDArray[np
 
 
 def _is_sparse(vectors: Any) -> bool:
-    # By the look of it, so that scipy is loaded only by those who have such a matrix.
+    # Duck typing, so that scipy is imported only if such a matrix exists.
     return hasattr(vectors, "tocsr")
 
 
