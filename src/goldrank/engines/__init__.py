@@ -1,4 +1,4 @@
-"""Engines: work that is cut into parts, done by many processes on one machine or on many."""
+"""Engines run tasks in parallel on one machine or on a Ray cluster."""
 
 from goldrank.engines.base import Engine, open_engine
 

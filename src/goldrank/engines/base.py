@@ -1,4 +1,4 @@
-"""What every engine offers, how one is named, and how an error travels from a worker to the one who waits for it."""
+"""The engine protocol, the parser of engine specs, and the transport of errors from workers."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ _LARGEST_PORT = 65535
 
 
 class Engine(Protocol):
-    """Who does work that is cut into parts: other processes, on this machine or on many."""
+    """Runs tasks, in this process, in other processes of this machine or on a cluster."""
 
     name: str
-    """As it was asked for, for messages."""
+    """The spec, for messages."""
 
     @property
     def workers(self) -> int:
-        """How many parts it works on at once; this may change while machines come and go."""
+        """The number of tasks that run at once; it may change while nodes join and leave."""
 
     def map(self, work: Callable[[Task], Result], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Result]:
-        """The results as they come, in no particular order.
+        """Yield the results as they complete, in no particular order.
 
-        A task is drawn from *tasks* only when there is room for it, in the thread that asks for the next result: by
-        then whoever asks has seen all results handed out before, so a generator may put what was learnt from them into
-        later tasks, and memory stays bounded. A worker or node that is lost costs only the tasks it held, which are
-        done again elsewhere. A GoldrankError that *work* raises comes out as it is.
+        A task is read from *tasks* only when a worker can take it, in the thread that requests the next result. A
+        generator may therefore use earlier results for later tasks, and memory stays bounded. If a worker or node is
+        lost, its tasks are run again elsewhere. A GoldrankError that *work* raises is raised unchanged.
 
         Args:
-            work: What is done to each task; it travels once, not with every task.
-            tasks: What to do; each is small, such as the path of a shard.
+            work: The function applied to each task; it is sent once, not with every task.
+            tasks: The tasks; each is small, such as the path of a shard.
             what: The name of the work, for the progress bar and for messages.
             total: The number of tasks, for the progress bar.
         """
@@ -53,13 +52,13 @@ class Engine(Protocol):
         total: int,
         accelerated: bool = False,
     ) -> Iterator[Result]:
-        """The same where every worker first makes something dear, such as a loaded model, and keeps it.
+        """Map tasks with workers that each call *make* once, for example to load a model, and reuse its result.
 
-        Where that is *accelerated* by a GPU and there are some, each worker is given one of them.
+        With *accelerated*, each worker is assigned a GPU if there are any.
         """
 
     def close(self) -> None:
-        """Give back what was started; a cluster that was there before stays."""
+        """Stop what the engine started; a cluster that existed before keeps running."""
 
     def __enter__(self) -> Engine: ...
 
@@ -69,7 +68,7 @@ class Engine(Protocol):
 
 
 def open_engine(spec: str) -> Engine | None:
-    """The engine that *spec* names, None for this process alone.
+    """Return the engine that *spec* names; None for this process alone.
 
     Args:
         spec: ``local``; ``ray`` or ``ray:4``, a cluster on this machine (of 4 workers), ended with the engine;
@@ -84,7 +83,11 @@ def open_engine(spec: str) -> Engine | None:
         return None
     workers = re.fullmatch(r"ray(?::([1-9][0-9]{0,3}))?", spec)
     address = _ADDRESS.fullmatch(spec)
-    if workers is None and spec != "auto" and (address is None or address[2] == "ray" or not _is_port(address[3])):
+    if (
+        workers is None
+        and spec != "auto"
+        and (address is None or address[2] == "ray" or not 0 < int(address[3]) <= _LARGEST_PORT)
+    ):
         raise InputError(
             f"there is no engine {shorten(spec)}",
             remedy="write local, ray, ray:WORKERS, HOST:PORT, auto or ray://HOST:PORT",
@@ -100,17 +103,13 @@ def open_engine(spec: str) -> Engine | None:
     return RayEngine(spec, "local", workers=int(workers[1] or usable_cores()))
 
 
-def _is_port(digits: str) -> bool:
-    return 0 < int(digits) <= _LARGEST_PORT
-
-
 def usable_cores() -> int:
     """Return the number of cores this process may use, which a container or scheduler may limit."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class WorkerTraceback(Exception):  # noqa: N818 - no error of its own: where in a worker one was raised
-    """Where in a worker an error was raised, as text; shown by ``--debug``."""
+    """The traceback of an error in a worker, as text; shown by ``--debug``."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
@@ -118,7 +117,7 @@ class WorkerTraceback(Exception):  # noqa: N818 - no error of its own: where in 
 
 @dataclass(frozen=True)
 class WorkerFailure:
-    """An error of a worker, taken apart so that it can be put together elsewhere whatever its constructor asks for."""
+    """An error of a worker in parts, so that it can be rebuilt without calling its constructor."""
 
     kind: type[BaseException]
     args: tuple[Any, ...]
@@ -127,16 +126,16 @@ class WorkerFailure:
 
     @classmethod
     def of(cls, error: BaseException) -> WorkerFailure:
-        """Take *error* apart."""
+        """Create a failure from an error."""
         return cls(type(error), error.args, dict(vars(error)), "".join(traceback.format_exception(error)))
 
     def without_details(self) -> WorkerFailure:
-        """The same as a plain error, for one whose class or content cannot travel."""
+        """Return the failure as a RuntimeError, for an error that cannot be pickled."""
         message = next(iter(str(self.args[0]).splitlines()), "") if self.args else ""
         return WorkerFailure(RuntimeError, (f"{self.kind.__name__}: {message}",), {}, self.trace)
 
     def error(self, what: str) -> GoldrankError:
-        """The error to raise: a GoldrankError as it was, any other as the cause of one that names *what* failed."""
+        """Return the error to raise: a GoldrankError unchanged, any other as the cause of one that names *what*."""
         original = self.kind.__new__(self.kind, *self.args)
         original.args = self.args
         vars(original).update(self.state)

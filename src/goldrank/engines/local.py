@@ -1,4 +1,4 @@
-"""The engine of this process: one part after the other, for work in shards without a cluster."""
+"""The engine that runs tasks one after the other in this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from goldrank.progress import Progress
 
 
 class LocalEngine:
-    """An Engine that does everything itself, in the order of the tasks.
+    """An Engine that runs all tasks in this process, in order.
 
     >>> list(LocalEngine().map(abs, [-1, 2], what="example", total=2))
     [1, 2]
@@ -20,7 +20,7 @@ class LocalEngine:
     workers = 1
 
     def map(self, work: Callable[[Task], Result], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Result]:
-        """The results; see Engine."""
+        """Yield the results; see Engine."""
         with Progress(what, total=total, unit="shard") as progress:
             for task in tasks:
                 result = work(task)
@@ -36,11 +36,11 @@ class LocalEngine:
         total: int,
         accelerated: bool = False,
     ) -> Iterator[Result]:
-        """The same with something that is made once; see Engine."""
+        """Map tasks with the result of *make*; see Engine."""
         yield from self.map(make(), tasks, what=what, total=total)
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing: there is nothing to stop."""
 
     def __enter__(self) -> LocalEngine:
         return self

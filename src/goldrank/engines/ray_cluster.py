@@ -1,4 +1,4 @@
-"""A Ray cluster as one process sees it: joined or started through a process of its own, and watched while waiting.
+"""The client side of a Ray cluster: starts the driver process, exchanges messages with it and watches the head node.
 
 The process that talks to Ray (`ray_driver`) can be lost at any time, with the cluster or alone; this side only ever
 waits for a message or for the knowledge that none will come.
@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 from goldrank.errors import GoldrankError, InputError
 
 Message = tuple[str, int, Any]
-"""What happened, the number of the job it belongs to (0 for none), and what is said about it."""
+"""The kind of message, the number of its job (0 for none), and its content."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _QUIET = {
@@ -47,18 +47,18 @@ _OVER: Message = ("over", 0, None)
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """Which cluster the other process joins, or starts."""
+    """The cluster that the driver process joins or starts."""
 
     address: str
     workers: int
     retries: int
-    """How often a part is tried again whose worker or node was lost."""
+    """How often a task is retried after its worker or node was lost."""
     folder: str
-    """Where a cluster of our own keeps its files; empty for one that was there before."""
+    """The folder of a cluster that we start; empty for an existing cluster."""
 
 
 class Cluster:
-    """A cluster, through the process that talks to it; lost or closed, it stays so."""
+    """A connection to a cluster through the driver process; it cannot be reopened once lost or closed."""
 
     def __init__(self, address: str, workers: int, retries: int) -> None:
         self.workers = workers
@@ -128,7 +128,7 @@ class Cluster:
         return "start one with `ray start --head`, or write ray for one that lasts as long as this command"
 
     def open_job(self) -> int:
-        """A new number for messages that belong together."""
+        """Return the number of a new job."""
         with self._lock:
             self._last_job += 1
             self._boxes[self._last_job] = queue.SimpleQueue()
@@ -137,7 +137,7 @@ class Cluster:
             return self._last_job
 
     def end_job(self, job: int) -> None:
-        """Forget what belongs to *job*."""
+        """End *job* and drop its messages."""
         del self._boxes[job]
         with suppress(GoldrankError):
             self.send("end", job, None)
@@ -148,7 +148,7 @@ class Cluster:
         return not self._boxes
 
     def send(self, kind: str, job: int, content: Any) -> None:
-        """Order something from the other process."""
+        """Send a message to the driver process."""
         try:
             with self._lock:
                 self._connection.send((kind, job, content))
@@ -156,7 +156,7 @@ class Cluster:
             self._give_up()
 
     def receive(self, job: int) -> tuple[str, Any]:
-        """The next message of *job*, waited for as long as the head node is there."""
+        """Return the next message of *job*; wait as long as the head node is reachable."""
         box = self._boxes[job]
         while True:
             try:
@@ -170,7 +170,7 @@ class Cluster:
             return kind, content
 
     def _listen(self) -> None:
-        # A thread of its own, for a message half read when Ctrl-C comes would garble all that follow.
+        # A separate thread: a read interrupted by Ctrl-C would corrupt all following messages.
         with suppress(EOFError, OSError):
             while True:
                 message: Message = self._connection.recv()
@@ -221,7 +221,7 @@ class Cluster:
         return lines[-1][:200] if lines else f"exit code {self._process.poll()}"
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the other process, and with it a cluster that it started."""
+        """End the driver process and any cluster that it started."""
         if self.closed:
             return
         self.closed = True
@@ -240,7 +240,7 @@ class Cluster:
 
 
 _MAIN = "from goldrank.engines.ray_driver import main; main()"
-# Keeps modules of the folder we happen to be in from being taken for those of packages.
+# Keeps modules in the working directory from shadowing installed packages.
 _SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
 
 
@@ -251,7 +251,7 @@ def _short_folder() -> str:
 
 
 def answers(address: str) -> bool:
-    """Whether anything accepts connections at *address*, HOST:PORT."""
+    """Return True if *address*, HOST:PORT, accepts connections."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECTING):

@@ -38,7 +38,7 @@ _loaded: dict[str, Callable[[Any], Any]] = {}
 
 
 def main() -> None:
-    """Serve the process at the other end of the socket until it closes it."""
+    """Serve the process at the other end of the socket until the socket is closed."""
     connection = Connection(int(sys.argv[1]))
     settings: ClusterSettings = connection.recv()
     try:
@@ -84,14 +84,14 @@ def _join_as_client(address: str, tell_again: Callable[[], None]) -> None:
 
 
 def _watched(settings: ClusterSettings) -> str:
-    """The address that answers as long as the head node is there."""
+    """Return an address that is reachable while the head node is alive."""
     if settings.address.startswith("ray://"):
         return settings.address.removeprefix("ray://")
     return str(ray.get_runtime_context().gcs_address)
 
 
 def cpus() -> int:
-    """How many CPUs the nodes of the cluster have now."""
+    """Return the current number of CPUs of the cluster."""
     return int(ray.cluster_resources().get("CPU", 0))
 
 
@@ -115,7 +115,7 @@ class Driver:
         self._cpus, self._counted = cpus(), time.monotonic()
 
     def serve(self) -> None:
-        """Work until the other end closes the socket."""
+        """Run until the other end closes the socket."""
         threading.Thread(target=self._listen, daemon=True).start()
         while True:
             for order in self._new_orders():
@@ -199,7 +199,7 @@ class Driver:
 
 
 def perform(key: str, work: list[Any], task: bytes) -> bytes:
-    """One part of the work, in a worker, which keeps the function for the next part."""
+    """Run one task in a worker, which caches the function for the next task."""
 
     def work_on_task() -> object:
         if key not in _loaded:
@@ -240,7 +240,7 @@ class PreparedWorker:
             self._failed = prepared
 
     def __call__(self, batch: Any) -> Any:
-        """The outcomes of the tasks of *batch*, one table for another."""
+        """Return a table with the outcomes of the tasks of *batch*."""
         import pyarrow as pa
 
         outcomes = [self._perform(task) for task in batch["task"].to_pylist()]
@@ -284,5 +284,5 @@ class Pool:
         self._outcomes: Iterator[bytes] = (each for batch in batches for each in batch["outcome"].to_pylist())
 
     def next_outcome(self) -> bytes:
-        """The next outcome, waited for."""
+        """Wait for the next outcome and return it."""
         return next(self._outcomes)

@@ -1,4 +1,4 @@
-"""Work in parts on a Ray cluster: tasks of Ray where parts are alike, Ray Data where workers keep something dear."""
+"""The engine on a Ray cluster: Ray tasks for `map`, a Ray Data actor pool for `map_with`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class RayEngine:
 
     @property
     def workers(self) -> int:
-        """How many CPUs the cluster has, as last heard."""
+        """The number of CPUs of the cluster when it was last reported."""
         return self._cluster.workers
 
     def map(self, work: Callable[[Task], Result], tasks: Iterable[Task], *, what: str, total: int) -> Iterator[Result]:
-        """The results as they come, in no particular order; see Engine."""
+        """Yield the results as they complete; see Engine."""
         return cast(Iterator[Result], self._results("work", _packed(work), map(_packed, tasks), what, total))
 
     def map_with(
@@ -48,7 +48,7 @@ class RayEngine:
         total: int,
         accelerated: bool = False,
     ) -> Iterator[Result]:
-        """The same where every worker first makes something and keeps it; see Engine."""
+        """Map tasks with workers that each call *make* once; see Engine."""
         content = (_packed(make), [_packed(task) for task in tasks], self.workers, accelerated)
         # All tasks are with the pool from the start; what is drawn here is leave to hand over one more result.
         return cast(Iterator[Result], self._results("pool", content, [None] * len(tasks), what, total))

@@ -1,4 +1,4 @@
-"""What an index is: item vectors to the top k of each query or, where it can, to exact hits; and how one is named."""
+"""The index protocol, the construction of an index from its spec, and checks of vectors and ids."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _BLOCK = 1 << 16
 
 @runtime_checkable
 class Index(Protocol):
-    """Item vectors, and the questions that can be put to them."""
+    """Item vectors that can be searched."""
 
     @property
     def spec(self) -> str:
-        """What builds an index like this one: ``exact`` or ``faiss:FACTORY``."""
+        """The spec that builds an index like this one: ``exact`` or ``faiss:FACTORY``."""
 
     @property
     def similarity(self) -> str:
@@ -40,23 +40,23 @@ class Index(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
 
     @property
     def count(self) -> int:
-        """Items held."""
+        """The number of items."""
 
     def top_k(self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False) -> Run:
-        """The k best items of each query; *exclude_self* leaves out the item whose id is the query's."""
+        """Return the k best items of each query; *exclude_self* leaves out the item with the query's id."""
 
     def exact_hits(
         self, queries: Any, gold: Gold, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
     ) -> Hits:
-        """Where the gold stands among all items; an index that only finds its top k refuses, and says why."""
+        """Return the exact ranks of the gold; raise if the index only supports top-k search."""
 
 
 def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine") -> Index:
-    """The index that *spec* names, filled: ``exact``, ``faiss:`` and a factory string, or a database.
+    """Build the index that *spec* names: ``exact``, ``faiss:`` and a factory string, or a database.
 
     A database is ``pgvector:URL``, ``chroma:URL`` or ``lancedb:FOLDER/TABLE``, with options in brackets.
 
@@ -66,7 +66,7 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
     """
     kind, _, factory = spec.strip().partition(":")
     if kind == "exact" and not factory:
-        # It checks its vectors itself when it first reads them, so that a mapped file is opened at once.
+        # The exact index checks vectors when it first reads them, so that a mapped file opens at once.
         refuse_sparse(vectors, "item")
         return ExactIndex(vectors, ids, checked_similarity(similarity))
     if kind == "cuda" and not factory:
@@ -89,13 +89,13 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
 
 
 def _database(kind: str) -> Any:
-    """The class of a database; each loads its client when it is asked for, and not before."""
+    """Return the class of a database index, imported on demand."""
     module, name = DATABASES[kind]
     return getattr(import_module(f"goldrank.index.{module}"), name)
 
 
 def drop(spec: str) -> list[str]:
-    """Remove what goldrank loaded into the database that *spec* names, and nothing else; the names of what it was."""
+    """Remove the tables that goldrank loaded into the database of *spec*, and return their names."""
     kind, _, address = spec.strip().partition(":")
     if kind not in DATABASES or not address:
         raise InputError(
@@ -107,7 +107,7 @@ def drop(spec: str) -> list[str]:
 
 
 def blocks(count: int, size: int = _BLOCK) -> Iterator[slice]:
-    """The rows from 0 to *count* in slices of *size*.
+    """Yield slices of *size* rows that cover 0 to *count*.
 
     >>> list(blocks(5, 3))
     [slice(0, 3, None), slice(3, 5, None)]
@@ -116,9 +116,9 @@ def blocks(count: int, size: int = _BLOCK) -> Iterator[slice]:
 
 
 def checked_vectors(vectors: Any, role: str, dimension: int | None = None) -> Dense:
-    """*vectors* as a float32 matrix without a needless copy; what is no finite matrix is refused.
+    """Return *vectors* as a finite float32 matrix, without a copy if possible; raise if they are not one.
 
-    *role* is the word for messages, "item" or "query"; a *dimension* is one that they have to have.
+    *role* is the word for messages, "item" or "query"; *dimension* is the required dimension, if any.
     """
     refuse_sparse(vectors, role)
     try:
@@ -156,7 +156,7 @@ def refuse_sparse(vectors: Any, role: str) -> None:
 
 
 def checked_ids(ids: Sequence[str] | None, count: int, role: str) -> list[str]:
-    """The ids of *count* vectors, "0", "1", … where none are given; repeated ones are refused."""
+    """Return the ids of *count* vectors, by default "0", "1", …; raise if an id is repeated."""
     if ids is None:
         return [str(number) for number in range(count)]
     listed = list(ids)
@@ -169,7 +169,7 @@ def checked_ids(ids: Sequence[str] | None, count: int, role: str) -> list[str]:
 
 
 def checked_similarity(similarity: str) -> Similarity:
-    """One of the similarities there are."""
+    """Return *similarity* if it is known, else raise."""
     if similarity not in get_args(Similarity):
         raise InputError(
             f"there is no similarity {shorten(similarity)}", remedy=f"use one of {', '.join(get_args(Similarity))}"

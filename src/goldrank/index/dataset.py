@@ -1,4 +1,4 @@
-"""From texts and a model, or from a Hugging Face data set with embeddings, to vectors, an index and hits."""
+"""Load and apply encoders for indexing, and compute exact hits of a Hugging Face data set with embeddings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from goldrank.index.base import Dense, build, checked_vectors
 
 
 def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
-    """The model that *model* names, fitted on the *corpus* where it has to be."""
+    """Load the encoder *model* and fit it on the *corpus* if needed."""
     encoder = encoders.load(model) if isinstance(model, str) else model
     if not isinstance(encoder, Encoder):
         raise InputError(f"{model} ranks without vectors, so it has nothing to index", remedy="use a model of vectors")
@@ -30,11 +30,11 @@ def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
 
 
 def encoded(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
-    """The vectors of *texts*, as a dense matrix; what was encoded before comes from the cache."""
+    """Return the vectors of *texts* as a dense matrix, from the cache where possible."""
     from goldrank.vectors.cache import EmbeddingCache
 
     if isinstance(encoder, Fitted):
-        # What it gives depends on the corpus, so that little would ever be found again.
+        # Its vectors depend on the corpus, so caching them would rarely help.
         vectors = encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
     else:
         vectors = EmbeddingCache(unwritable="ignore").encode(encoder, texts, side)
@@ -51,7 +51,7 @@ def dataset_hits(
     *,
     text: str = "text",
 ) -> Hits:
-    """Where the labelled items of each row of a data set stand among all its other rows, by cosine.
+    """Return the hits of the labelled items of each row among all other rows of a data set, by cosine similarity.
 
     Args:
         dataset: a Hugging Face ``Dataset``, or a list of records.
@@ -113,7 +113,7 @@ def _vectors(dataset: Any, name: str) -> Dense:
 def _gold(dataset: Any, ids: list[str], name: str) -> Gold:
     rows: dict[str, dict[str, int]] = {}
     if (names := getattr(dataset, "column_names", None)) is not None:
-        # Embeddings are left alone.
+        # Select columns first, so that the embeddings are not decoded.
         dataset = dataset.select_columns([column for column in (name, "label") if column in names] or names[:1])
     for query, row in zip(ids, dataset, strict=True):
         right = labels_of(row, f"the row of {shorten(query)}", name)

@@ -1,4 +1,4 @@
-"""Bare files of faiss.write_index: their ids are given, held by the file or counted, their metric is the file's."""
+"""Open files of faiss.write_index; ids come from the user, from the file or from the order of the vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from goldrank.io.checks import id_strings
 from goldrank.io.files import PathLike, display_name, read_bytes
 
 MAP_FROM = 1 << 26
-"""Bytes from which the vectors of a flat index are mapped and not read."""
+"""The size in bytes from which the vectors of a flat index are memory-mapped."""
 _FLAT = (b"IxFI", b"IxF2", b"IxFl")
 _limits = Lock()
 
@@ -36,7 +36,7 @@ class FaissFile:
     ids_from: str
     """Where the ids come from."""
     spec: str
-    """The index as a factory string, or its class where faiss knows no string for it."""
+    """The factory string of the index, or its class if faiss has no string for it."""
     size: int
     texts: dict[str, str] | None = None
 
@@ -46,7 +46,7 @@ class FaissFile:
         return self.index.ids
 
     def describe(self) -> dict[str, Any]:
-        """What the file holds."""
+        """Return a summary of the file."""
         return {
             "index": self.spec,
             "similarity": self.index.similarity,
@@ -71,7 +71,7 @@ class FaissFile:
     def search(
         self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
     ) -> Run:
-        """The k best items for query vectors, fewer where the index finds fewer.
+        """Return the k best items for query vectors, or fewer if the index finds fewer.
 
         Scores are inner products, or for ``l2`` *minus* the distance, so that a higher one is better.
         """
@@ -161,7 +161,7 @@ def _faults(file: Path) -> Iterator[None]:
         raise InputError(f"the file cannot be read ({error.strerror})", where=str(file), remedy="check it") from None
     except (RuntimeError, MemoryError, AttributeError, TypeError, ValueError) as error:
         message = sentence_of(error)
-        # Some conditions of faiss are C++ that tells a user nothing.
+        # Some messages of faiss are C++ expressions, which do not help a user.
         reason = f" ({message[:120]})" if message and "::" not in message else ""
         raise InputError(
             f"faiss cannot read the file{reason}",
@@ -171,7 +171,7 @@ def _faults(file: Path) -> Iterator[None]:
 
 
 def _without_id_map(faiss: Any, index: Any) -> tuple[Any, NDArray[np.int64] | None]:
-    """The index inside an IndexIDMap with the ids of its vectors in their order; other indexes as they are."""
+    """Return the index inside an IndexIDMap with its ids in order; other indexes unchanged, without ids."""
     if not isinstance(index, faiss.IndexIDMap):
         return index, None
     inner = faiss.downcast_index(index.index)
@@ -180,7 +180,7 @@ def _without_id_map(faiss: Any, index: Any) -> tuple[Any, NDArray[np.int64] | No
 
 
 def _labels(faiss: Any, index: Any) -> NDArray[np.int64] | None:
-    """The labels that an index holds itself, in ascending order; None where it counts its vectors from 0."""
+    """Return the labels stored in an index, sorted; None if its vectors are numbered from 0."""
     if isinstance(index, faiss.IndexPreTransform):
         return _labels(faiss, faiss.downcast_index(index.index))
     if isinstance(index, faiss.IndexIDMap):

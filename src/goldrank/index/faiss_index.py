@@ -1,4 +1,4 @@
-"""Any index of faiss by its factory string, with ids, checked dimensions, one order of results and clear errors."""
+"""A faiss index built from a factory string, with ids, checked input and a fixed order of results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Factory:
 
     @classmethod
     def parse(cls, text: str) -> Factory:
-        """Read a factory; only brackets at the end that set something are parameters, others are faiss's own."""
+        """Parse a factory string; only trailing brackets with ``=`` hold parameters, other brackets belong to faiss."""
         match = re.fullmatch(r"(?:faiss:)?(?P<name>.+?)(?:\((?P<set>[^()]*=[^()]*)\))?", text.strip())
         if match is None:
             raise _unknown(text)
@@ -68,7 +68,7 @@ class FaissIndex:
         *,
         labels: NDArray[np.int64] | None = None,
     ) -> None:
-        """Wrap an index of faiss; its *labels*, in ascending order, are given where they are not 0, 1, …."""
+        """Wrap a faiss index; *labels* are its sorted labels if those are not 0, 1, …."""
         self.faiss_index, self.ids, self.factory, self._labels = index, ids, factory, labels
         self.similarity: Similarity = similarity
         with _clear_errors(str(factory)):
@@ -85,7 +85,7 @@ class FaissIndex:
         gpu: bool = False,
         parallel_graph: bool = False,
     ) -> FaissIndex:
-        """Train the index where it needs that, and add the vectors.
+        """Train the index if needed, and add the vectors.
 
         Args:
             factory: a factory string, with search parameters in brackets: ``IVF1024,PQ32(nprobe=16)``.
@@ -109,7 +109,7 @@ class FaissIndex:
         if not len(matrix):
             raise InputError("there are no items to index", remedy="check that the data was read completely")
         empty = _empty_index(faiss, parsed.name, matrix.shape[1], metric)
-        # Wrong parameters are told before the long work, not after it.
+        # Report wrong parameters before the long work, not after it.
         built = cls(empty, names, similarity, parsed)
         with _clear_errors(parsed.name, len(matrix)):
             if not empty.is_trained:
@@ -121,7 +121,7 @@ class FaissIndex:
 
     @classmethod
     def check(cls, factory: str, dimension: int | None, count: int, similarity: Similarity) -> None:
-        """Raise where *count* vectors of that dimension cannot be indexed, as far as the numbers alone tell."""
+        """Raise if *count* vectors of this dimension cannot be indexed."""
         faiss, parsed = load_faiss(), Factory.parse(factory)
         lists, codes = re.search(r"IVF(\d+)", parsed.name), re.search(r"PQ\d+(?:x(\d+))?", parsed.name)
         needed = max(int(lists[1]) if lists else 1, 1 << min(int(codes[1] or 8), 62) if codes else 1)
@@ -138,7 +138,7 @@ class FaissIndex:
                 progress.advance(rows.stop - rows.start)
 
     def on_gpu(self) -> FaissIndex:
-        """The same index on all GPUs."""
+        """Return the same index on all GPUs."""
         faiss = load_faiss()
         _refuse_without_gpu(faiss)
         # The clone keeps the search parameters, which could not be set on it by the same means.
@@ -149,22 +149,22 @@ class FaissIndex:
 
     @property
     def spec(self) -> str:
-        """What builds an index like this one."""
+        """The spec that builds an index like this one."""
         return f"faiss:{self.factory}"
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
         return int(self.faiss_index.d)
 
     @property
     def count(self) -> int:
-        """Items held."""
+        """The number of items."""
         return int(self.faiss_index.ntotal)
 
     @property
     def size(self) -> int:
-        """Bytes that the index takes as a file."""
+        """The size of the index as a file, in bytes."""
         counted = 0
 
         def count(data: bytes) -> int:
@@ -177,7 +177,7 @@ class FaissIndex:
         return counted
 
     def top_k(self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False) -> Run:
-        """The k best items of each query, fewer where the index finds fewer.
+        """Return the k best items of each query, or fewer if the index finds fewer.
 
         Args:
             queries: one row per query.
@@ -209,7 +209,7 @@ class FaissIndex:
     def exact_hits(
         self, queries: Any, gold: Gold, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
     ) -> Hits:
-        """Where the gold stands among all items; only ``Flat``, which holds the vectors as they are, can tell."""
+        """Return the exact ranks of the gold; only ``Flat``, which stores the vectors unchanged, supports this."""
         if self.factory.name != "Flat":
             raise InputError(
                 f"the index {self.spec} is approximate and finds only its top k, so it knows no exact ranks",
@@ -262,7 +262,7 @@ class FaissIndex:
 
 
 def load_faiss() -> Any:
-    """The module faiss."""
+    """Import and return faiss."""
     try:
         import faiss
     except ImportError:
@@ -334,7 +334,7 @@ def _tuned_for_small_batches() -> Iterator[None]:
 
 @contextmanager
 def _clear_errors(factory: str, count: int | None = None) -> Iterator[None]:
-    """Turn what faiss throws into one sentence."""
+    """Turn errors of faiss into one sentence."""
     try:
         yield
     except RuntimeError as error:
@@ -364,7 +364,7 @@ def _too_few(factory: str, count: int, needed: int) -> InputError:
 
 
 def _empty_index(faiss: Any, factory: str, dimension: int, metric: int) -> Any:
-    """The index that a factory string describes, without items."""
+    """Return the empty index that a factory string describes."""
     try:
         return faiss.index_factory(dimension, factory, metric)
     except RuntimeError as error:
