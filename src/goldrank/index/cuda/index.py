@@ -8,7 +8,7 @@ top k keeps what may still belong to it and orders that by the float64 scores of
 For a query q and an item x that are rounded to q' and x', q·x - q'·x' = (q - q')·x + q'·(x - x'), so the rounding
 costs at most ‖q - q'‖‖x‖ + ‖q'‖‖x - x'‖ (Cauchy and Schwarz). Tensor cores add up a few exact products at a time and
 cut off what lies below the last place of the largest (Fasi et al., Numerical behavior of NVIDIA tensor cores, PeerJ
-Computer Science 7, 2021); `TENSOR_UNIT` (cuda_comparing.py) stands for that, with room for groups as small as four.
+Computer Science 7, 2021); `TENSOR_UNIT` (`comparison`) stands for that, with room for groups as small as four.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class CudaIndex(ExactIndex):
         return self._as_run(query_table, self.search(query_table, depth), wanted, exclude_self)
 
     def search(self, query_table: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
-        """For each query the numbers and scores of its best *k* items, as `exact_search.search` gives them."""
+        """For each query the numbers and scores of its best *k* items, as `exact.search.search` gives them."""
         items = self._items.at(query_table.dtype)
         size = int(np.clip(_SEARCH_PAIRS // (4 * max(k, 1)), 128, 8192))
         for start in range(0, len(query_table), size):
