@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from goldrank.index.cuda import comparison as cuda_comparing
+from goldrank.index.cuda import comparison as cuda_comparison
 from goldrank.index.cuda import counting as cuda_counting
 from goldrank.index.cuda import index as cuda
 from goldrank.index.cuda import item_store as cuda_store
@@ -181,7 +181,7 @@ def _ranks(
         lambda: cuda_counting.CountedRows(queries, store, rows, everything), options.repeats
     )
     if store.tile:
-        marks = cuda_comparing.OpenPairs(store, cuda_comparing.PAIRS)
+        marks = cuda_comparison.OpenPairs(store, cuda_comparison.PAIRS)
         result["kernel_seconds"] = _seconds(lambda: _launch(block, chunk, marks, store), options.repeats)
     plain = _seconds(lambda: _torch_ranks(items, queries, rows), 1)
     work = 2e-12 * options.queries * options.items * options.dimension
@@ -200,10 +200,10 @@ def _ranks(
 
 
 def _launch(
-    block: Any, chunk: cuda_store.ItemChunk, marks: cuda_comparing.OpenPairs, store: cuda_store.ItemStore
+    block: Any, chunk: cuda_store.ItemChunk, marks: cuda_comparison.OpenPairs, store: cuda_store.ItemStore
 ) -> None:
     """The kernel alone, without the closer look."""
-    asked, tile = block._asked, store.tile
+    asked, tile = block._operand, store.tile
     assert tile is not None
     for first, last in marks.stretches(block._sure.numel(), 0, len(chunk) // tile.items):
         marks.compare(chunk, asked, block._limits, block._slots_of_tile, block._sure, first, last, collect=False)
@@ -326,7 +326,7 @@ def _tiles(options: argparse.Namespace, items: torch.Tensor) -> Result:
         store.tile = cuda_kernels.Tile(*map(int, text.split("x")))
         chunk = store._whole = store.prepared(0, items)
         block = cuda_counting.CountedRows(queries, store, rows, np.arange(len(rows.gold)))
-        marks = cuda_comparing.OpenPairs(store, 1024)
+        marks = cuda_comparison.OpenPairs(store, 1024)
         try:
             seconds = _seconds(partial(_launch, block, chunk, marks, store), options.repeats)
         except Exception as error:

@@ -18,7 +18,7 @@ if not HAS_GPU and "triton" not in sys.modules:
     # Triton reads it when it is imported.
     os.environ["TRITON_INTERPRET"] = "1"
 
-from goldrank.index.cuda import comparison as cuda_comparing  # noqa: E402
+from goldrank.index.cuda import comparison as cuda_comparison  # noqa: E402
 from goldrank.index.cuda import index as cuda  # noqa: E402
 from goldrank.index.cuda import item_store as cuda_store  # noqa: E402
 from goldrank.index.cuda import kernels as cuda_kernels  # noqa: E402
@@ -177,7 +177,7 @@ def test_more_open_pairs_than_find_room_are_counted_in_parts():
     rng = np.random.default_rng(9)
     items = duplicates(rng, 256, 16)
     index = gpu_index(items, None, "dot", False)
-    rows = cuda.Rows(np.arange(4), np.array([0, 50, 100, 150]), np.full(4, -1))
+    rows = cuda.JudgedRows(np.arange(4), np.array([0, 50, 100, 150]), np.full(4, -1))
     store = index._store(index._items)
     # The least room there is: one row of bits.
     found = cuda.CudaCounter(items[:4].copy(), store, rows, capacity=0).run()
@@ -203,7 +203,7 @@ def test_no_score_is_further_off_than_its_margin(similarity):
     items, queries = uneven(rng, 64, 40), uneven(rng, 16, 40)
     index = gpu_index(items, None, similarity, not INTERPRETED)
     store = index._store(index._items)
-    asked = cuda_comparing.Asked(index._query_vectors(queries, None).read(0, 16), np.arange(16), store)
+    asked = cuda_comparison.QueryOperand(index._query_vectors(queries, None).read(0, 16), np.arange(16), store)
     chunk = next(iter(store.chunks()))
     if not INTERPRETED:
         pytest.skip("needs triton")
@@ -267,7 +267,7 @@ def test_tensor_cores_lose_no_more_of_a_sum_than_is_assumed_of_them(depth):
     wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
     exact, sizes = wide_left @ wide_right.T, np.abs(wide_left) @ np.abs(wide_right).T
     lost = np.abs(scores - exact) / sizes
-    allowed = cuda_store.growth(depth + 16, cuda_comparing.TENSOR_UNIT)
+    allowed = cuda_store.growth(depth + 16, cuda_comparison.TENSOR_UNIT)
     assert lost.max() <= allowed
     # Otherwise these sums would not be hard, and the test would show nothing.
     assert lost.max() > 0.05 * depth * 2.0**-24

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.index.exact.index import ExactIndex
-from goldrank.index.sharded import worker as sharded_work
+from goldrank.index.sharded import worker
 from goldrank.index.sharded.index import ShardedIndex
 from goldrank.io.formats.vector_shards import VectorShard
 from goldrank.io.stored_vectors import StoredVectors
@@ -222,7 +222,7 @@ def test_later_searches_hand_over_only_what_can_still_enter(tmp_path):
     wanted = ExactIndex(items, ids, "dot").top_k(queries, 50)
     assert_same_run(index.top_k(queries, 50), wanted)
     results = sorted(tmp_path.glob("jobs/*/*.result"))
-    handed = [sharded_work.read_result(str(path))["per_query"] for path in results]
+    handed = [worker.read_result(str(path))["per_query"] for path in results]
     assert [int(counts[0]) for counts in handed] == [50] + 9 * [0]
     assert all(0 < counts.sum() < 400 for counts in handed[3:])
 

@@ -5,7 +5,7 @@ import pytest
 
 from goldrank.errors import InputError
 from goldrank.index.exact.index import ExactIndex
-from goldrank.index.sharded import worker as sharded_work
+from goldrank.index.sharded import worker
 from goldrank.index.sharded.index import ShardedIndex
 from goldrank.vectors.transforms import Pipeline
 from index.shards_in_process import InProcess, KilledError, assert_same_hits, assert_same_run, problem_of, stored
@@ -67,9 +67,9 @@ def test_a_damaged_shard_or_job_is_refused_by_its_name(tmp_path):
         index.top_k(queries, 3)
     job = next(tmp_path.glob("jobs/*/job.npz"))
     job.write_bytes(job.read_bytes()[:-1])
-    sharded_work.opened_job.cache_clear()
+    worker.opened_job.cache_clear()
     with pytest.raises(InputError, match=r"the file of this job is damaged; remove this folder"):
-        sharded_work.opened_job(str(job.parent))
+        worker.opened_job(str(job.parent))
 
 
 def test_everything_that_decides_the_counts_makes_another_job(tmp_path):

@@ -1,4 +1,4 @@
-"""Queries on the GPU, and the limits that scores are compared with: what is sure, and what needs a closer look."""
+"""Queries on the GPU, the error bounds of their scores, and the pairs that these leave undecided."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TENSOR_UNIT = 1.25 * 2.0**-23
 
 
 class QueryOperand:
-    """Queries on the device, scaled and rounded, and how far their scores may be off."""
+    """Queries on the device, scaled and rounded, with the error bounds of their scores."""
 
     def __init__(self, queries: Matrix, columns: Ints, store: ItemStore) -> None:
         self.store, device = store, store.device

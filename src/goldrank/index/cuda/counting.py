@@ -1,4 +1,4 @@
-"""Counting on the GPU who beats the gold: the counts of the processor's engine, bit for bit."""
+"""Count on the GPU the items that rank above the gold; the counts equal those of the CPU."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CudaCounter:
         self._queries, self._rows = queries, rows
 
     def run(self) -> RivalCounts:
-        """Go through all items and return the counts."""
+        """Count over all items."""
         counts = RivalCounts(*(np.zeros(len(self._rows.gold), np.int64) for _ in range(4)))
         blocks = [CountedRows(self._queries, self._store, self._rows, part) for part in self._parts]
         marks = OpenPairs(self._store, self._capacity)

@@ -1,4 +1,4 @@
-"""Items on one GPU: held there where they fit, or streamed through it from the memory of the machine."""
+"""Items on one GPU: stored there if they fit, else streamed from main memory in chunks."""
 
 from __future__ import annotations
 

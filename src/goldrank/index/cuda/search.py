@@ -1,4 +1,4 @@
-"""The exact top k on the GPU: what may still belong to it is kept, then ordered by the processor's own scores."""
+"""Exact top k on the GPU: candidates are selected there and ordered by the float64 scores of the CPU."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class DatabaseSpec:
 
     @classmethod
     def parse(cls, spec: str) -> DatabaseSpec:
-        """Read a spec: only brackets at the end that set something are options."""
+        """Parse a spec; only trailing brackets hold options."""
         match = re.fullmatch(r"(?P<kind>\w+):(?P<address>.+?)(?:\((?P<set>[^()]*)\))?", spec.strip(), flags=re.DOTALL)
         if match is None:
             raise InputError(f"{shorten(redact(spec))} names no database", remedy="write KIND:ADDRESS(option=value,…)")
@@ -138,7 +138,7 @@ class TableData:
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
         return int(self.vectors.shape[1])
 
 
@@ -190,7 +190,7 @@ class Marker:
             )
 
     def refuse_changed(self, count: int, where: str) -> None:
-        """Raise if there are not as many items now as were loaded."""
+        """Raise if the number of items is not the number that was loaded."""
         if count != self.count:
             raise InputError(
                 f"{self.count} items were loaded and {count} are there now: something else has changed them",
@@ -224,12 +224,12 @@ class DatabaseIndex(ABC):
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
         return self._marker.dimension
 
     @property
     def count(self) -> int:
-        """Items held."""
+        """The number of items."""
         return self._marker.count
 
     def top_k(self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False) -> Run:
@@ -264,7 +264,7 @@ class DatabaseIndex(ABC):
     def exact_hits(
         self, queries: Any, gold: Gold, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
     ) -> Hits:
-        """Refused: a database finds its top k and has no call that counts what stands above an item."""
+        """Raise: databases only support top-k search."""
         raise InputError(
             f"the index {self.spec} finds only its top k and has no call for the rank of an item",
             remedy="use top_k, or the index exact",

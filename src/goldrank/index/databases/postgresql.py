@@ -1,4 +1,4 @@
-"""The PostgreSQL side of the pgvector index: connecting, markers, rows for binary COPY, and errors in one sentence."""
+"""PostgreSQL for the pgvector index: connections, markers of loads, rows for binary COPY, and error messages."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _message(error: Exception) -> str:
 
 
 def fetch_value(connection: Any, statement: str, *parameters: object) -> Any:
-    """The first value of a statement's first row; None where there is no row."""
+    """Return the first value of the first row; None if there is no row."""
     row = connection.execute(statement, parameters).fetchone()
     return None if row is None else row[0]
 
@@ -114,7 +114,7 @@ def lock(connection: Any, *names: str) -> None:
 
 
 def exists(connection: Any, schema: str, name: str) -> bool:
-    """Whether the schema has a table or an index of that name."""
+    """Return True if the schema has a table or an index of this name."""
     statement = (
         "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relname = %s"
     )
@@ -122,7 +122,7 @@ def exists(connection: Any, schema: str, name: str) -> bool:
 
 
 def make_schema(connection: Any, schema: str) -> None:
-    """Make the schema and its table of markers unless they are there."""
+    """Create the schema and its table of markers if they do not exist."""
     # Asked first: CREATE … IF NOT EXISTS wants the right to create a schema even where there is one.
     if exists(connection, schema, MARKERS):
         return
@@ -138,7 +138,7 @@ def make_schema(connection: Any, schema: str) -> None:
 
 
 def read_marker(connection: Any, schema: str, table: str) -> tuple[Marker, str] | None:
-    """The marker of a table and the type of its vectors."""
+    """Return the marker of a table and the type of its vectors."""
     statement = f'SELECT checksum, count, dimension, type FROM "{schema}"."{MARKERS}" WHERE name = %s'
     row = connection.execute(statement, (table,)).fetchone()
     return None if row is None else (Marker(*row[:3]), row[3])
@@ -176,7 +176,7 @@ def drop_loads(connection: Any, schema: str, table: str | None) -> list[str]:
 
 
 def packed_rows(ids: Sequence[str], vectors: Dense, first: int, kind: str) -> bytes:
-    """Rows (position, id, embedding) as COPY reads them in its binary format.
+    """Return rows (position, id, embedding) in the binary format of COPY.
 
     Numpy lays out all vectors of a block at once; only the ids, which differ in length, are put in one by one.
 

@@ -1,4 +1,4 @@
-"""The parts that exact counting moves: blocks of items and queries, rounds of gold items, and their arithmetic."""
+"""Blocks of items and queries and rounds of gold items for exact counting, and arithmetic on them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from goldrank.hits import Floats, Ints
 from goldrank.index.exact.signs import Matrix, Signs
 
 QUERY_BLOCK = 2048
-"""How many queries, or gold items of them, are compared at once."""
+"""The number of queries, or of their gold items, compared at once."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """Judged items that are compared with one product at once: the columns they need, and their rows."""
+    """Judged items compared with one product: their columns of the product and their rows."""
 
     columns: slice | Ints
     rows: Ints
@@ -27,7 +27,7 @@ class Round:
 
 @dataclass(frozen=True)
 class QueryBlock:
-    """Some of the queries: their columns, the matrix that is multiplied, and what is compared with it."""
+    """A block of queries: their columns, the operand of the product, and the rounds compared with it."""
 
     columns: Ints
     operand: Matrix
@@ -40,13 +40,13 @@ class QueryBlock:
 
     @cached_property
     def widths(self) -> Ints:
-        """How many rows each round has."""
+        """The number of rows of each round."""
         return np.array([len(each.rows) for each in self.rounds], np.int64)
 
 
 @dataclass
 class Block:
-    """A block of items: as stored, as multiplied, half the squared lengths, and the length of the longest."""
+    """A block of items: stored rows, operand of the product, half the squared lengths, and the maximum length."""
 
     start: int
     rows: Matrix
@@ -61,8 +61,8 @@ class Block:
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:
-        """The first of each group of equal rows, and for every row its group."""
-        # Adding zero turns -0.0 into 0.0: equal numbers, but other bytes.
+        """The first row of each group of equal rows, and the group of every row."""
+        # Adding zero turns -0.0 into 0.0, because rows are compared by their bytes.
         plain = np.ascontiguousarray(self.rows + self.rows.dtype.type(0))
         as_bytes = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).reshape(-1)
         _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
@@ -70,12 +70,12 @@ class Block:
 
 
 class Scratch(threading.local):
-    """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
+    """Memory reused by each thread, because allocating new pages costs more than the computation."""
 
     _buffer: Matrix | None = None
 
     def matrix(self, shape: tuple[int, int], dtype: np.dtype[np.generic]) -> Matrix:
-        """A matrix with anything in it; always of the same type."""
+        """Return an uninitialised matrix; the type must be the same in every call."""
         size = shape[0] * shape[1]
         if self._buffer is None or len(self._buffer) < size:
             self._buffer = np.empty(size, dtype)
@@ -83,7 +83,7 @@ class Scratch(threading.local):
 
 
 def rounds_of(column: Ints, queries: int, *, apart: bool) -> Iterator[tuple[Ints, list[Round]]]:
-    """Columns in groups, with the rounds of their judged items; *column* has the column of each judged item.
+    """Yield groups of columns with the rounds of their judged items; *column* holds the column of each judged item.
 
     Queries with the most gold come first, so that the k-th gold items of a group belong to its first columns. Where
     rounds are to stay *apart*, those that pick columns are given them as a group of their own.
@@ -122,31 +122,31 @@ def _rounds(rows: Ints, within: Ints, nth: Ints) -> Iterator[Round]:
 
 
 def signs_outside(differences: Floats, margin: Floats) -> Signs:
-    """1 or -1 where a difference exceeds its margin, else 0."""
+    """Return 1 or -1 where a difference exceeds its margin, else 0."""
     signs: Signs = (differences > margin).astype(np.int8)
     signs -= differences < -margin
     return signs
 
 
 def half_squares(rows: Matrix) -> Floats:
-    """Half the squared length of each row, in float64."""
+    """Return half the squared length of each row, in float64."""
     halves: Floats = 0.5 * np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     return halves
 
 
 def lengths_above(rows: Matrix) -> Floats:
-    """The length of each row in float64, a little more than it is."""
+    """Return an upper bound of the length of each row, in float64."""
     lengths: Floats = 1.001 * np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     return lengths
 
 
 def is_whole(rows: Matrix) -> bool:
-    """Whether all numbers are integers."""
+    """Return True if all numbers are integers."""
     return bool((np.rint(rows) == rows).all())
 
 
 def scaled(values: Matrix, exponents: NDArray[np.integer]) -> Floats:
-    """The values in float64 times powers of two, in one go where both are near 1."""
+    """Return the values in float64 times powers of two."""
     wide: Floats
     if values.dtype == np.float32 and np.abs(exponents).max(initial=0) < 1000:
         # A product with a power of two is as exact as ldexp, and ten times as fast.
@@ -157,7 +157,7 @@ def scaled(values: Matrix, exponents: NDArray[np.integer]) -> Floats:
 
 
 def ldexp(values: Matrix, exponents: int | NDArray[np.integer]) -> Matrix:
-    """The values times powers of two; as they are where that would change nothing."""
+    """Return the values times powers of two; the same array if the exponent is 0."""
     if isinstance(exponents, (int, np.integer)) and exponents == 0:
         return values
     return np.ldexp(values, exponents)

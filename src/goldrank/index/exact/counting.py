@@ -1,10 +1,9 @@
-"""Counting who beats the gold: blocked products that decide nearly every pair, and a closer look at the rest.
+"""Count the items that rank above the gold, exactly as in real arithmetic.
 
-A product of blocks gives every score with an error that is bounded beforehand. What lies further from the gold's
-score than that bound is decided at the cost of two comparisons, in memory or as it leaves the processor's tiles; the
-few pairs within it are scored again in float64 with a bound of its own, and what is open even then is decided
-exactly. The counts are therefore those of real arithmetic, whatever the product, the size of the blocks and the
-number of threads.
+Products of blocks give every score with a bounded error. A score further from the gold's score than the bound is
+decided by two comparisons, in memory or in the CPU's tiles. The few remaining pairs are scored again in float64 with
+its own bound, and pairs that are still undecided are compared exactly. The counts therefore do not depend on the kind
+of product, the block size or the number of threads.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from goldrank.native import count_beyond, find_between, score_pairs
 from goldrank.native.fallback.score_counting import Mask, count_columns
 from goldrank.progress import Progress
 
-# How many scores are kept at once; and how many numbers of items, where the scores are not.
+# The most scores held at once, and the most elements of items where scores are not stored.
 _BLOCK_ELEMENTS = 2**21
 _TILE_ELEMENTS = 2**19
 _PAIR_ELEMENTS = 2**20
-# Products of a single row or column take another kernel, whose sums may differ in the last bit.
+# Products of a single row or column use another BLAS kernel, whose sums may differ in the last bit.
 _LEAST_SIDE = 8
-# From this share of open pairs on, treating the whole block in float64 is cheaper than going pair by pair.
+# From this share of undecided pairs on, a float64 product of the whole block is cheaper than single pairs.
 _DENSE_SHARE = 128
-# Sorting all ids takes longer than comparing so many of them.
+# Up to this many ids are compared one by one instead of sorting all ids.
 _FEW_IDS = 64
 # Within these no product of two vectors leaves the range of a float32, and the items are used as they are.
 _SAFE_EXPONENT = 40
@@ -55,7 +54,7 @@ _SAFE_EXPONENT = 40
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """What is to be counted: for each judged item, its query's column and its own number among the items.
+    """The judged items: for each, the column of its query and its number among the items.
 
     Where the items are a part of all, numbers below 0 or beyond the last stand for items before or after this part.
     """
@@ -63,28 +62,28 @@ class JudgedRows:
     column: Ints
     gold: Ints
     own: Ints
-    """For each column, the number of the item to leave out of the rivals; -1 where there is none."""
+    """For each column, the number of the item to exclude; -1 if there is none."""
 
 
 @dataclass(frozen=True)
 class GoldItems:
-    """The judged items by themselves, for counting over items that need not hold them."""
+    """The vectors of the judged items, for counting over a part of the items."""
 
     vectors: Matrix
-    """As the items are read: in their precision, normalised where that is asked for."""
+    """In the precision of the items, normalised if the items are."""
     ids: list[str]
     place: Ints
     """For each judged item of JudgedRows, its row among the vectors."""
 
     @cached_property
     def lengths(self) -> Floats:
-        """The length of each vector, from above."""
+        """An upper bound of the length of each vector."""
         return lengths_above(self.vectors)
 
 
 @dataclass(frozen=True)
 class RivalCounts:
-    """For each judged item, what stands above it and what is tied with it, as in Hits."""
+    """For each judged item, the number of items above it and tied with it, as in Hits."""
 
     above: Ints
     tied: Ints
@@ -128,7 +127,7 @@ class Counter:
         self._lock, self._scratch = threading.Lock(), Scratch()
 
     def run(self, *, block: int | None, threads: int) -> RivalCounts:
-        """Go through all items and return the counts."""
+        """Count over all items."""
         size = block or self._usual_block()
         with (
             single_threaded_blas(threads) as workers,
@@ -151,7 +150,7 @@ class Counter:
         return int(np.clip(_BLOCK_ELEMENTS // columns, 512, 16384))
 
     def _choose_scales(self) -> None:
-        """Powers of two that bring every number near 1: they move no rank and keep products in range."""
+        """Choose powers of two that scale numbers close to 1, so that products stay in range; ranks do not change."""
         longest = float(self._lengths.max(initial=0))
         if self._gold is not None:
             longest = max(longest, float(self._gold.lengths.max(initial=0)))
@@ -265,7 +264,7 @@ class Counter:
         return len(block.rows)
 
     def _count_in_tiles(self, tiles: Tiles, block: Block, queries: QueryBlock) -> None:
-        """Count all rounds at once, from scores that nobody sees."""
+        """Count all rounds at once with tiles, without storing the scores."""
         rows = queries.rows
         low, high = self._limits(rows, block.length)
         # The judged items themselves lie between their limits.
@@ -287,7 +286,7 @@ class Counter:
             self._counts.above[rows] += near.above
 
     def _count_in_memory(self, block: Block, queries: QueryBlock) -> None:
-        """Count round after round, from scores in the memory of this thread."""
+        """Count round by round from scores in the memory of this thread."""
         product = self._scratch.matrix((len(block.operand), len(queries.operand)), self._dtype)
         np.matmul(block.operand, queries.operand.T, out=product)
         scores = product[: len(block.rows), : len(queries.columns)]

@@ -1,4 +1,4 @@
-"""Exact ranks of the gold over all items: counted, not sorted, so they cost one matrix product and little memory."""
+"""The exact index: ranks of the gold by counting over all items, without sorting, and exact top k."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def exact_hits(
     block: int | None = None,
     threads: int | None = None,
 ) -> Hits:
-    """Where each gold item lands when all items are ranked by similarity to its query.
+    """Return the exact rank of each gold item among all items, by similarity to its query.
 
     Args:
         queries: one row per query: a float16, float32 or float64 matrix, or a scipy sparse one.
@@ -58,7 +58,7 @@ def exact_hits(
 def exact_index(
     items: object, ids: Sequence[object] | None = None, similarity: str = "cosine", *, threads: int | None = None
 ) -> ExactIndex:
-    """The exact index over dense vectors, or over a scipy sparse matrix."""
+    """Return the exact index over dense vectors or a scipy sparse matrix."""
     if hasattr(items, "tocsr"):
         from goldrank.index.exact.sparse import SparseExactIndex
 
@@ -99,12 +99,12 @@ class ExactIndex:
 
     @property
     def count(self) -> int:
-        """Items held."""
+        """The number of items."""
         return len(self)
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
         return self._items.dimension
 
     @property
@@ -122,7 +122,7 @@ class ExactIndex:
         certify: bool = True,
         block: int | None = None,
     ) -> Hits:
-        """Where each gold item lands; see the function of the same name."""
+        """Return the exact rank of each gold item; see the function of the same name."""
         judged = (gold if isinstance(gold, Gold) else Gold(gold)).columns
         query_table = self._query_vectors(queries, query_ids)
         block = _positive("block", block)
@@ -181,7 +181,7 @@ class ExactIndex:
     def top_k(
         self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
     ) -> Run:
-        """The best *k* items of each query; equal scores are ordered by descending id, byte by byte.
+        """Return the best *k* items of each query; equal scores are ordered by descending id, byte by byte.
 
         Scores are float64: the cosine, the dot product, or minus the distance.
         """
@@ -195,7 +195,7 @@ class ExactIndex:
     def _as_run(
         self, query_table: VectorTable, results: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool
     ) -> Run:
-        """The numbers and scores found for each query as rankings, of which there may be one item too many."""
+        """Return the results of each query as rankings of at most *wanted* items."""
         if exclude_self:
             number_of = {name: number for number, name in enumerate(self.ids)}
             results = (

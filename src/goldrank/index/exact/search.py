@@ -1,4 +1,4 @@
-"""The best k items of each query by full search: fast scores choose candidates, float64 scores order them."""
+"""Exact top k: fast scores select candidates, float64 scores order them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def search(
     threads: int,
     least: Floats | None = None,
 ) -> Iterator[tuple[Ints, Floats]]:
-    """For each query the numbers and float64 scores of its best *k* items, equal scores by descending id.
+    """Yield the numbers and float64 scores of the best *k* items of each query, equal scores by descending id.
 
     The score is the dot product, or with *squared* minus the distance. Where the fast scores cannot tell the
     k-th item from those left out (ties, mostly), the query is searched once more, at last in float64. With *least*,
@@ -116,14 +116,14 @@ class _Search:
 
 
 def _all(rows: Matrix, items: VectorTable, k: int, squared: bool) -> Iterator[tuple[Ints, Floats]]:
-    """The best of all items by float64 scores alone."""
+    """Yield the best of all items by float64 scores alone."""
     numbers = np.arange(len(items))
     for row in rows:
         yield _best(numbers, _scores(row, items, numbers, squared), items, k, squared)
 
 
 def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], squared: bool) -> Floats:
-    """How far a fast score may lie from the true one."""
+    """Return the maximum error of a fast score."""
     size = np.square(own + longest) if squared else own * longest
     kind = np.finfo(dtype)
     # Twice what a sum of so many products can be off by; a distance has three such sums in it.

@@ -1,4 +1,4 @@
-"""Candidates for the top k: products of blocks, of which only scores above a rising bar are ever looked at."""
+"""Select top-k candidates from products of blocks; only scores above a rising threshold are considered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Found = tuple[NDArray[np.uint16], Ints, NDArray[np.floating]]
 def select(
     queries: Matrix, items: VectorTable, depth: int, *, squared: bool, threads: int, bars: Floats | None = None
 ) -> tuple[Ints, Floats, Floats]:
-    """For each query the *depth* best items by fast scores, in no order, their scores, and what no other item exceeds.
+    """Return the *depth* best items of each query by fast scores (unordered), their scores, and the lowest of these.
 
     There are up to ``MOST_QUERIES`` queries. The score is the dot product, or minus the squared distance. The result
     may differ among equal scores at the floor, never above it. With *bars*, a finite score for each query, only items
@@ -116,7 +116,7 @@ class _Selection:
             pass
 
     def _buffer(self, rows: int) -> Matrix:
-        """Memory that each thread keeps, because fresh pages cost more than what is computed in them."""
+        """Memory reused by each thread, because allocating new pages costs more than the computation."""
         scratch: Matrix | None = getattr(self._local, "scores", None)
         if scratch is None or len(scratch) < rows:
             scratch = self._local.scores = np.empty((rows, len(self._queries)), self._queries.dtype)

@@ -1,4 +1,4 @@
-"""Vectors as the exact ranks need them: checked once, read block by block, never copied whole."""
+"""Vectors with ids for the exact index: checked once, read block by block, never copied as a whole."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class VectorTable:
 
     @property
     def dimension(self) -> int:
-        """How many numbers a row holds."""
+        """The dimension of the vectors."""
         return int(self._data.shape[1])
 
     @cached_property
@@ -63,7 +63,7 @@ class VectorTable:
         return [str(row) for row in range(len(self))]
 
     def name(self, row: int) -> str:
-        """The id of one row."""
+        """Return the id of a row."""
         return str(row) if self._numbered else self.ids[row]
 
     @cached_property
@@ -79,20 +79,20 @@ class VectorTable:
         return {name: row for row, name in enumerate(self.ids)}
 
     def find(self, names: list[str]) -> Ints:
-        """The row of each id, -1 for those that are not here."""
+        """Return the row of each id, -1 for unknown ids."""
         if self._numbered:
             # A table of all default ids would cost more than everything else around the product.
             return np.array([_number(name, len(self)) for name in names], np.int64)
         return np.array([self._position.get(name, -1) for name in names], np.int64)
 
     def at(self, dtype: np.dtype[Any]) -> VectorTable:
-        """The same vectors, read in another precision."""
+        """Return the same vectors, read in another precision."""
         other = copy(self)
         other.dtype = dtype
         return other
 
     def read(self, start: int, stop: int) -> Matrix:
-        """The rows *start* to *stop*, in row-major order; a view where nothing has to change."""
+        """Return rows *start* to *stop* in row-major order; a view if nothing has to change."""
         return self._prepared(self._data[start:stop])
 
     @property
@@ -103,7 +103,7 @@ class VectorTable:
         return data if as_read and data.strides[1] == data.itemsize else None
 
     def take(self, rows: Ints) -> Matrix:
-        """The rows with these numbers."""
+        """Return the rows with these numbers."""
         return self._prepared(self._data[rows])
 
     def _prepared(self, rows: Matrix) -> Matrix:
@@ -111,7 +111,7 @@ class VectorTable:
         return normalised(rows) if self._normalise else rows
 
     def check(self, threads: int) -> Floats:
-        """The length of the longest row of each chunk, from above; NaN and infinities are refused."""
+        """Return an upper bound of the longest row of each chunk; raise for NaN and infinite values."""
         starts = range(0, len(self), CHUNK)
         return np.array(list(spread(self._longest, starts, threads)), np.float64)
 
@@ -146,7 +146,7 @@ class VectorTable:
 
 
 def spread(work: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:
-    """The results of *work* on each task, in order, from a pool of threads."""
+    """Yield the results of *work* on each task, in order, from a pool of threads."""
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(work, tasks)
 
@@ -167,7 +167,7 @@ def single_threaded_blas(threads: int) -> Iterator[int]:
 
 
 def refuse_other_dimension(queries: VectorTable, items: VectorTable) -> None:
-    """Queries and items must come from the same space."""
+    """Raise unless queries and items have the same dimension."""
     if queries.dimension != items.dimension:
         raise InputError(
             f"the queries have {queries.dimension} dimensions and the items {items.dimension}",

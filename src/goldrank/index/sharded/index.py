@@ -1,8 +1,8 @@
-"""Exact ranks and top k over items that lie in shards, counted by an engine's workers: ExactIndex's bits, any corpus.
+"""The sharded index: exact ranks and top k over items in shards, computed by the workers of an engine.
 
-Counts of one shard are exact and add up over shards, and the best of all are among the best of each, so that the
-result is the same for every cut into shards, every number of workers and every order in which they are done. Results
-of shards are kept in a folder that all nodes reach; after a crash only the missing ones are made.
+Counts of shards are exact and add up, and the overall top k is among the top k of the shards, so the result does not
+depend on the sharding, the number of workers or the order of tasks, and equals that of ExactIndex. Results of shards
+are stored in a folder that all nodes can reach; after a crash only the missing ones are computed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ShardedItems(VectorTable):
 
     @property
     def dimension(self) -> int:
-        """How many numbers a row holds once transformed."""
+        """The dimension after the transform."""
         return self._width
 
     @property
@@ -217,7 +217,7 @@ class ShardedIndex(ExactIndex):
     def top_k(
         self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
     ) -> Run:
-        """The best *k* items of each query, as ExactIndex gives them."""
+        """Return the best *k* items of each query, equal to those of ExactIndex."""
         query_table = self._query_vectors(queries, query_ids)
         wanted = min(_positive_depth(k), len(self))
         depth = min(wanted + exclude_self, len(self))
@@ -255,7 +255,7 @@ class ShardedIndex(ExactIndex):
         read: Callable[[dict[str, Any]], Result],
         what: str,
     ) -> Iterator[Result]:
-        """The result of every shard: those that are there from before, then the others as they come."""
+        """Yield the result of every shard: stored ones first, then new ones as they complete."""
         there = set(list_files(job, [RESULT]))
         left: list[int] = []
         for number, shard in enumerate(self._items.shards):

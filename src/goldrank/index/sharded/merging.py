@@ -1,4 +1,4 @@
-"""The best of all shards from the best of each: by score, equal scores by descending id, in any order of arrival."""
+"""Merge the top k of shards into the overall top k, whatever the order of arrival."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ELEMENTS = 2**22
 
 
 class MergedTopK:
-    """For each query the best *depth* items so far."""
+    """The best *depth* items of each query so far."""
 
     def __init__(self, queries: int, depth: int, name: Callable[[int], str]) -> None:
         self.depth, self._name = depth, name
@@ -23,18 +23,18 @@ class MergedTopK:
         self._scores = np.full((queries, depth), -np.inf)
 
     def __iter__(self) -> Iterator[tuple[Ints, Floats]]:
-        """The numbers and scores of each query, best first."""
+        """Yield the numbers and scores of each query, best first."""
         for numbers, scores in zip(self._numbers, self._scores, strict=True):
             there = int(np.count_nonzero(numbers != _NONE))
             yield numbers[:there], scores[:there]
 
     @property
     def floors(self) -> Floats:
-        """For each query the score that an item must reach to be among the best."""
+        """For each query, the score that an item must reach to be among the best."""
         return self._scores[:, -1].copy()
 
     def add(self, top_k: ShardTopK) -> None:
-        """Put the best of one more shard among them."""
+        """Merge the top k of a shard."""
         ends = np.cumsum(top_k.per_query)
         touched = np.flatnonzero(top_k.per_query)
         width = self.depth + int(top_k.per_query.max(initial=0))

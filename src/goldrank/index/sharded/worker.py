@@ -1,4 +1,4 @@
-"""What a worker does for a sharded index: read a shard, count or search in it, and keep the result as a small file.
+"""The tasks of a sharded index: read a shard, count or search in it, and store the result as a small file.
 
 A job is a file that all nodes reach, with everything that its tasks have in common; a task names the job and a shard.
 Results lie beside the job under the number of their shard, so that a second start finds what is done. Each file begins
@@ -82,7 +82,7 @@ class SearchTask:
 
 @dataclass(frozen=True)
 class ShardTopK:
-    """The best of one shard: how many for each query, and one after the other their numbers among all and scores."""
+    """The top k of a shard: the number of results per query, and all item numbers and scores in one array each."""
 
     per_query: Ints
     numbers: Ints
@@ -107,7 +107,7 @@ def gather(task: GatherTask) -> tuple[VectorShard, Matrix]:
 
 
 def count(task: CountTask) -> RivalCounts:
-    """Count the rivals that one shard holds, and keep the counts beside the job."""
+    """Count the rivals in one shard, and store the counts beside the job."""
     job = opened_job(task.job)
     items = _ShardVectors(task.shard, job)
     first, arrays = task.shard.first, job.arrays
@@ -233,28 +233,28 @@ def pipeline_at(path: str, digest: str) -> Pipeline:
 
 
 def content_digest(content: bytes) -> str:
-    """What names content among any other."""
+    """Return a digest of content."""
     return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
 
 
 def result_path(folder: str, number: int) -> str:
-    """Where the result of the shard with this number lies."""
+    """Return the path of the result of a shard."""
     return join(folder, f"{number:06d}{RESULT}")
 
 
 def write_result(path: str, arrays: Mapping[str, Any]) -> None:
-    """Write arrays as one file, whole or not at all."""
+    """Write arrays atomically to one file."""
     content = sealed(arrays)
     write_whole(path, lambda stream: stream.write(content))
 
 
 def read_result(path: str) -> dict[str, Any] | None:
-    """The arrays of a result, None where its file is damaged."""
+    """Return the arrays of a result; None if its file is damaged."""
     return unsealed(read_bytes(path))
 
 
 def sealed(arrays: Mapping[str, Any]) -> bytes:
-    """Arrays as bytes that show whether they were changed."""
+    """Return arrays as bytes with a digest."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     content = stream.getvalue()
@@ -262,7 +262,7 @@ def sealed(arrays: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(content: bytes) -> dict[str, Any] | None:
-    """The arrays, None where anything was changed."""
+    """Return the arrays; None if the digest does not match."""
     body = memoryview(content)[_DIGEST:]
     if hashlib.blake2b(body, digest_size=_DIGEST).digest() != content[:_DIGEST]:
         return None
