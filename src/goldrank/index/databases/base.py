@@ -1,4 +1,4 @@
-"""What the databases under test share: how a spec names one, what proves a whole load, and results as a run.
+"""What all database indexes share: specs, markers of complete loads, and results as a Run.
 
 A database is treated as the team runs it: its own order and its own scores are what is measured. Vectors are loaded as
 they are, beside a marker with their checksum; only a load whose marker says so is used again.
@@ -33,7 +33,7 @@ _HASH_BLOCK = 1 << 14
 
 @dataclass(frozen=True)
 class DatabaseSpec:
-    """Where an index is, and its options as they were written.
+    """The spec of an index in a database: its kind, address and options.
 
     >>> DatabaseSpec.parse("chroma:http://localhost:8000/wines(ef_search=50)")
     DatabaseSpec(kind='chroma', address='http://localhost:8000/wines', options={'ef_search': '50'})
@@ -169,7 +169,7 @@ def _encoded(names: list[str]) -> bytes:
 
 @dataclass(frozen=True)
 class Marker:
-    """What proves that a load is whole, and whose it is."""
+    """The record that a load is complete, with its data's checksum."""
 
     checksum: str
     count: int
@@ -200,7 +200,7 @@ class Marker:
 
 
 class DatabaseIndex(ABC):
-    """The part of an index in a database that does not depend on which database it is."""
+    """The part of a database index that is the same for all databases."""
 
     similarity: Similarity
     options: dict[str, Value]

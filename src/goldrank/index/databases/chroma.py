@@ -169,7 +169,7 @@ class ChromaIndex(DatabaseIndex):
 
     @property
     def spec(self) -> str:
-        """What builds an index like this one."""
+        """The spec that builds an index like this one."""
         usual = ("timeout",) if self.server.timeout == Server.timeout else ()
         return f"chroma:{self.server.address}{written(self.options, without=usual)}"
 
@@ -187,7 +187,7 @@ class ChromaIndex(DatabaseIndex):
 
 
 def read_spec(spec: str) -> tuple[Server, dict[str, Value]]:
-    """Where a spec points and its options, checked before any server is asked."""
+    """Return the target and the options of a spec, checked before connecting."""
     place = DatabaseSpec.parse(spec)
     options = chosen_options(place, KINDS, {"key": "", "timeout": Server.timeout}, "hnsw")
     return Server.parse(place.address, str(options["key"]), int(options["timeout"] or 0)), options

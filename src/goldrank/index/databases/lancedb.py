@@ -150,7 +150,7 @@ class LancedbIndex(DatabaseIndex):
 
     @property
     def spec(self) -> str:
-        """What builds an index like this one."""
+        """The spec that builds an index like this one."""
         return f"lancedb:{self.target.address}{written(self.options)}"
 
     @property
@@ -175,7 +175,7 @@ class LancedbIndex(DatabaseIndex):
 
 
 def read_spec(spec: str) -> tuple[LanceTarget, dict[str, Value]]:
-    """Where a spec points and its options, checked before anything is opened."""
+    """Return the target and the options of a spec, checked before opening anything."""
     place = DatabaseSpec.parse(spec)
     return LanceTarget.parse(place.address), chosen_options(place, KINDS, {}, "exact")
 

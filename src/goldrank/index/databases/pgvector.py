@@ -165,7 +165,7 @@ class PgvectorIndex(DatabaseIndex):
 
     @property
     def spec(self) -> str:
-        """What builds an index like this one."""
+        """The spec that builds an index like this one."""
         return f"pgvector:{self.target.address(self.table)}{written(self.options)}"
 
     @property
@@ -286,7 +286,7 @@ class PgvectorIndex(DatabaseIndex):
 
 
 def read_spec(spec: str) -> tuple[PostgresTarget, dict[str, Value]]:
-    """Where a spec points and its options, checked before any server is asked."""
+    """Return the target and the options of a spec, checked before connecting."""
     place = DatabaseSpec.parse(spec)
     options = chosen_options(place, KINDS, {"type": "vector"}, "exact")
     for name, allowed in (("type", tuple(TYPES)), ("iterative_scan", _SCANS)):
