@@ -161,7 +161,7 @@ def test_a_measurement_has_nothing_to_draw(capsys, store, tmp_path):
         (["SMALL", "SMALL"], "is given twice"),
         (["SMALL", "-o", "file"], "this is a file, not a folder"),
         (["SMALL", "--sizes", "none.csv"], "there is no such file"),
-        (["SMALL", "-k", "0"], "k is 0"),
+        (["SMALL", "-k", "0"], "k=0 is not a whole number >= 1"),
         (["SMALL", "--format", "gif"], "invalid choice: 'gif'"),
     ],
 )

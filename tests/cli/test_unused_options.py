@@ -144,10 +144,10 @@ CASES = {
     "file of predictions",
     "masked score masked-persons --store store --bins 3": "--bins has no effect without --by; name the column with "
     "--by, or leave it out",
-    "masked score masked-persons --store store --format csv --by length": "--by has no effect on --format csv; take "
-    "--format json for all of it",
+    "masked score masked-persons --store store --format csv --by length": "--by has no effect on --format csv; use "
+    "--format json for all results",
     "masked score masked-persons --store store --format csv --original": "--original has no effect on --format csv; "
-    "take --format json for all of it",
+    "use --format json for all results",
     "masked score masked-persons --store store --alpha 0.1": "--alpha has no effect on one run, which is compared with "
     "nothing; leave it out",
     "masked score masked-persons --store store --work-folder w": "--work-folder has no effect without a cluster; add "

@@ -15,8 +15,8 @@ from goldrank.tasks.ranking import by_shards as sharded_ranking
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.models import load_model
 from goldrank.tasks.ranking.sharding import Sharding
+from goldrank.tasks.ranking.task import task_of
 from goldrank.tasks.settings import Settings
-from goldrank.tasks.task import task_of
 
 NAMES = [f"d{number}" for number in range(50)]
 

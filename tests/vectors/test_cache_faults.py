@@ -184,7 +184,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_half_written(tmp_path, monke
     assert not files(tmp_path, ".*.tmp")
     cache = EmbeddingCache(tmp_path)
     np.testing.assert_array_equal(cache.encode(encoder, texts, "item"), encoder.vectors(texts, "item"))
-    assert cache.counts.found in (2, 4)
+    assert cache.counts.reused in (2, 4)
     assert cache.counts.set_aside == 0
 
 
@@ -206,7 +206,7 @@ def test_no_room_to_merge_is_no_error_for_the_vectors_are_kept_already(tmp_path)
     cache = EmbeddingCache(tmp_path / "cache")
     encoder = CountingEncoder()
     np.testing.assert_array_equal(cache.encode(encoder, TEXTS, "item"), encoder.vectors(TEXTS, "item"))
-    assert cache.counts.found >= 4 * BATCH
+    assert cache.counts.reused >= 4 * BATCH
     assert cache.counts.set_aside == 0
 
 

@@ -362,17 +362,17 @@ def _refuse_unused(args: argparse.Namespace) -> None:
         options.refuse_unused(args, ["groups"], "beside --page or --example, which choose the groups")
     files = [run for run in args.runs if Path(run).is_file()]
     if not files:
-        options.refuse_unused(args, ["data", "pad"], "on stored runs", "omit it, or give a file of predictions")
+        options.refuse_unused(args, ["data", "pad"], "on stored runs", "leave it out, or give a file of predictions")
     if len(files) == len(args.runs):
         options.refuse_unused(args, ["store"], "on files")
     if args.by is None:
-        options.refuse_unused(args, ["bins"], "without --by", "give the column with --by, or omit it")
+        options.refuse_unused(args, ["bins"], "without --by", "name the column with --by, or leave it out")
     if args.format == "csv":
         options.refuse_unused(args, ["by", "original", "alpha"], "on --format csv", "use --format json for all results")
     if len(args.runs) == 1:
         options.refuse_unused(args, ["alpha"], "on one run, which is compared with nothing")
     if args.engine in (None, "local"):
-        options.refuse_unused(args, ["work_folder"], "without a cluster", "add --engine ray, or omit it")
+        options.refuse_unused(args, ["work_folder"], "without a cluster", "add --engine ray, or leave it out")
 
 
 def _scored_runs(

@@ -13,8 +13,9 @@ from goldrank.masked.names.matching import MATCHERS, make_matcher
 from goldrank.masked.names.patterns import Tier
 from goldrank.masked.predictions.files import prediction_batches
 from goldrank.masked.predictions.joining import join
+from goldrank.masked.predictors import load_predictor
 from goldrank.masked.scoring.levels import LEVELS, Rules, score_predictions
-from goldrank.runs.masked import checksum
+from goldrank.runs.masked import Order
 from goldrank.stats import aggregate
 
 CURIES = ("Marie Curie", "Pierre Curie")
@@ -97,7 +98,9 @@ def test_chunks_with_answers_are_written_and_read_back(tmp_path):
 def test_answers_change_the_checksum_of_the_data(tmp_path):
     listed, other = (read(tmp_path, {**RECORD, "masks": [names, ["1898"]]}) for names in (CURIES, CURIES[:1]))
     assert listed.masks == other.masks
-    assert checksum([listed]) != checksum([other])
+    predictor = load_predictor("names:random")
+    orders = [Order("persons", [chunk], "names:random", predictor) for chunk in (listed, other)]
+    assert orders[0].checksum != orders[1].checksum
 
 
 @pytest.mark.parametrize("pool", ["alias", "gold"])
