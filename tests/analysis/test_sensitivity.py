@@ -234,6 +234,7 @@ def test_csv_of_several_models_is_one_table_whose_kind_says_what_a_row_is(severa
     assert (order["quantity"], order["value"], order["said"]) == ("tau", "1.0", "same order")
 
 
+@pytest.mark.slow
 def test_figures_of_several_models_are_drawn_in_any_theme_and_size(several, tmp_path):
     pytest.importorskip("matplotlib")
     figures = ["--plot", str(tmp_path / "tau.png"), "--places", str(tmp_path / "places.svg")]
@@ -282,6 +283,7 @@ def test_python_has_it_under_the_name_of_the_command(store):
     assert gr.sensitivity is sensitivity, "importing the module has not hidden the function"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance
 def test_whitening_moves_word_vectors_past_another_model_but_sts_b_cannot_show_a_swap(shared_data, store):
     folder = shared_data / "evalrank"

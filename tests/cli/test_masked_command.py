@@ -279,6 +279,7 @@ RUNNABLES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @RUNNABLES
 def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module, options):
     done = subprocess.run(
@@ -291,6 +292,7 @@ def test_the_runnables_take_the_key_of_a_run_that_is_a_folder(results, module, o
     assert done.stdout
 
 
+@pytest.mark.slow
 @RUNNABLES
 def test_the_runnables_are_thin_names_for_the_commands(here, capsys, module, options):
     [key] = predict(capsys, "names:majority")

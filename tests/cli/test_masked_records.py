@@ -64,6 +64,7 @@ def test_checking_a_record_of_two_megabytes_prints_a_few_lines(tmp_path, capsys,
     refuse_long_output(capsys, "masked", "check", str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", range(len(PREDICTIONS)))
 def test_no_command_on_predictions_prints_a_whole_record(tmp_path, capsys, layout):
     (tmp_path / "data.jsonl").write_text(json.dumps(RECORD) + "\n")

@@ -56,6 +56,7 @@ def test_a_reader_that_leaves_hears_nothing(files, arguments):
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "encoding"),
     [
@@ -77,6 +78,7 @@ def test_arrows_and_lines_have_a_form_in_ascii(files):
     assert b"\\u" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "variable"), [(0, None), (1, None), (7, None), (80, None), (0, "0"), (80, "0"), (7, "-3"), (80, "wide")]
 )

@@ -190,6 +190,7 @@ def test_a_corrupt_folder_is_refused_with_its_place(capsys, folder):
     assert "corpus.jsonl" in err
 
 
+@pytest.mark.slow
 def test_demo_shows_five_models_on_three_tasks_with_the_worst_queries_the_store_and_a_report(
     capsys, tmp_path, monkeypatch
 ):

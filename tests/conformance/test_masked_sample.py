@@ -43,6 +43,7 @@ def test_the_sample_holds_what_was_counted_before(chunks):
     assert found.get("mask counts", 0) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "context"), MEASURED)
 def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec, context):
     outcome = predict_run(Order("sample", chunks, spec, load_predictor(spec), context=context), store)

@@ -40,6 +40,7 @@ def test_no_damaged_input_ends_in_an_internal_error(target, tmp_path):
     assert not faults, f"{len(faults)} of {share} cases:\n\n" + "\n\n".join(faults[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_seeds_themselves_are_read(target):
     """A target whose files are refused undamaged would prove nothing."""

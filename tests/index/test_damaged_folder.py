@@ -38,6 +38,7 @@ def ranked(printed):
     return [[(row["id"], row["score"]) for row in query["results"]] for query in json.loads(printed)["queries"]]
 
 
+@pytest.mark.slow
 def test_no_damage_to_a_file_gives_other_results_or_an_internal_error(built, tmp_path, capsys):
     right = outcome(capsys, lambda _: None, built, tmp_path)
     assert right[0] == 0
@@ -56,6 +57,7 @@ def test_no_damage_to_a_file_gives_other_results_or_an_internal_error(built, tmp
     assert noticed > 50
 
 
+@pytest.mark.slow
 def test_a_manifest_with_values_of_other_types_is_refused_though_its_checksum_is_right(built, tmp_path, capsys):
     content = json.loads((built / MANIFEST).read_text())
     content.pop("checksum")

@@ -69,6 +69,7 @@ def test_figures_are_those_of_the_predictions():
     assert f1.low < f1.value < f1.high
 
 
+@pytest.mark.slow
 def test_several_draws_of_the_folds_are_averaged_and_the_first_is_shown():
     data, vectors = labelled(1.0)
     made = measure(model(vectors), data, Settings(seed=5))
@@ -161,6 +162,7 @@ def test_sparse_vectors_give_what_the_same_dense_ones_give():
     assert sparse.converged
 
 
+@pytest.mark.slow
 def test_a_model_that_learns_from_a_corpus_is_probed_too():
     texts = tuple(f"{'fine great' if number % 2 else 'awful bad'} thing {number % 7}" for number in range(60))
     labels = tuple("good" if number % 2 else "bad" for number in range(60))
@@ -192,6 +194,7 @@ def test_a_class_with_fewer_rows_than_folds_is_refused_before_anything_is_encode
         measure(model({}), data, Settings())
 
 
+@pytest.mark.slow
 def test_seven_rows_of_a_class_are_enough_for_nested_folds():
     labels = ("rare",) * 7 + ("common",) * 33
     data = LabelledTexts("made", tuple(WORDS[:40]), labels)

@@ -279,6 +279,7 @@ def test_the_size_of_the_blocks_does_not_matter(text, block, monkeypatch):
     np.testing.assert_allclose(Pipeline.parse(text).fit(vectors).apply(vectors), whole, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*LEARNING, LONG])
 def test_the_same_vectors_give_the_same_bits_in_another_process_and_from_a_file(text, tmp_path):
     vectors = cloud(9000, 16)

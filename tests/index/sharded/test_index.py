@@ -81,6 +81,7 @@ def close_items(n, dimension, seed=0):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("asked", [9, 130])
 @pytest.mark.parametrize("own", [True, False])

@@ -155,6 +155,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_grows_without_bound_is_refused(name):
     with pytest.raises(InputError, match="grows without bound"):

@@ -226,6 +226,7 @@ def test_the_browser_of_the_environment_goes_first_if_it_can_print(monkeypatch):
     assert pdf.find_browser() == "/bin/chromium"
 
 
+@pytest.mark.slow
 def test_a_report_is_printed(plain):
     try:
         pdf.find_browser()

@@ -107,6 +107,7 @@ def task(names: list[str], *, related: bool):
     return task_of(Collection("c", items, queries, Gold(gold).columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
 @pytest.mark.parametrize("related", [False, True])
 @pytest.mark.parametrize("counted", [False, True])
