@@ -65,6 +65,8 @@ def test_what_json_cannot_hold_is_refused_with_its_place(value, place):
         ("wines", "wordllama", "wines-wordllama"),
         ("wines", "fuse:rrf(bm25,wordllama)", "wines-rrf-bm25-wordllama"),
         ("wines", "fuse:sum(bm25(k1=0.9,b=0.4),st:BAAI/bge-small,norm=minmax)", "wines-sum-bm25-st-bge-small"),
+        ("wines", "fuse:rrf(bm25,wordllama) > overlap", "wines-rrf-bm25-wordllama-overlap"),
+        ("wines", "fuse:rrf(bm25,it's", "wines-rrf-bm25-it-s"),
         ("cranfield", "st:BAAI/bge-base-en-v1.5(dim=256)", "cranfield-st-bge-base-en-v1-5"),
         ("persons", "llm:gpt-4o-mini@https://api.openai.com/v1", "persons-llm-gpt-4o-mini"),
         (

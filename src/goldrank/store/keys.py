@@ -91,11 +91,19 @@ _SERVED = re.compile(r"((?!fuse:)[^@(]+)@https?://|(llm:[^@(]+)")
 
 
 def _model_words(spec: str) -> Iterator[str]:
+    first, arrow, reranker = spec.strip().partition(" > ")
+    if arrow:
+        yield from (*_model_words(first), *_model_words(reranker))
+        return
     kind, colon, argument = spec.strip().partition(":")
     if kind == "fuse" and colon:
         method, _, inside = argument.partition("(")
         yield method
-        for part in split_at_commas(inside.removesuffix(")"), spec):
+        try:
+            parts = split_at_commas(inside.removesuffix(")"), spec)
+        except InputError:  # Any string gets a key.
+            parts = inside.split(",")
+        for part in parts:
             if not re.match(r"\w+\s*=", part):
                 yield from _model_words(part)
     elif "(" in kind or not colon:
