@@ -20,7 +20,7 @@ test: $(VENV)/.test
 
 # What continuous integration runs: also the tests that take long or need heavy packages.
 test-all: test $(VENV)/.heavy
-	$(PYTEST) -m 'slow or heavy'
+	$(PYTEST) --dist=loadgroup -m 'slow or heavy'
 
 coverage: $(VENV)/.coverage
 	$(BIN)/coverage erase

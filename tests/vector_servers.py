@@ -187,7 +187,7 @@ def recall(run, truth) -> float:
 KILLED = """
 import os, sys
 import numpy as np
-import goldrank.index.{module} as module
+import goldrank.index.databases.{module} as module
 
 spec, count, dimension = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 advance = module.Progress.advance

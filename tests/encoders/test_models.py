@@ -250,7 +250,7 @@ def test_doc2vec_infers_the_same_vector_in_any_process(tmp_path):
 def test_doc2vec_gives_seen_texts_their_trained_vector_and_refuses_a_corpus_without_words():
     pytest.importorskip("gensim")
     encoder = load("doc2vec:8(min_count=1,epochs=3,tokens=runs)")
-    with pytest.raises(InputError, match="call fit"):
+    with pytest.raises(InputError, match=r"call \.fit\(texts\) first"):
         encoder.encode_items(["a"])
     encoder.fit(["a b", "b c"])
     np.testing.assert_array_equal(encoder.encode_items(["b c"])[0], encoder._model.dv[1])

@@ -20,7 +20,8 @@ from goldrank.engines.ray_engine import RayEngine
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from vector_servers import free_port
 
-pytestmark = pytest.mark.heavy
+# One process runs them all: each test takes a cluster that it may break.
+pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("ray")]
 pytest.importorskip("ray", reason="the Ray engine needs the package ray")
 
 

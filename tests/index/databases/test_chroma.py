@@ -124,7 +124,7 @@ def test_a_server_killed_while_loading_leaves_nothing_that_is_trusted(chroma_ser
 
 def test_what_a_killed_loader_left_is_not_trusted(chroma_server, tmp_path):  # noqa: F811
     spec, items = f"chroma:{chroma_server.url}/cut", clustered(12000, 8)
-    load_and_be_killed("chroma_index", "ChromaIndex", spec, items, tmp_path)
+    load_and_be_killed("chroma", "ChromaIndex", spec, items, tmp_path)
     index = build(spec, items)
     assert index.collection.count() == 12000
     assert index.collection.metadata["goldrank"] == "loaded"

@@ -106,7 +106,7 @@ def test_an_identical_load_is_used_again_and_others_are_refused(tmp_path, capsys
 
 def test_what_a_killed_loader_left_is_no_table_and_the_next_load_is_whole(tmp_path):
     spec, items = f"lancedb:{tmp_path}/db/items", clustered(40000, 16)
-    load_and_be_killed("lancedb_index", "LancedbIndex", spec, items, tmp_path)
+    load_and_be_killed("lancedb", "LancedbIndex", spec, items, tmp_path)
     assert build(spec, items).count == 40000
     assert same_sets(build(spec, items).top_k(QUERIES, 5), build("exact", items).top_k(QUERIES, 5))
 

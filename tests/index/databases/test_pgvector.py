@@ -230,7 +230,7 @@ def test_a_server_that_stops_while_searching_is_said_to_have(pgvector_server):  
 def test_a_loader_that_is_killed_leaves_nothing(pgvector_server, tmp_path):  # noqa: F811
     spec = f"pgvector:{pgvector_server.database('cut')}?table=items"
     items = clustered(9000, 32)
-    load_and_be_killed("pgvector_index", "PgvectorIndex", spec, items, tmp_path)
+    load_and_be_killed("pgvector", "PgvectorIndex", spec, items, tmp_path)
     assert "goldrank.items" not in tables(pgvector_server, "cut")
     assert build(spec, items).count == 9000
 
@@ -327,7 +327,7 @@ def test_what_cannot_be_searched_is_refused(url, queries, k, message):
         ("pgvector:postgresql://host/db(index=hnws)", "did you mean 'hnsw'"),
         ("pgvector:postgresql://host/db(index=hnsw,lists=3)", "no option of the pgvector index hnsw 'lists'"),
         ("pgvector:postgresql://host/db(index=hnsw,m=many)", "the option m is 'many'"),
-        ("pgvector:postgresql://host/db(index=hnsw,m)", "the option 'm' of .* cannot be read"),
+        ("pgvector:postgresql://host/db(index=hnsw,m)", "'m' in .* has no value; write option=value"),
         ("pgvector:postgresql://host/db(type=bit)", "no value of the option type 'bit'"),
         ("pgvector:postgresql://host/db(index=hnsw,iterative_scan=1;DROP)", "no value of the option iterative_scan"),
         ("pgvektor:postgresql://me:secret@host/db", r"no index 'pgvektor:postgresql://me:\*\*\*@host/db'.*pgvector"),

@@ -187,9 +187,8 @@ def drop(spec: str) -> list[str]:
     dropped = []
     with clear_errors(f"lancedb:{target.address}"):
         for name in sorted(_names(database)):
-            if not name.startswith(target.name):
-                continue
-            if _told(database.open_table(name)).get("goldrank_name") == target.name:
+            table = _open(database, name) if name.startswith(target.name) else None
+            if table is not None and _told(table).get("goldrank_name") == target.name:
                 database.drop_table(name)
                 dropped.append(name)
     return dropped
@@ -204,15 +203,23 @@ def _names(database: Any) -> Iterator[str]:
         page = database.list_tables(page_token=page.page_token, limit=_LISTED_AT_ONCE)
 
 
+def _open(database: Any, name: str) -> Any:
+    """Return a listed table, or None: a load that failed leaves a folder that is listed and is no table."""
+    try:
+        return database.open_table(name)
+    except (ValueError, FileNotFoundError):
+        return None
+
+
 def _told(table: Any) -> dict[str, str]:
     return {key.decode(): value.decode(errors="replace") for key, value in (table.schema.metadata or {}).items()}
 
 
 def _found(database: Any, name: str, data: TableData, where: str) -> Any:
     """The table, if a whole load of the same data is there."""
-    if name not in _names(database):
+    table = _open(database, name) if name in _names(database) else None
+    if table is None:
         return None
-    table = database.open_table(name)
     told = _told(table)
     if any(key not in told for key in _KEYS):
         raise InputError("a table is there that goldrank did not load", where=where, remedy="choose another table")
