@@ -16,8 +16,7 @@ from goldrank import stats
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Hits, Run
-from goldrank.metrics import Metric, Profile, parse_all
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import Metric, Profile, find_profile, parse_all
 from goldrank.scoring import (
     Bootstrap,
     HitCounter,

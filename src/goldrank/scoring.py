@@ -26,8 +26,7 @@ from goldrank.data_warnings import (
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
 from goldrank.io.positions import columns_by_position, is_by_position
-from goldrank.metrics import Conventions, Metric, Placement, Profile, parse_all, place
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import Conventions, Metric, Placement, Profile, find_profile, parse_all, place
 from goldrank.metrics.abstention import apply_inner, confidences
 
 AGGREGATES = {

@@ -6,12 +6,10 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from goldrank.cli import options
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
-from goldrank.metrics import parse_all
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import find_profile, parse_all
 from goldrank.report.text.comparison import CORRECTIONS, TESTS, show
 
 _EXAMPLES = """\
@@ -28,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("compare", "Compare runs query by query.", _EXAMPLES)
     options.add_data(made, "*")
-    stored.add_store(made)
+    stored_runs.add_store(made)
     options.add_metrics(made)
     # A stored run has a profile of its own, so it must be known whether one was asked for.
     made.set_defaults(profile=None)
@@ -62,14 +60,14 @@ def run(args: argparse.Namespace) -> int:
         "bootstrap": options.bootstrap(args),
         **options.conventions(args),
     }
-    comparison = _compare_stored(args, how) if stored.are_keys(args) else _compare_files(args, how)
+    comparison = _compare_stored(args, how) if stored_runs.are_keys(args) else _compare_files(args, how)
     options.print_warnings(comparison.warnings, args)
     options.emit(show(comparison, args.format), args)
     return 0
 
 
 def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
-    stored.refuse_no_runs(args)
+    stored_runs.refuse_no_runs(args)
     options.refuse_unused(args, ["store"], "on files")
     options.refuse_unused_level(args, find_profile(args.profile or "standard"))
     names = options.run_names(args.runs)
@@ -88,7 +86,7 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
 def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
     from goldrank.runs import stored_scores
 
-    runs = stored.find(args)
+    runs = stored_runs.find(args)
     if len(runs) < 2:
         raise InputError("a comparison needs two runs or more", remedy="name at least two")
     profile = stored_scores.own_profile(runs, args.profile)
@@ -96,6 +94,6 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     metrics = stored_scores.own_metrics(runs, args.metric, profile, profile_was_asked=args.profile is not None)
     hits, notes = stored_scores.count(runs, profile, options.conventions(args), metrics)
     stored_scores.refuse_different_gold(runs, hits)
-    stored.print_notes(notes)
+    stored_runs.print_notes(notes)
     comparison = compare_hits(hits, metrics, profile=profile, **how)
     return replace(comparison, found_warnings=stored_scores.different_data(runs))

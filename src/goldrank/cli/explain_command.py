@@ -6,7 +6,7 @@ import argparse
 import textwrap
 
 from goldrank.cli import options
-from goldrank.metrics import CHOICES, Metric, Profile, profile
+from goldrank.metrics import CHOICES, Metric, Profile, find_profile
 from goldrank.metrics.definition import Definition
 from goldrank.metrics.names import foreign_names
 from goldrank.report.text.formatting import ARROWS
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
-    chosen = profile(args.profile) if args.profile else None
+    chosen = find_profile(args.profile) if args.profile else None
     metrics = [Metric.parse(text, needs_cutoff=False) for text in args.metric]
     if args.format == "json":
         from goldrank.report.text.results import to_json

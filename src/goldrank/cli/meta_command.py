@@ -7,8 +7,7 @@ from typing import Any
 
 from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
 from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
-from goldrank.cli import figure_files, options, printing
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import figure_files, options, printing, stored_runs
 from goldrank.errors import InputError, counts
 from goldrank.report.figures.evaluators import meta_heat_map, meta_pivot
 from goldrank.report.text import formatting, results
@@ -50,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--plot", metavar="FILE", help="draw the heat map, or with --pivot that, as .png, .pdf or .svg")
     made.add_argument("--pivot", metavar="E", help="draw each evaluator's order of the models against this score's")
     made.add_argument("--from-store", action="store_true", help="take the stored runs instead of a table")
-    stored.add_store(made)
+    stored_runs.add_store(made)
     options.add_statistics(made)
     options.add_output(made)
     return made

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldrank.cli import options, printing, result_folders
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, printing, result_folders, stored_runs
 from goldrank.cli.masked_command import add_rules, aliases_of, predictions_of, rules_of
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.masked.scoring.profiles import READINGS
@@ -75,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
     made.add_argument("--size", choices=tuple(SIZES), default="double", help="columns of a paper (default double)")
     add_rules(made, profile=False)
-    stored.add_store(made)
+    stored_runs.add_store(made)
     made.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
 
@@ -106,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     if not drawn:
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in left_out)
         raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
-    stored.print_notes([f"left out {one.name}: {one.reason}" for one in left_out])
+    stored_runs.print_notes([f"left out {one.name}: {one.reason}" for one in left_out])
     return 0
 
 
@@ -191,7 +190,7 @@ def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> 
     asked = None if args.profile in READINGS else args.profile
     profile = stored_scores.own_profile(dict(ranked), asked)
     hits, notes = stored_scores.count(dict(ranked), profile, {})
-    stored.print_notes(notes)
+    stored_runs.print_notes(notes)
     metrics = own_metrics(ranked, args.metric, profile, profile_was_asked=asked is not None)
     names = distinct_names(ranked)
     named = {names[key]: one for key, one in hits.items()}
@@ -276,7 +275,7 @@ def _scored_files(
     for name, path in files.items():
         predictions, notes = predictions_of(path, args.data)
         scores = score_predictions(predictions, rules, aliases=aliases)
-        stored.print_notes([f"{path}: {note}".rstrip(".") for note in notes()])
+        stored_runs.print_notes([f"{path}: {note}".rstrip(".") for note in notes()])
         family, parameters = result_folders.named_size(name)
         known = sizes.get(name, Known(None, ""))
         yield MaskedRun(

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import goldrank
-from goldrank.cli import options, printing
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show of each task (default 10)")
     made.add_argument("--theme", choices=("auto", "light", "dark"), default="auto", help="colours of the page")
     made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    stored.add_store(made)
+    stored_runs.add_store(made)
     options.add_metrics(made)
     # A stored run has a profile of its own, so it must be known whether one was asked for.
     made.set_defaults(profile=None)

@@ -7,8 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from goldrank.cli import options, printing
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import GoldrankError, InputError
 from goldrank.metrics import Metric, parse_all
 from goldrank.report.text import formatting, results
@@ -51,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     for action in (listing, show, delete):
         action.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
     for action in (listing, show, export, delete):
-        stored.add_store(action)
+        stored_runs.add_store(action)
         action.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return made
 

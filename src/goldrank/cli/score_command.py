@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from goldrank.cli import options, printing
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, printing, stored_runs
 from goldrank.engines.base import usable_cores
-from goldrank.metrics import Metric, Profile, parse_all, profile
+from goldrank.metrics import Metric, Profile, find_profile, parse_all
 from goldrank.report.text import formatting, results
 from goldrank.report.text.grids import Cell, Grid, render
 from goldrank.scoring import HitCounter, Scores, agree, all_warnings, score_hits
@@ -28,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("score", "Score runs against gold.", _EXAMPLES)
     options.add_data(made, "*")
-    stored.add_store(made)
+    stored_runs.add_store(made)
     options.add_metrics(made)
     # A stored run has a profile of its own, so it must be known whether one was asked for.
     made.set_defaults(profile=None)
@@ -43,12 +42,12 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Score and show."""
-    keys = stored.are_keys(args)
+    keys = stored_runs.are_keys(args)
     _refuse_unused(args, keys)
     if keys:
         by_run, explain = _score_stored(args)
     else:
-        stored.refuse_no_runs(args)
+        stored_runs.refuse_no_runs(args)
         by_run, explain = _score_files(args)
     if args.profiles:
         text = _side_by_side(by_run, explain, args)
@@ -78,7 +77,7 @@ Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
 
 def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
     names = options.run_names(args.runs)
-    chosen = [profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
+    chosen = [find_profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
     metrics = parse_all(chosen[0].metrics if args.metric is None else args.metric)
     how, changes = options.bootstrap(args), options.conventions(args)
     options.refuse_unused_level(args, chosen[0])
@@ -108,7 +107,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
 def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
     from goldrank.runs import stored_scores
 
-    runs, changes, how = stored.find(args), options.conventions(args), options.bootstrap(args)
+    runs, changes, how = stored_runs.find(args), options.conventions(args), options.bootstrap(args)
     asked = args.profiles.split(",") if args.profiles else [args.profile]
     chosen = [stored_scores.own_profile(runs, name and name.strip()) for name in asked]
     options.refuse_unused_level(args, chosen[0])
@@ -118,7 +117,7 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     runs = {key: replace(run, held_hits=run.hits()) for key, run in runs.items()}
     for entry in chosen:
         hits, notes = stored_scores.count(runs, entry, changes, metrics)
-        stored.print_notes(notes)
+        stored_runs.print_notes(notes)
         for key, one in hits.items():
             by_run[key].append(score_hits(one, metrics, profile=entry, name=key, bootstrap=how, **changes))
 
@@ -127,7 +126,7 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
         by_run[first] = [replace(one, found_warnings=(*known, *one.found_warnings)) for one in by_run[first]]
 
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object] | None:
-        return stored.reasons_of(runs[name], metric, base, other)
+        return stored_runs.reasons_of(runs[name], metric, base, other)
 
     return by_run, explain
 

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from goldrank.cli import options, printing
-from goldrank.cli import stored_runs as stored
+from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 
 PORT = 8321
@@ -28,7 +27,7 @@ _EXAMPLES = """\
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = options.new_parser("serve", "Explore all stored runs in a browser.", _EXAMPLES)
-    stored.add_store(made)
+    stored_runs.add_store(made)
     made.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"port to listen at (default {PORT}; 0: any free one)"
     )

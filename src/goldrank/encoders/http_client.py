@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from goldrank.encoders.base import number
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.downloads import EndlessAnswerError, read_answer
 
@@ -42,6 +43,22 @@ class Client:
     """What to do about a refusal, by HTTP status."""
     relief: str = ""
     """What else to try when the server does not answer."""
+
+    @classmethod
+    def of_options(
+        cls, options: Mapping[str, str], url: str, *, timeout: str, remedies: Mapping[int, str], relief: str
+    ) -> Client:
+        """Return the client of a spec with the options ``key``, ``timeout`` and ``retries``."""
+        refuse_user(url, "key")
+        if "key" in options:
+            refuse_unset("key", options["key"])
+        return cls(
+            key_name=options.get("key", "OPENAI_API_KEY"),
+            timeout=number("timeout", options.get("timeout", timeout), low=0.001),
+            retries=int(number("retries", options.get("retries", "5"))),
+            remedies=remedies,
+            relief=relief,
+        )
 
     def answer(self, url: str, body: bytes | None = None, *, name: str | None = None) -> Any:
         """The JSON that the server answers to a POST of *body*, or to a GET; messages call it *name*."""

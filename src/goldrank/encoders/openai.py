@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, number, one_of, positive, unit
-from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
+from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, positive, unit
+from goldrank.encoders.http_client import Client
 from goldrank.errors import GoldrankError, InputError
 from goldrank.specs import Spec
 
@@ -43,15 +43,8 @@ class OpenAi(BatchEncoder):
             raise InputError(
                 f"openai:{spec.argument} names no model and address", remedy="write openai:MODEL@https://host/v1"
             )
-        refuse_user(self._url, "key")
-        if "key" in own:
-            refuse_unset("key", own["key"])
-        self._client = Client(
-            key_name=own.get("key", "OPENAI_API_KEY"),
-            timeout=number("timeout", own.get("timeout", "60"), low=0.001),
-            retries=int(number("retries", own.get("retries", "5"))),
-            remedies=_REMEDY,
-            relief=", or lower batch_size and concurrency",
+        self._client = Client.of_options(
+            own, self._url, timeout="60", remedies=_REMEDY, relief=", or lower batch_size and concurrency"
         )
         self._concurrency = positive("concurrency", own.get("concurrency", "1"))
         self._encoding = one_of("encoding", own.get("encoding", "float"), ("float", "base64"))

@@ -17,7 +17,7 @@ from goldrank.metrics import (  # noqa: F401 - importing a module registers its 
 from goldrank.metrics.conventions import CHOICES, Conventions
 from goldrank.metrics.definition import REGISTRY, Definition, Metric, Parameter, Values, parse_all
 from goldrank.metrics.placement import Placement, place
-from goldrank.metrics.profiles import PROFILES, Profile, profile
+from goldrank.metrics.profiles import PROFILES, Profile, find_profile
 
 __all__ = [
     "CHOICES",
@@ -30,7 +30,7 @@ __all__ = [
     "Placement",
     "Profile",
     "Values",
+    "find_profile",
     "parse_all",
     "place",
-    "profile",
 ]

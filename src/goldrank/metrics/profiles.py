@@ -193,7 +193,7 @@ _ALL = (
 PROFILES: dict[str, Profile] = {entry.name: entry for entry in _ALL}
 
 
-def profile(name: str | Profile) -> Profile:
+def find_profile(name: str | Profile) -> Profile:
     """The profile of that name."""
     if isinstance(name, Profile):
         return name

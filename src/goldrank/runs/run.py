@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,8 +12,7 @@ from goldrank import stats
 from goldrank.comparing import Comparison, compare_scores
 from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Run
-from goldrank.metrics import parse_all
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import find_profile, parse_all
 from goldrank.metrics.names import refuse_other_similarity
 from goldrank.runs.evaluate import OVERWRITE, Outcome, find_or_evaluate_all, prepare_model
 from goldrank.runs.score_effects import score_effects
@@ -54,7 +54,7 @@ class Measures:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaderboard:
+class Leaderboard(ABC):
     """All models on one task."""
 
     data: TaskData
@@ -70,9 +70,9 @@ class Leaderboard:
         return self.data.task
 
     @property
+    @abstractmethod
     def best(self) -> Outcome:
         """The model with the best headline score."""
-        raise NotImplementedError
 
     @property
     def warnings(self) -> list[DataWarning]:

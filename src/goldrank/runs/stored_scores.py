@@ -9,8 +9,7 @@ from typing import Any
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Hits
 from goldrank.masked.scoring.profiles import READINGS, SOURCE
-from goldrank.metrics import Conventions, Metric, Profile, parse_all
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.runs.masked import mask_hits
 from goldrank.scoring import agree
 from goldrank.store import Counted, StoredRun, add_stored_confidence, count_under

@@ -20,14 +20,7 @@ from goldrank.report.render.themes import tokens_css
 from goldrank.store import Store
 from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
-from goldrank.web.routes import comparison as compare_pages
-from goldrank.web.routes import data_quality as quality_pages
-from goldrank.web.routes import docs as docs_page
-from goldrank.web.routes import masked as masked_pages
-from goldrank.web.routes import meta as meta_pages
-from goldrank.web.routes import queries as query_pages
-from goldrank.web.routes import runs as runs_pages
-from goldrank.web.routes import scores as score_pages
+from goldrank.web.routes import comparison, data_quality, docs, masked, meta, queries, runs, scores
 from goldrank.web.security import Access, Guard
 from goldrank.web.store_reader import CACHE_BYTES, Reader
 
@@ -39,7 +32,7 @@ _DESCRIPTION = (
     "Everything that the explorer shows, as JSON. Numbers are those of `goldrank score` and `goldrank compare`. "
     'Errors have one shape: {"error": what, "where": place, "remedy": what to do}.'
 )
-_PAGES = (runs_pages, query_pages, compare_pages, score_pages, quality_pages, meta_pages, masked_pages)
+_ROUTES = (runs, queries, comparison, scores, data_quality, meta, masked)
 
 
 def create_app(
@@ -68,8 +61,8 @@ def create_app(
     )
     app.state.server = Server(Reader(store, cache_bytes=cache_bytes), allow_delete)
     add_error_handlers(app)
-    for pages in _PAGES:
-        app.include_router(pages.routes, prefix="/api")
+    for module in _ROUTES:
+        app.include_router(module.routes, prefix="/api")
     _add_documents(app)
     _add_page(app)
     app.add_middleware(Guard, access=access)
@@ -99,10 +92,10 @@ def _add_documents(app: FastAPI) -> None:
     def openapi() -> Json:
         return Json(description)
 
-    document = docs_page.render(description)
+    document = docs.render(description)
 
     @app.get("/api/docs", include_in_schema=False)
-    def docs() -> Response:
+    def document_page() -> Response:
         return Response(document, media_type="text/html")
 
     @app.get("/api/{rest:path}", include_in_schema=False)

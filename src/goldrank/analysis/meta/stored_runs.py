@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from goldrank.analysis.meta.table import ScoreRow
-from goldrank.metrics import parse_all, profile
+from goldrank.metrics import find_profile, parse_all
 from goldrank.scoring import agree, score_hits
 from goldrank.store import count_under
 from goldrank.tasks import TASKS
@@ -54,7 +54,7 @@ def _headline(run: StoredRun) -> tuple[str, float, bool]:
     for name, figure in figures.items():
         value = figure["value"] if isinstance(figure, Mapping) else figure.value
         return name, float(value), False
-    chosen = profile(run.profile)
+    chosen = find_profile(run.profile)
     conventions = agree(chosen, run.conventions)
     metric = parse_all(run.metrics or chosen.metrics)[0]
     lower = metric.definition.direction == "lower"

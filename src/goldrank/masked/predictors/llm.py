@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.encoders.base import checked_texts, identity_of, number, positive
-from goldrank.encoders.http_client import Client, refuse_unset, refuse_user
+from goldrank.encoders.http_client import Client
 from goldrank.encoders.provenance import texts_stamp
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.files import read_bytes
@@ -61,15 +61,8 @@ class ChatModel:
             raise InputError(
                 f"llm:{spec.argument} does not name a model and an address", remedy="write llm:MODEL@https://host/v1"
             )
-        refuse_user(self._url, "key")
-        if "key" in own:
-            refuse_unset("key", own["key"])
-        self._client = Client(
-            key_name=own.get("key", "OPENAI_API_KEY"),
-            timeout=number("timeout", own.get("timeout", "120"), low=0.001),
-            retries=int(number("retries", own.get("retries", "5"))),
-            remedies=_REMEDY,
-            relief=", or lower concurrency",
+        self._client = Client.of_options(
+            own, self._url, timeout="120", remedies=_REMEDY, relief=", or lower concurrency"
         )
         self._concurrency = positive("concurrency", own.get("concurrency", "1"))
         self._settings = _settings(own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from goldrank.analysis import stored_data as quality
+from goldrank.analysis import stored_data
 from goldrank.comparing import Comparison, compare_hits
 from goldrank.hits import Hits
 from goldrank.metrics import Metric, Profile
@@ -49,7 +49,7 @@ def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measur
     figures, left_out = sort_out(
         figures_of_several(compared, named, seconds) if compared else figures_of_one(first, named[first.name])
     )
-    texts = quality.count_texts(store.texts(str(next(iter(runs.values())).inputs.get("data", ""))))
+    texts = stored_data.count_texts(store.texts(str(next(iter(runs.values())).inputs.get("data", ""))))
     return Section(
         task=next(iter(runs.values())).task,
         kind="ranked",
@@ -62,8 +62,8 @@ def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measur
         cases=cases_of(ordered, names, hits, {key_of[name]: one for name, one in scores.items()}, store, worst),
         quality=(
             *results.counts_lines(list(scores.values())),
-            *quality.hit_notes(named),
-            *quality.text_notes(texts),
+            *stored_data.hit_notes(named),
+            *stored_data.text_notes(texts),
             *(f"{note}." for note in notes),
             *provenance.remarks(ordered, names),
         ),

@@ -17,7 +17,7 @@ from goldrank.index.base import Similarity, build, checked_similarity
 from goldrank.index.exact.index import ExactIndex, exact_index
 from goldrank.index.exact.vectors import spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import find_profile
 from goldrank.scoring import HitCounter, agree
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors

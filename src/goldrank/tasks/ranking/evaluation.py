@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from goldrank.errors import DataWarning
 from goldrank.hits import Gold, Hits, Run
-from goldrank.metrics import Conventions, Metric, Profile, parse_all
-from goldrank.metrics import profile as find_profile
+from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, score_hits
 from goldrank.store import Record
 from goldrank.tasks.ranking.data_quality import DataQuality

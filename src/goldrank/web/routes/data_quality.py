@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from goldrank.analysis import stored_data as quality
+from goldrank.analysis import stored_data
 from goldrank.errors import InputError
 from goldrank.metrics import parse_all
 from goldrank.report.text import results
@@ -63,7 +63,7 @@ def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> 
         return made
     shown = runs[-MOST_RUNS:]
     texts = reader.store.texts(str(newest.inputs.get("data", "")))
-    counted = reader.kept([newest], "texts", lambda: _sized(plain(quality.count_texts(texts))))
+    counted = reader.kept([newest], "texts", lambda: _sized(plain(stored_data.count_texts(texts))))
     entries = [_run(reader, run) for run in shown if run.result_kind != "measured"]
     return {
         **made,
@@ -71,7 +71,7 @@ def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> 
         "details": entries,
         "notes": [
             *dict.fromkeys(note for entry in entries for note in entry["notes"]),
-            *quality.text_notes({side: quality.TextCounts(**one) for side, one in counted.items()}),
+            *stored_data.text_notes({side: stored_data.TextCounts(**one) for side, one in counted.items()}),
         ],
     }
 
@@ -86,7 +86,7 @@ def _run(reader: Reader, run: StoredRun) -> dict[str, Any]:
             "key": run.key,
             "model": run.model,
             "corpus": hits.corpus,
-            "hits": plain(quality.count_hits(hits)),
+            "hits": plain(stored_data.count_hits(hits)),
         }
         try:
             scores: list[Scores] = [reader.scores(run, parse_all(run.metrics or profile.metrics)[:1], profile, {})]
