@@ -13,7 +13,7 @@ ROOT = Path(goldrank.__file__).parent
 LAYERS = [
     "redaction", "escaping", "errors", "progress", "units", "specs", "engines", "native", "io", "data", "ordering",
     "hits", "fusion", "encoders", "vectors", "index", "metrics", "stats", "data_warnings", "scoring", "comparing",
-    "store", "tasks", "masked", "runs", "planning", "analysis", "report", "web", "cli", "evaluation",
+    "store", "tasks", "masked", "runs", "planning", "analysis", "reporting", "web", "cli", "evaluation",
 ]  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from goldrank.encoders import load
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.escaping import json_safe, spreadsheet_cell, visible, visible_line
 from goldrank.redaction import redact, redact_all, redact_command
-from goldrank.report.text import results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.store import Store
 from goldrank.store.keys import canonical_json, digest
 from goldrank.tasks.ranking.models import load_model

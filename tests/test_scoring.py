@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import goldrank as gr
 from goldrank.hits import Hits
-from goldrank.report.text import results
+from goldrank.reporting.text import results
 
 METRICS = ["ndcg@3", "map", "mrr", "recall@2", "hits@2", "bpref", "err@3", "rbp", "precision@2", "infap", "11pt"]
 ITEMS = [f"d{i}" for i in range(8)]

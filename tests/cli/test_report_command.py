@@ -117,7 +117,7 @@ def test_a_key_given_twice_is_refused(store, keys, tmp_path):
 
 
 def test_without_a_browser_no_work_is_done_for_a_pdf(store, keys, tmp_path, monkeypatch):
-    from goldrank.report.document import content, pdf
+    from goldrank.reporting.document import content, pdf
 
     monkeypatch.setattr(pdf.shutil, "which", lambda name: None)
     monkeypatch.setattr(content, "content_of", lambda *_, **__: pytest.fail("worked in vain"))

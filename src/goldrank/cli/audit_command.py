@@ -11,9 +11,9 @@ from goldrank.data.texts import TextList, beir_file, read_texts
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.metrics import parse_all
-from goldrank.report.figures.costs import index_trade_off
-from goldrank.report.text import formatting, results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.figures.costs import index_trade_off
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.units import format_bytes
 
 _EXAMPLES = """\

@@ -13,8 +13,8 @@ from goldrank.cli import options, printing
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.cache_entries import KINDS, list_entries, remove_entries
 from goldrank.io.files import cache_folder
-from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.report.text.results import to_csv, to_json
+from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.results import to_csv, to_json
 from goldrank.units import format_bytes
 from goldrank.vectors.cache import EmbeddingCache, EmbeddingCacheEntry
 

@@ -10,7 +10,7 @@ from goldrank.cli import options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
 from goldrank.metrics import find_profile, parse_all
-from goldrank.report.text.comparison import CORRECTIONS, TESTS, show
+from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, show
 
 _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run

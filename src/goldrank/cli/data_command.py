@@ -11,8 +11,8 @@ from goldrank.data.checks import QUANTILES, SEVERITIES, CollectionReport, check,
 from goldrank.data.collections import READERS, Collection, read_collection, wiki
 from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import InputError, counts
-from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.report.text.results import to_json
+from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.results import to_json
 from goldrank.tasks import TASKS, find_task
 
 _EXAMPLES = """\

@@ -11,7 +11,7 @@ from goldrank.data.text_rule import PARTS, TextRule
 from goldrank.engines.local import LocalEngine
 from goldrank.errors import InputError, counts
 from goldrank.io.remote import absolute
-from goldrank.report.text.results import to_json
+from goldrank.reporting.text.results import to_json
 from goldrank.tasks.ranking.sharding import ITEMS, Sharding
 
 _EXAMPLES = """\

@@ -9,7 +9,7 @@ from goldrank.cli import options
 from goldrank.metrics import CHOICES, Metric, Profile, find_profile
 from goldrank.metrics.definition import Definition
 from goldrank.metrics.names import foreign_names
-from goldrank.report.text.formatting import ARROWS
+from goldrank.reporting.text.formatting import ARROWS
 
 _EXAMPLES = """\
   goldrank explain ndcg@10
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = find_profile(args.profile) if args.profile else None
     metrics = [Metric.parse(text, needs_cutoff=False) for text in args.metric]
     if args.format == "json":
-        from goldrank.report.text.results import to_json
+        from goldrank.reporting.text.results import to_json
 
         options.emit(to_json([as_dict(metric, chosen) for metric in metrics]), args)
     else:

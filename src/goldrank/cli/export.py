@@ -15,7 +15,7 @@ from goldrank.hits import Gold, Hits, Run
 from goldrank.io import formats
 from goldrank.io.files import write_atomically
 from goldrank.io.formats.parquet import load_pyarrow
-from goldrank.report.text.results import to_json
+from goldrank.reporting.text.results import to_json
 from goldrank.store import StoredRun
 
 _SUFFIXES = {"json": ".json", "csv": ".csv", "parquet": ".parquet"}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from goldrank.cli import printing
-from goldrank.report.figures.description import Figure, LeftOut
-from goldrank.report.figures.heat_map import HeatMap
-from goldrank.report.render.matplotlib_files import draw, image_format, require_matplotlib
-from goldrank.report.render.themes import Size, Theme
+from goldrank.reporting.figures.description import Figure, LeftOut
+from goldrank.reporting.figures.heat_map import HeatMap
+from goldrank.reporting.render.matplotlib_files import draw, image_format, require_matplotlib
+from goldrank.reporting.render.themes import Size, Theme
 
 
 def check_file(file: str) -> None:

@@ -10,8 +10,8 @@ from goldrank.cli import options, printing
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.redaction import redact
-from goldrank.report.text import results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.units import format_bytes
 
 _EXAMPLES = """\

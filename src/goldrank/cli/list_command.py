@@ -6,9 +6,9 @@ import argparse
 
 from goldrank.cli import options
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
-from goldrank.report.text.formatting import ARROWS
-from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.report.text.results import to_csv, to_json
+from goldrank.reporting.text.formatting import ARROWS
+from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.results import to_csv, to_json
 
 _EXAMPLES = """\
   goldrank list metrics

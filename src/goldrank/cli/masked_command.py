@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from goldrank.cli import options, printing, result_folders, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.errors import InputError, counts
-from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.report.text.results import to_json
+from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.results import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -338,7 +338,7 @@ def _predict(args: argparse.Namespace) -> int:
 
 
 def _score(args: argparse.Namespace) -> int:
-    from goldrank.report.text.masked import groups_csv, render_scores
+    from goldrank.reporting.text.masked import groups_csv, render_scores
 
     how = options.bootstrap(args)
     if not 0 < args.alpha < 1:

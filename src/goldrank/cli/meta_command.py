@@ -9,10 +9,10 @@ from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, read_table,
 from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
 from goldrank.cli import figure_files, options, printing, stored_runs
 from goldrank.errors import InputError, counts
-from goldrank.report.figures.evaluators import meta_heat_map, meta_pivot
-from goldrank.report.text import formatting, results
-from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.report.text.meta import as_json
+from goldrank.reporting.figures.evaluators import meta_heat_map, meta_pivot
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.meta import as_json
 from goldrank.stats import KINDS
 
 _EXAMPLES = """\

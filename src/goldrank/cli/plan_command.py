@@ -19,8 +19,8 @@ from goldrank.planning.constants import (
 )
 from goldrank.planning.estimate import Estimate, estimate
 from goldrank.planning.job import PlannedJob, Stage
-from goldrank.report.text import results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 _EXAMPLES = """\

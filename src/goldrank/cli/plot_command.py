@@ -12,17 +12,17 @@ from goldrank.cli import options, printing, result_folders, stored_runs
 from goldrank.cli.masked_command import add_rules, aliases_of, predictions_of, rules_of
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.masked.scoring.profiles import READINGS
-from goldrank.report.figures.comparison import NAMES as RANKS
-from goldrank.report.figures.description import Figure, LeftOut
-from goldrank.report.render.matplotlib_files import draw, require_matplotlib
-from goldrank.report.render.themes import SIZES, THEMES
+from goldrank.reporting.figures.comparison import NAMES as RANKS
+from goldrank.reporting.figures.description import Figure, LeftOut
+from goldrank.reporting.render.matplotlib_files import draw, require_matplotlib
+from goldrank.reporting.render.themes import SIZES, THEMES
 from goldrank.runs import stored_scores
 from goldrank.runs.stored_scores import distinct_names
 from goldrank.units import parse_amount
 
 if TYPE_CHECKING:
     from goldrank.hits import Hits
-    from goldrank.report.figures.masked import MaskedRun
+    from goldrank.reporting.figures.masked import MaskedRun
     from goldrank.store import StoredRun
 
 _EXAMPLES = """\
@@ -133,7 +133,7 @@ def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], file
 
 
 def _refuse_unknown(names: Sequence[str]) -> None:
-    from goldrank.report.figures.masked import FIGURES
+    from goldrank.reporting.figures.masked import FIGURES
 
     known = [*FIGURES, BY_COLUMN, *RANKS]
     for name in names:
@@ -183,7 +183,7 @@ def _figures(
 
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
     from goldrank.comparing import Comparison
-    from goldrank.report.figures.comparison import OF_ONE, figures_or_reasons
+    from goldrank.reporting.figures.comparison import OF_ONE, figures_or_reasons
     from goldrank.runs.stored_scores import own_metrics
     from goldrank.scoring import score_hits
 
@@ -221,7 +221,7 @@ def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -
 def _masked_figures(
     masked: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
 ) -> Iterator[Figure | LeftOut]:
-    from goldrank.report.figures.masked import FIGURES, accuracy_by_column
+    from goldrank.reporting.figures.masked import FIGURES, accuracy_by_column
 
     wanted = args.figure
     if wanted is not None and set(wanted) <= set(RANKS) and not args.by:
@@ -241,7 +241,7 @@ def _masked_figures(
 
 def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace) -> list[MaskedRun]:
     from goldrank.analysis.meta import families_by_name
-    from goldrank.report.figures.masked import MaskedRun
+    from goldrank.reporting.figures.masked import MaskedRun
     from goldrank.runs.masked import scores_of
 
     profile = args.profile if args.profile in READINGS else None
@@ -269,7 +269,7 @@ def _scored_files(
 ) -> Iterator[MaskedRun]:
     """The scores of files by their names, with the size that a table or the name says."""
     from goldrank.masked.scoring.levels import score_predictions
-    from goldrank.report.figures.masked import MaskedRun
+    from goldrank.reporting.figures.masked import MaskedRun
 
     rules, aliases = rules_of(args, args.profile if args.profile in READINGS else None), aliases_of(args)
     for name, path in files.items():

@@ -11,8 +11,8 @@ from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.ordering import DECISIONS
-from goldrank.report.text import results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.stats import aggregate
 
 _EXAMPLES = """\

@@ -13,7 +13,7 @@ from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import InputError
 
 if TYPE_CHECKING:
-    from goldrank.report.document.sections import Report
+    from goldrank.reporting.document.sections import Report
     from goldrank.store import Store, StoredRun
 
 FORMATS = {"html": ".html", "markdown": ".md", "pdf": ".pdf"}
@@ -89,11 +89,11 @@ def _destination(args: argparse.Namespace) -> tuple[str, Path]:
 def _report(args: argparse.Namespace, store: Store, runs: list[StoredRun], look: str) -> Report:
     from threadpoolctl import threadpool_limits
 
-    from goldrank.report.document.content import content_of
-    from goldrank.report.document.sections import Report
+    from goldrank.reporting.document.content import content_of
+    from goldrank.reporting.document.sections import Report
 
     if look == "pdf":
-        from goldrank.report.document.pdf import find_browser
+        from goldrank.reporting.document.pdf import find_browser
 
         # Whether it can be printed at all is found out before the work.
         find_browser()
@@ -133,14 +133,14 @@ def _command(args: argparse.Namespace, store: Store, runs: list[StoredRun], look
 
 def _rendered(report: Report, look: str, theme: str) -> bytes:
     if look == "pdf":
-        from goldrank.report.document.pdf import to_pdf
+        from goldrank.reporting.document.pdf import to_pdf
 
         return to_pdf(report)
     if look == "markdown":
-        from goldrank.report.document.markdown import to_markdown
+        from goldrank.reporting.document.markdown import to_markdown
 
         return to_markdown(report).encode("utf-8", "replace")
-    from goldrank.report.document.html import to_html
+    from goldrank.reporting.document.html import to_html
 
     return to_html(report, theme).encode("utf-8", "replace")
 

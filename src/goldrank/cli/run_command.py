@@ -14,8 +14,8 @@ from goldrank.cli.run_config import RunConfig, configured
 from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
 from goldrank.metrics import CHOICES
-from goldrank.report.text import comparison, formatting, results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import comparison, formatting, results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.runs.evaluate import OVERWRITE
 from goldrank.runs.run import Leaderboard, MeasurementLeaderboard, RankingLeaderboard, prepare, run_all
 from goldrank.store import ResultKind

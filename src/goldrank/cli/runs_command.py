@@ -10,8 +10,8 @@ from typing import Any
 from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import GoldrankError, InputError
 from goldrank.metrics import Metric, parse_all
-from goldrank.report.text import formatting, results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score_hits
 from goldrank.store import Store, StoredRun
 

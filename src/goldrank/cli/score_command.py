@@ -9,8 +9,8 @@ from dataclasses import replace
 from goldrank.cli import options, printing, stored_runs
 from goldrank.engines.base import usable_cores
 from goldrank.metrics import Metric, Profile, find_profile, parse_all
-from goldrank.report.text import formatting, results
-from goldrank.report.text.grids import Cell, Grid, render
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.scoring import HitCounter, Scores, agree, all_warnings, score_hits
 
 _EXAMPLES = """\

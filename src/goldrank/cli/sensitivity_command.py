@@ -8,9 +8,9 @@ from dataclasses import replace
 from goldrank.analysis.sensitivity import sensitivity
 from goldrank.cli import figure_files, options, printing
 from goldrank.errors import InputError
-from goldrank.report.figures.evaluators import model_places, order_heat_map, sensitivity_maps
-from goldrank.report.render.themes import SIZES, THEMES
-from goldrank.report.text.sensitivity import show
+from goldrank.reporting.figures.evaluators import model_places, order_heat_map, sensitivity_maps
+from goldrank.reporting.render.themes import SIZES, THEMES
+from goldrank.reporting.text.sensitivity import show
 from goldrank.runs.evaluate import OVERWRITE
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap

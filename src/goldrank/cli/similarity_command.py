@@ -9,8 +9,8 @@ from typing import Any
 from goldrank import encoders
 from goldrank.cli import options
 from goldrank.errors import InputError, shorten
-from goldrank.report.text.grids import Cell, Grid, render
-from goldrank.report.text.results import to_csv, to_json
+from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.results import to_csv, to_json
 from goldrank.vectors.similarity import SIMILARITIES, jaccard, rowwise
 
 _EXAMPLES = """\

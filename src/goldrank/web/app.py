@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
-from goldrank.report.render.themes import tokens_css
+from goldrank.reporting.render.themes import tokens_css
 from goldrank.store import Store
 from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from goldrank.report.document.content import content_of
-from goldrank.report.document.sections import Section, as_json
+from goldrank.reporting.document.content import content_of
+from goldrank.reporting.document.sections import Section, as_json
 from goldrank.web.dependencies import AskedInFull, Explorer, Keys, Theme, ThemeName
 from goldrank.web.responses import ERRORS, Json, plain
 from goldrank.web.routes.figures import drawn

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from goldrank.analysis import stored_data
 from goldrank.errors import InputError
 from goldrank.metrics import parse_all
-from goldrank.report.text import results
+from goldrank.reporting.text import results
 from goldrank.runs.stored_scores import profile_of
 from goldrank.scoring import Scores, agree
 from goldrank.store import StoredRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from goldrank.report.document.templating import environment
+from goldrank.reporting.document.templating import environment
 
 
 def render(description: Mapping[str, Any]) -> str:

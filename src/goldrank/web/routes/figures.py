@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldrank.report.figures.description import Figure
-from goldrank.report.figures.heat_map import HeatMap
-from goldrank.report.render.plotly_figure import to_plotly
+from goldrank.reporting.figures.description import Figure
+from goldrank.reporting.figures.heat_map import HeatMap
+from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.web.dependencies import ThemeName
 
 

@@ -16,8 +16,8 @@ from goldrank.masked.scoring.groups import answers_of, group_tables
 from goldrank.masked.scoring.levels import Rules, score_predictions
 from goldrank.masked.scoring.profiles import Pool, ProfileName
 from goldrank.metrics import parse_all
-from goldrank.report.text.masked import groups_json
-from goldrank.report.text.results import number
+from goldrank.reporting.text.masked import groups_json
+from goldrank.reporting.text.results import number
 from goldrank.runs.masked import scores_of, summaries_of, text_id
 from goldrank.runs.stored_scores import profile_of
 from goldrank.store import StoredRun

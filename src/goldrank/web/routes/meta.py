@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 
 from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, rows_from_store
 from goldrank.errors import InputError
-from goldrank.report.figures.evaluators import meta_heat_map
-from goldrank.report.text.meta import as_json
+from goldrank.reporting.figures.evaluators import meta_heat_map
+from goldrank.reporting.text.meta import as_json
 from goldrank.web.dependencies import Explorer, Theme, ThemeName
 from goldrank.web.responses import ERRORS, Json, plain
 from goldrank.web.routes.figures import drawn

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from goldrank.encoders.tokens import words as words_of
 from goldrank.errors import InputError, shorten
 from goldrank.metrics import parse_all
-from goldrank.report.text.results import number
+from goldrank.reporting.text.results import number
 from goldrank.runs.stored_scores import profile_of
 from goldrank.scoring import agree
 from goldrank.store import StoredRun

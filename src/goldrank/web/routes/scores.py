@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Conventions, Definition, Profile
-from goldrank.report.text.results import basis_line, conventions_line, counts_lines, scores_json
+from goldrank.reporting.text.results import basis_line, conventions_line, counts_lines, scores_json
 from goldrank.runs.stored_scores import StoredRuns
 from goldrank.scoring import agree
 from goldrank.web.dependencies import Asked, Conditions, Explorer, Keys

@@ -1,0 +1,77 @@
+"""From stored runs to what a report says of them: a section for each set of runs that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldrank.errors import InputError
+from goldrank.reporting.document.sections import Section
+from goldrank.runs.run import Measures
+from goldrank.scoring import Bootstrap
+from goldrank.store import Store, StoredRun
+
+WORST = 10
+"""How many queries a section shows unless told otherwise."""
+
+
+def content_of(
+    runs: Sequence[StoredRun],
+    store: Store,
+    *,
+    metrics: Sequence[str] | None = None,
+    profile: str | None = None,
+    conventions: Mapping[str, Any] | None = None,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    alpha: float = 0.05,
+    worst: int = WORST,
+) -> list[Section]:
+    """Everything that a report says of the runs, a section for each task (and for each gold, where one has several).
+
+    Args:
+        runs: stored runs of any kind, in any mixture.
+        store: where they are stored, and the texts of their data.
+        metrics: of runs that rank; None for those of the profile asked for, else for the runs' own.
+        profile: None for the runs' own, as their task changes it.
+        conventions: single ones that differ from the profile's.
+        bootstrap: how intervals are made.
+        alpha: the level at which a difference is called significant.
+        worst: how many queries to show at most.
+    """
+    if not runs:
+        raise InputError("there is no run to report on", remedy="name stored runs (goldrank runs list)")
+    if worst < 0:
+        raise InputError(f"{worst} queries cannot be shown", remedy="give a number from 0 up")
+    measures = Measures(metrics, profile, dict(conventions or {}), bootstrap, alpha)
+    return [_section(group, store, measures, worst) for group in _groups(runs)]
+
+
+def _section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
+    kind = next(iter(runs.values())).result_kind
+    if kind == "masked":
+        from goldrank.reporting.document.masked_section import masked_section
+
+        return masked_section(runs, measures)
+    if kind == "measured":
+        from goldrank.reporting.document.measurement_section import measured_section
+
+        return measured_section(runs, measures)
+    from goldrank.reporting.document.ranking_section import ranked_section
+
+    return ranked_section(runs, store, measures, worst)
+
+
+def _groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:
+    """The runs by key, those together that answer the same questions, in the order in which they were given."""
+    groups: dict[object, dict[str, StoredRun]] = {}
+    for run in runs:
+        group = groups.setdefault((run.task, run.result_kind, _basis(run)), {})
+        if run.key in group:
+            raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
+        group[run.key] = run
+    return list(groups.values())
+
+
+def _basis(run: StoredRun) -> object:
+    """What two runs must share to be compared; whether their gold is really the same is found out when it is read."""
+    return tuple(str(run.inputs.get(name)) for name in ("data", "split", "limit"))

@@ -1,0 +1,84 @@
+"""The report as one HTML file: it opens offline, holds its own scripts, and shows all text without them.
+
+The page allows no script but the two it comes with, by their hashes, and no request to anywhere: whatever a query or
+a document says, it stays text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import Any
+
+from goldrank.errors import MissingExtraError
+from goldrank.metrics import Metric
+from goldrank.reporting.document.sections import Report, plain
+from goldrank.reporting.document.templating import environment
+from goldrank.reporting.figures.description import Figure
+from goldrank.reporting.render.plotly_figure import to_plotly
+from goldrank.reporting.render.themes import tokens_css
+from goldrank.reporting.text import formatting
+
+THEMES = ("auto", "light", "dark")
+_KINDS = {"ranked": "rankings", "measured": "measurements", "masked": "masked names"}
+
+
+def to_html(report: Report, theme: str = "auto", *, opened: bool = False) -> str:
+    """Return the page.
+
+    Args:
+        report: what it says.
+        theme: ``light`` or ``dark``; ``auto`` follows the reader's system. The page has a switch in any case.
+        opened: whether everything is unfolded, as for printing.
+    """
+    template = environment("goldrank.reporting.document").get_template("report.html")
+    from markupsafe import Markup
+
+    scripts = [_file("report.js")]
+    if any(section.figures for section in report.sections):
+        scripts.insert(0, _plotly())
+    return template.render(
+        report=report,
+        theme=theme,
+        opened=opened,
+        policy=_policy(scripts),
+        kinds=_KINDS,
+        metric_value=_metric_value,
+        in_both_themes=_in_both_themes,
+        # The only texts that are not escaped: they come with goldrank and plotly.
+        style=Markup(f"{tokens_css()}\n{_file('report.css')}"),
+        scripts=[Markup(script) for script in scripts],
+    )
+
+
+def _file(name: str) -> str:
+    # Line ends as a reader of HTML hands them on, so that the hash of a script is that of what it sees.
+    return files("goldrank.reporting.document").joinpath("templates", name).read_text("utf-8").replace("\r\n", "\n")
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise MissingExtraError("a report with figures", "plotly", "report") from None
+    script: str = get_plotlyjs()
+    return script.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
+
+
+def _policy(scripts: list[str]) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _metric_value(metric: str, value: float) -> str:
+    return formatting.value(Metric.parse(metric), value)
+
+
+def _in_both_themes(figure: Figure) -> dict[str, Any]:
+    return {theme: plain(to_plotly(figure, theme)) for theme in ("light", "dark")}

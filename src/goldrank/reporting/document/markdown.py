@@ -1,0 +1,131 @@
+"""The report as Markdown: for a wiki, an issue or a paper's repository; figures are left to the other formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from goldrank.metrics import Metric
+from goldrank.reporting.document.sections import Case, Passage, Report, Section
+from goldrank.reporting.text import formatting
+from goldrank.reporting.text.grids import Cell, Grid, render
+
+_SHOWN, _SHORT = 600, 120
+# As entities, which every reader of Markdown knows, in tables too. An underscore inside a word is harmless.
+_SPECIAL = re.compile(r"&(?=[#\w])|<(?=[\w/!?])(?!\d)|\[(?![+−]?\d)|\](?=[(\[:])|[*`~|\\$]|(?<!\w)_|_(?!\w)")
+_LINE_START = re.compile(r"^[#+=>-]|^\d{1,9}[.)](?=\s|$)")
+
+
+def to_markdown(report: Report) -> str:
+    """The whole report."""
+    parts = [
+        f"# {escape(report.title)}",
+        escape(f"{report.made} · goldrank {report.version}"),
+        *(_section(section) for section in report.sections),
+        "## How to cite and reproduce",
+        f"Cite as: “{escape(report.citation)}”",
+        _commands([*report.commands, report.command]),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text on one line that Markdown shows as it is.
+
+    >>> escape("a <b> | *c*"), escape("# no heading")
+    ('a &#60;b> &#124; &#42;c&#42;', '&#35; no heading')
+    """
+    line = " ".join(text.split())
+    line = _SPECIAL.sub(_entity, line)
+    return _LINE_START.sub(_entity, line)
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"{found[0][:-1]}&#{ord(found[0][-1])};"
+
+
+def _section(section: Section) -> str:
+    first, *others = section.verdicts or ("",)
+    parts = [
+        f"## {escape(section.task)}",
+        f"**{escape(first)}**" if first else "",
+        _list(others),
+        *(render([_escaped(grid)], "markdown") for grid in section.tables),
+        *([f"### {escape(section.cases_title)}", *map(_case, section.cases)] if section.cases else []),
+        _titled_list("Data quality", section.quality),
+        _titled_list("Conventions", section.conventions),
+        "### Provenance",
+        *(
+            f"**{escape(run.name)}**\n\n" + _list(f"{fact.name}: {fact.value}" for fact in run.facts)
+            for run in section.runs
+        ),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _escaped(grid: Grid) -> Grid:
+    return replace(
+        grid,
+        title=escape(grid.title),
+        headings=[escape(heading) for heading in grid.headings],
+        rows=[
+            [replace(cell, text=_in_cell(cell.text), detail=_in_cell(cell.detail)) for cell in row] for row in grid.rows
+        ],
+        notes=[escape(note) for note in grid.notes],
+    )
+
+
+def _in_cell(text: str) -> str:
+    # A sign or a number at the start of a cell is no list.
+    return escape(f".{text}")[1:]
+
+
+def _list(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {escape(line)}" for line in sentences)
+
+
+def _titled_list(title: str, sentences: Iterable[str]) -> str:
+    listed = _list(sentences)
+    return f"### {title}\n\n{listed}" if listed else ""
+
+
+def _case(case: Case) -> str:
+    metric = Metric.parse(case.metric)
+    gold = "\n".join(f"- Gold, grade {item.grade:g}: {_passage(item.passage, _SHOWN)}" for item in case.gold)
+    rows = [
+        [
+            Cell(answer.name),
+            Cell(formatting.value(metric, answer.value)),
+            Cell(case.ranks_of(answer)),
+            Cell(
+                "; ".join(
+                    filter(None, [*(f"{one.rank}. {_said(one.passage)}" for one in answer.rivals), answer.others_above])
+                )
+            ),
+        ]
+        for answer in case.answers
+    ]
+    grid = Grid(["run", str(metric), "ranks of the gold", "ranked above the gold"], rows)
+    return f"> {_passage(case.query, _SHOWN)}\n\n{gold}\n\n{render([_escaped(grid)], 'markdown')}"
+
+
+def _said(passage: Passage) -> str:
+    return _cut(passage.title or passage.text or passage.id, _SHORT)
+
+
+def _passage(passage: Passage, limit: int) -> str:
+    title = f"*{escape(_cut(passage.title, 300))}*" if passage.title.strip() else ""
+    return " ".join(filter(None, [f"({escape(passage.id)})", title, escape(_cut(passage.text, limit))]))
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _commands(lines: Iterable[str]) -> str:
+    """A block of code, fenced by more backticks than any line holds."""
+    written = "\n".join(" ".join(line.split()) for line in lines)
+    longest = max((len(run) for run in re.findall("`+", written)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}sh\n{written}\n{fence}"

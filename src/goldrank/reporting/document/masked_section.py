@@ -1,0 +1,134 @@
+"""The section of runs that guess masked names: the three levels of each, and which run is really better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from goldrank.analysis.meta import families_by_name
+from goldrank.errors import counts
+from goldrank.masked.scoring.level_scores import compare_readings, score_level
+from goldrank.masked.scoring.levels import LEVELS, MaskedScores
+from goldrank.reporting.document import provenance
+from goldrank.reporting.document.sections import Section
+from goldrank.reporting.figures.masked import FIGURES, MaskedRun
+from goldrank.reporting.figures.selection import sort_out
+from goldrank.reporting.text import formatting
+from goldrank.reporting.text import masked as masked_results
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.runs.masked import scores_of
+from goldrank.runs.run import Measures
+from goldrank.runs.stored_scores import distinct_names
+from goldrank.scoring import Bootstrap, Score
+from goldrank.stats import best_first
+from goldrank.store import StoredRun
+
+_ACCURACY = "hits@1"
+
+
+def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
+    """What there is to say of runs on the same masks."""
+    names = distinct_names(runs)
+    how = measures.bootstrap
+    scored = {key: scores_of(run) for key, run in runs.items()}
+    accuracy = {key: float(scores.levels["mask"].right.mean()) for key, scores in scored.items()}
+    ordered = {key: runs[key] for key in best_first(accuracy)}
+    named = {names[key]: scored[key] for key in ordered}
+    families = families_by_name(list(dict.fromkeys(run.model for run in runs.values())))
+    described = [
+        MaskedRun(
+            names[key],
+            scored[key],
+            families[run.model],
+            run.environment.get("parameters"),
+            int(run.inputs["k"]),
+            str(run.inputs["context"]),
+        )
+        for key, run in ordered.items()
+    ]
+    figures, left_out = sort_out([make(described, "mask") for make in FIGURES.values()])
+    first = next(iter(named.values()))
+    return Section(
+        task=next(iter(runs.values())).task,
+        kind="masked",
+        runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
+        verdicts=tuple(_verdicts(named, measures)),
+        tables=tuple(_tables(named, measures)),
+        numbers=masked_results.as_json(named, how, original=True, alpha=measures.alpha),
+        figures=figures,
+        left_out=left_out,
+        cases=(),
+        quality=tuple(provenance.remarks(ordered, names)),
+        conventions=tuple(masked_results.rules_lines(first)),
+        commands=provenance.commands(ordered.values()),
+    )
+
+
+def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]:
+    """All runs side by side, then each by itself, every pair, and the scores of the original project."""
+    how = measures.bootstrap
+    grids = [_leaderboard(named, how)]
+    grids += [
+        replace(masked_results.levels_grid(scores, name, how), title=f"{name}, level by level")
+        for name, scores in named.items()
+    ]
+    if len(named) > 1:
+        compared = compare_readings(named, [_ACCURACY], how, measures.alpha)
+        grids += [
+            replace(grid, title=f"Every pair of runs, by {level}")
+            for level, grid in masked_results.pairs_grids(compared).items()
+        ]
+    return grids + [
+        replace(masked_results.original_grid(scores, name, how), title=f"{name}, scores of the original project")
+        for name, scores in named.items()
+    ]
+
+
+def _leaderboard(named: Mapping[str, MaskedScores], how: Bootstrap) -> Grid:
+    """The accuracy of each run at each level in each reading, the best in bold."""
+    columns = [
+        [_accuracy(of, level, name, how) for name, of in zip(named, readings, strict=True)]
+        for level in LEVELS
+        for readings in zip(*(scores.readings for scores in named.values()), strict=True)
+    ]
+    rows = [
+        [
+            Cell(name),
+            *(
+                Cell(
+                    formatting.value(column[at].metric, column[at].value),
+                    formatting.interval(column[at].metric, column[at].interval),
+                    best=len(named) > 1 and column[at].value == max(one.value for one in column),
+                )
+                for column in columns
+            ),
+        ]
+        for at, name in enumerate(named)
+    ]
+    first = next(iter(named.values()))
+    counted = first.counts
+    note = (
+        f"Accuracy: how often the first answer is right, over {counts(counted.masks, 'mask')} in "
+        f"{counts(counted.examples, 'example')} of {counts(counted.pages, 'page')}; {how.level:.0%} intervals, "
+        f"bootstrap over pages of {how.resamples} resamples (seed {how.seed})."
+    )
+    return Grid(["run", *masked_results.level_headings(first)], rows, title="Leaderboard", notes=[note])
+
+
+def _accuracy(scores: MaskedScores, level: str, name: str, how: Bootstrap) -> Score:
+    return score_level(scores.levels[level].hits, [_ACCURACY], name, how)[_ACCURACY]
+
+
+def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str]:
+    """Who is right more often at each level; of one run, how often."""
+    if len(named) > 1:
+        return masked_results.verdicts(compare_readings(named, [_ACCURACY], measures.bootstrap, measures.alpha))
+    [(name, scores)] = named.items()
+    said = []
+    for level in LEVELS:
+        for of in scores.readings:
+            score = _accuracy(of, level, name, measures.bootstrap)
+            bounds = formatting.interval(score.metric, score.interval)
+            shown = f"{formatting.value(score.metric, score.value)} {bounds}".rstrip()
+            said.append(f"By {level}, {of.rules.profile}: {name} is right in {shown}.")
+    return said

@@ -1,0 +1,167 @@
+"""The queries worth a look: where models differ most, what each put above the right answer, and what that says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldrank.hits import Hits
+from goldrank.metrics import Conventions
+from goldrank.reporting.document.sections import Answer, Case, GoldItem, Passage, Place, Rival
+from goldrank.scoring import Scores
+from goldrank.store import Store, StoredRun
+from goldrank.store.texts import Side, Text
+
+LONGEST = 3_000
+"""Characters of a text that a report holds: enough to judge it by, and ten thousand of them still make a small file."""
+_GOLD, _RIVALS = 3, 3
+
+
+def cases_of(
+    runs: Mapping[str, StoredRun],
+    names: Mapping[str, str],
+    hits: Mapping[str, Hits],
+    scores: Mapping[str, Scores],
+    store: Store,
+    count: int,
+) -> tuple[Case, ...]:
+    """The *count* queries on which the first metric of the runs differs most; of one run, its worst.
+
+    Args:
+        runs: the stored runs by key, all judged by the same gold.
+        names: what each is called.
+        hits: where the gold landed, by key.
+        scores: the scores, by key.
+        store: where the texts lie.
+        count: how many queries at most.
+    """
+    first = next(iter(scores.values()))
+    metric = next(iter(first))
+    values = np.array([scores[key][metric].values for key in runs])
+    spread = _spread(values, first)
+    order = np.argsort(-spread, kind="stable")[:count]
+    places = {query: at for at, query in enumerate(next(iter(hits.values())).queries)}
+    found = []
+    for index in order[spread[order] > 0].tolist():
+        query = first.placement.queries[index]
+        gold, more = _gold_items(hits, places[query], first.conventions)
+        answers = tuple(
+            _answer(runs[key], names[key], float(values[at, index]), query, hits[key], places[query], first.conventions)
+            for at, key in enumerate(runs)
+        )
+        found.append(Case(Passage(query), metric, float(spread[index]), gold, more, answers))
+    return _with_texts(found, next(iter(runs.values())), store)
+
+
+def _spread(values: NDArray[np.float64], scores: Scores) -> NDArray[np.float64]:
+    """How far the runs are apart on each query; how much a single run lacks."""
+    definition = next(iter(scores.values())).metric.definition
+    if len(values) > 1:
+        # The mean difference of two runs: a split down the middle counts for more than one run that stands apart.
+        places = np.arange(len(values), dtype=np.float64)[:, None]
+        weights = (2 * places - len(values) + 1) / (len(values) * (len(values) - 1) / 2)
+        apart = (weights * np.sort(values, axis=0)).sum(axis=0)
+        return np.where(np.isnan(values).any(axis=0), -1.0, apart)
+    best = 1.0 if definition.range == "[0, 1]" else np.nanmax(values[0], initial=-np.inf)
+    lacking = values[0] - np.nanmin(values[0], initial=np.inf) if definition.direction == "lower" else best - values[0]
+    return np.where(np.isnan(lacking), -1.0, lacking)
+
+
+def place_of(hits: Hits, row: int, conventions: Conventions) -> Place:
+    """The rank of a judged item in the whole ranking, from 1, by the tie policy."""
+    above = int(hits.above[row])
+    if above < 0:
+        return Place(None, None)
+    tied = int(hits.tied[row])
+    before = {"docid": int(hits.tied_docid[row]), "input": int(hits.tied_input[row]), "pessimistic": tied}
+    rank = above + 1 + before.get(conventions.ties, 0)
+    return Place(rank, above + tied + 1 if conventions.ties == "expected" else rank)
+
+
+def _gold_items(hits: Mapping[str, Hits], query: int, conventions: Conventions) -> tuple[tuple[GoldItem, ...], int]:
+    base = next(iter(hits.values()))
+    items = [
+        GoldItem(
+            Passage(base.items[row]),
+            float(base.grade[row]),
+            {key: place_of(one, row, conventions) for key, one in hits.items()},
+        )
+        for row in _relevant_rows(base, query)
+    ]
+    items.sort(key=lambda item: (-item.grade, _best_rank(item)))
+    return tuple(items[:_GOLD]), max(0, len(items) - _GOLD)
+
+
+def _best_rank(item: GoldItem) -> float:
+    return min((place.rank for place in item.places.values() if place.rank is not None), default=math.inf)
+
+
+def _relevant_rows(hits: Hits, query: int) -> list[int]:
+    start, end = hits.starts[query : query + 2].tolist()
+    return [row for row in range(start, end) if hits.grade[row] > 0]
+
+
+def _answer(
+    run: StoredRun, name: str, value: float, query: str, hits: Hits, at: int, conventions: Conventions
+) -> Answer:
+    ranks = [place_of(hits, row, conventions).rank for row in _relevant_rows(hits, at)]
+    best = min((rank for rank in ranks if rank is not None), default=None)
+    above = None if best is None else best - 1
+    start, end = hits.starts[at : at + 2].tolist()
+    grades = {hits.items[row]: float(hits.grade[row]) for row in range(start, end)}
+    relevant = {item for item, grade in grades.items() if grade > 0}
+    ranking = _ordered(run.ranking(query), query, conventions)[:_RIVALS] if above != 0 else []
+    rivals = []
+    for rank, (item, score) in enumerate(ranking, 1):
+        if item in relevant or (above is not None and rank > above):
+            break
+        rivals.append(Rival(rank, Passage(item), score, grades.get(item)))
+    return Answer(run.key, name, value, tuple(rivals), above)
+
+
+def _ordered(ranking: Mapping[str, float], query: str, conventions: Conventions) -> list[tuple[str, float]]:
+    """A ranking by score, its ties as the conventions break them, without the query where they drop it."""
+    dropped = conventions.self_matches in ("drop", "drop_results", "aside")
+    items: Iterable[tuple[str, float]] = ((i, score) for i, score in ranking.items() if not (dropped and i == query))
+    if conventions.ties == "docid":
+        items = sorted(items, reverse=True)
+    return sorted(items, key=lambda entry: -entry[1])
+
+
+def _with_texts(cases: Sequence[Case], run: StoredRun, store: Store) -> tuple[Case, ...]:
+    """The cases with what their queries and items say, as far as the store holds it."""
+    texts = store.texts(str(run.inputs.get("data", "")))
+    if texts is None or not texts.there:
+        return tuple(cases)
+    items = {gold.passage.id for case in cases for gold in case.gold}
+    items |= {rival.passage.id for case in cases for answer in case.answers for rival in answer.rivals}
+    sides: dict[Side, set[str]] = {"query": {case.query.id for case in cases}, "item": items}
+    found = {side: texts.find(sorted(ids), side) for side, ids in sides.items()}
+    return tuple(
+        replace(
+            case,
+            query=_said(case.query, found["query"]),
+            gold=tuple(replace(gold, passage=_said(gold.passage, found["item"])) for gold in case.gold),
+            answers=tuple(
+                replace(
+                    answer,
+                    rivals=tuple(replace(one, passage=_said(one.passage, found["item"])) for one in answer.rivals),
+                )
+                for answer in case.answers
+            ),
+        )
+        for case in cases
+    )
+
+
+def _said(passage: Passage, texts: Mapping[str, Text]) -> Passage:
+    found = texts.get(passage.id)
+    return passage if found is None else Passage(passage.id, found.title[:LONGEST], _cut(found.text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"

@@ -1,0 +1,171 @@
+"""The section of runs that rank: the verdict, the leaderboard, figures, and the queries to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from goldrank.analysis import stored_data
+from goldrank.comparing import Comparison, compare_hits
+from goldrank.hits import Hits
+from goldrank.metrics import Metric, Profile
+from goldrank.reporting.document import provenance
+from goldrank.reporting.document.query_examples import cases_of
+from goldrank.reporting.document.sections import Section
+from goldrank.reporting.figures.selection import figures_of_one, figures_of_several, sort_out
+from goldrank.reporting.text import comparison as wording
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Grid
+from goldrank.runs.run import Measures
+from goldrank.runs.stored_scores import count, distinct_names, own_metrics, own_profile, refuse_different_gold
+from goldrank.scoring import Bootstrap, Scores, best_first, score_hits
+from goldrank.store import Store, StoredRun
+
+_TESTED_BY_FLIPS = 100_000
+"""Differences of queries, over all pairs and metrics, up to which the randomisation test takes seconds."""
+_PAIR_RESAMPLES = 2_000
+
+
+def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
+    """What there is to say of runs of one task, judged by the same gold."""
+    profile = own_profile(runs, measures.profile)
+    metrics = own_metrics(runs, measures.metrics, profile, profile_was_asked=measures.profile is not None)
+    hits, notes = count(runs, profile, measures.conventions)
+    refuse_different_gold(runs, hits)
+    names = distinct_names(runs)
+    named = {names[key]: one for key, one in hits.items()}
+    compared = _compare(named, metrics, profile, measures) if len(runs) > 1 else None
+    scores = best_first(
+        compared.scores
+        if compared
+        else {name: _score(name, one, metrics, profile, measures) for name, one in named.items()}
+    )
+    if compared:
+        compared = replace(compared, scores=scores)
+    key_of = {name: key for key, name in names.items()}
+    ordered = {key_of[name]: runs[key_of[name]] for name in scores}
+    first = next(iter(scores.values()))
+    seconds = {names[key]: run.seconds for key, run in runs.items() if run.seconds is not None}
+    figures, left_out = sort_out(
+        figures_of_several(compared, named, seconds) if compared else figures_of_one(first, named[first.name])
+    )
+    texts = stored_data.count_texts(store.texts(str(next(iter(runs.values())).inputs.get("data", ""))))
+    return Section(
+        task=next(iter(runs.values())).task,
+        kind="ranked",
+        runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
+        verdicts=tuple(verdicts(compared) if compared else _statements(first)),
+        tables=tuple(_tables(compared, list(scores.values()))),
+        numbers=_numbers(compared, list(scores.values())),
+        figures=figures,
+        left_out=left_out,
+        cases=cases_of(ordered, names, hits, {key_of[name]: one for name, one in scores.items()}, store, worst),
+        quality=(
+            *results.counts_lines(list(scores.values())),
+            *stored_data.hit_notes(named),
+            *stored_data.text_notes(texts),
+            *(f"{note}." for note in notes),
+            *provenance.remarks(ordered, names),
+        ),
+        conventions=(
+            results.conventions_line(first),
+            results.basis_line(first, intervals=True),
+            *([_how_tested(compared, measures.bootstrap)] if compared else []),
+        ),
+        commands=provenance.commands(ordered.values()),
+    )
+
+
+def _score(name: str, hits: Hits, metrics: Sequence[Metric], profile: Profile, measures: Measures) -> Scores:
+    return score_hits(hits, metrics, profile=profile, name=name, bootstrap=measures.bootstrap, **measures.conventions)
+
+
+def _compare(hits: Mapping[str, Hits], metrics: Sequence[Metric], profile: Profile, measures: Measures) -> Comparison:
+    """All pairs; where they are very many, by a test and intervals that take seconds instead of minutes."""
+    queries = len(next(iter(hits.values())).queries)
+    work = len(hits) * (len(hits) - 1) // 2 * len(metrics) * queries
+    how, test = measures.bootstrap, "randomisation"
+    if work > _TESTED_BY_FLIPS:
+        how, test = replace(how, resamples=min(how.resamples, _PAIR_RESAMPLES)), "t"
+    made = compare_hits(
+        hits, metrics, profile=profile, test=test, alpha=measures.alpha, bootstrap=how, **measures.conventions
+    )
+    if how == measures.bootstrap:
+        return made
+    # The scores keep the resamples asked for, so that their intervals are those of `goldrank score`.
+    return replace(made, scores={name: replace(one, bootstrap=measures.bootstrap) for name, one in made.scores.items()})
+
+
+def _how_tested(compared: Comparison, how: Bootstrap) -> str:
+    corrected = wording.CORRECTIONS[compared.correction]
+    line = f"Pairs: {wording.TESTS[compared.test]}, two-sided, {corrected}, α = {compared.alpha:g}"
+    if compared.test == "t":
+        line += (
+            "; with this many pairs and queries it stands for the randomisation test, and the intervals of "
+            f"differences take {min(how.resamples, _PAIR_RESAMPLES)} resamples"
+        )
+    return line + "."
+
+
+def verdicts(compared: Comparison) -> list[str]:
+    """What the data say, a sentence for each metric: of two runs, or of the leader among several."""
+    if len(compared.scores) == 2:
+        return [wording.verdict(pair, compared) for pair in compared.pairs]
+    metrics = next(iter(compared.scores.values()))
+    return [_leader(metric, compared) for metric in metrics if metrics[metric].metric.definition.direction != "neither"]
+
+
+def _leader(metric: str, compared: Comparison) -> str:
+    leader = next(iter(best_first(compared.scores, metric)))
+    score = compared.scores[leader][metric]
+    said = f"{leader} leads on {metric} with {formatting.value(score.metric, score.value)} "
+    said = f"{said}{formatting.interval(score.metric, score.interval)}".rstrip()
+    beaten = compared.better_than(metric, leader)
+    rest = [name for name in compared.scores if name != leader and name not in beaten]
+    pairs = {
+        pair.a if pair.b == leader else pair.b: pair
+        for pair in compared.pairs
+        if pair.metric == metric and leader in (pair.a, pair.b)
+    }
+    parts = []
+    if beaten:
+        most = max(pairs[name].adjusted for name in beaten)
+        p = formatting.p_value(most)
+        p = f"p {p}" if p.startswith("<") else f"p ≤ {p}"
+        whom = "every other run" if not rest else _listed(beaten)
+        parts.append(f"it beats {whom} ({p} {wording.CORRECTIONS[compared.correction]})")
+    if rest:
+        untested = all(pairs[name].p != pairs[name].p for name in rest)
+        parts.append(
+            f"{_listed(rest)} could not be tested" if untested else f"the data cannot tell it from {_listed(rest)}"
+        )
+    return f"{said}; {'; '.join(parts)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [*names[:4], f"{len(names) - 4} others"] if len(names) > 5 else list(names)
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def _statements(scores: Scores) -> list[str]:
+    return [
+        f"{scores.name} reaches {metric} "
+        + f"{formatting.value(score.metric, score.value)} {formatting.interval(score.metric, score.interval)}".rstrip()
+        + f" over {scores.counts.queries} queries."
+        for metric, score in list(scores.items())[:3]
+    ]
+
+
+def _tables(compared: Comparison | None, scores: Sequence[Scores]) -> list[Grid]:
+    first = scores[0]
+    board = wording.scores_grid(compared) if compared else results.score_grid([first], intervals=True)
+    # What stands elsewhere in the section: the conventions, and what was left out.
+    shown_below = {results.conventions_line(first), *results.counts_lines(scores)}
+    board = replace(board, title="Leaderboard", notes=[note for note in board.notes if note not in shown_below])
+    return [board, replace(wording.pairs_grid(compared), title="Every pair of runs")] if compared else [board]
+
+
+def _numbers(compared: Comparison | None, scores: Sequence[Scores]) -> dict[str, object]:
+    if compared is None:
+        return results.scores_json(scores, intervals=True, per_query=False)
+    return wording.as_json(compared)

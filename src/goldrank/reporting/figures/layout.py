@@ -1,0 +1,130 @@
+"""Where the values of a figure come to lie, before anything is drawn: what both renderers have in common."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from goldrank.reporting.figures.description import Figure, Numbers
+
+_SPREAD = 0.6
+"""How much of a category's room the values of several series take together."""
+
+
+def values_on(figure: Figure, *, along_x: bool) -> list[float]:
+    """Every value on an axis, with the finite limits of intervals, lines, brackets, and the ends of bars."""
+    found: list[float] = []
+    axis = figure.x if along_x else figure.y
+    measured = along_x == figure.horizontal
+    for number, series in enumerate(figure.series):
+        found += series.x if along_x else series.y
+        if series.mark == "bars" and not measured:
+            places, width = bar_places(figure, number)
+            found += [min(places) - width / 2, max(places) + width / 2]
+        if measured:
+            found += [end for end in (*(series.low or ()), *(series.high or ())) if math.isfinite(end)]
+    if measured:
+        found += [bracket.at for bracket in figure.brackets]
+        found += [0.0] if _has_bars(figure) and axis.scale == "linear" else []
+    return found if axis.line is None else [*found, axis.line]
+
+
+def whole_on(figure: Figure, *, along_x: bool) -> bool:
+    """Whether all that lies on an axis are whole numbers, such as counts, which are marked at whole numbers only."""
+    columns = [series.x if along_x else series.y for series in figure.series]
+    if along_x == figure.horizontal:
+        columns += [end for series in figure.series for end in (series.low or (), series.high or ())]
+    return all(value == int(value) for column in columns for value in column if math.isfinite(value))
+
+
+def range_on(figure: Figure, *, along_x: bool, share: float = 0.05) -> tuple[float, float]:
+    """From where to where an axis of numbers goes: as it says, else a *share* further than its values."""
+    axis, values = figure.x if along_x else figure.y, values_on(figure, along_x=along_x)
+    if axis.scale == "log":
+        # A lower limit of 0 has no place here; its interval then runs out of the picture.
+        positive = [value for value in values if value > 0]
+        room = max((max(positive) / min(positive)) ** share, 1.06)
+        low, high = min(positive) / room, max(positive) * room
+    else:
+        room = (max(values) - min(values) or abs(max(values)) or 1) * share
+        # Bars stand on the axis.
+        grounded = along_x == figure.horizontal and _has_bars(figure) and min(values) == 0
+        low, high = min(values) - room * (not grounded), max(values) + room
+    return low if axis.low is None else axis.low, high if axis.high is None else axis.high
+
+
+def _has_bars(figure: Figure) -> bool:
+    return any(series.mark == "bars" for series in figure.series)
+
+
+def look_of(figure: Figure, number: int) -> int:
+    """Which colour, marker and line style a series has: its place among those that are not faint.
+
+    A hollow series has those of the one before it.
+    """
+    before = sum(not (series.faint or series.hollow) for series in figure.series[:number])
+    return before - 1 if figure.series[number].hollow else before
+
+
+def areas(sizes: Numbers, smallest: float, largest: float) -> list[float]:
+    """The areas of points that stand for *sizes*: in proportion, as far as the largest lets them be seen.
+
+    >>> areas((1, 4), 1.0, 100.0), areas((1, 1000), 1.0, 100.0)
+    ([1.0, 4.0], [1.0, 100.0])
+    """
+    unit = min(smallest, largest / max(sizes))
+    return [max(unit * size, smallest) for size in sizes]
+
+
+def log_marks(low: float, high: float) -> list[float]:
+    """Where to mark a logarithmic axis: at 1, 2, 5, 10 … or, where it is long, at powers of ten.
+
+    An axis too short for three such marks has them at round numbers in even steps.
+
+    >>> log_marks(0.9, 60), log_marks(1, 1e6), log_marks(2.9, 3.9)
+    ([1, 2, 5, 10, 20, 50], [1, 10, 100, 1000, 10000, 100000, 1000000], [3.0, 3.2, 3.4, 3.6, 3.8])
+    """
+    factors = (1, 2, 5) if high / low < 500 else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    # An integer power keeps 1000 from becoming 999.999….
+    marks = [factor * 10**power if power >= 0 else factor / 10**-power for power in powers for factor in factors]
+    inside = [mark for mark in marks if low * 0.999 <= mark <= high * 1.001]
+    return inside if len(inside) > 2 else _even_marks(low, high)
+
+
+def _even_marks(low: float, high: float) -> list[float]:
+    """Four to eight round numbers in even steps."""
+    rough = (high - low) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
+    return [float(f"{at * step:.6g}") for at in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def dodged(figure: Figure, number: int) -> tuple[Numbers, Numbers]:
+    """The values of a series, moved aside within their category where another series has a value there too."""
+    series = figure.series[number]
+    if not (figure.x.categories or figure.y.categories):
+        return series.x, series.y
+    axis = 0 if figure.x.categories else 1
+    moved = [series.x, series.y]
+    others = [(one.x, one.y)[axis] for at, one in enumerate(figure.series) if at != number]
+    if any(set(moved[axis]) & set(other) for other in others):
+        count = len(figure.series)
+        step = (number - (count - 1) / 2) * _SPREAD / count
+        moved[axis] = tuple(value + step for value in moved[axis])
+    return moved[0], moved[1]
+
+
+def bar_places(figure: Figure, number: int) -> tuple[Numbers, float]:
+    """The middles of a series' bars along the axis they stand on, and their width.
+
+    Bars of several series stand beside each other, unless no two of them have a place in common.
+    """
+    columns = {at: one.y if figure.horizontal else one.x for at, one in enumerate(figure.series) if one.mark == "bars"}
+    every = [place for column in columns.values() for place in set(column)]
+    shared = len(set(every)) < len(every)
+    places = sorted(set(every))
+    step = min((after - before for before, after in pairwise(places)), default=1.0)
+    width = 0.8 * step / (len(columns) if shared else 1)
+    start = list(columns).index(number) - (len(columns) - 1) / 2 if shared else 0.0
+    return tuple(place + start * width for place in columns[number]), width

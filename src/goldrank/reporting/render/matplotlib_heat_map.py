@@ -1,0 +1,86 @@
+"""Draws a described heat map with matplotlib: coloured cells, each with its value written in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goldrank.reporting.figures.heat_map import HeatMap
+from goldrank.reporting.render.matplotlib_page import Sheet, Words, plain
+from goldrank.reporting.render.themes import Colours, Format, short_names
+
+_ROWS = 2.4
+"""The height of a cell, in rows of a list: it holds two lines."""
+
+
+class HeatMapSheet(Sheet):
+    """One heat map on its way to paper."""
+
+    def __init__(self, figure: HeatMap, colours: Colours, format: Format) -> None:
+        height = format.row * _ROWS * len(figure.rows)
+        super().__init__(Words(figure.title, figure.caption, figure.note), colours, format, height)
+        self.figure = figure
+
+    def finished(self) -> Any:
+        """The canvas with everything in its place."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        low, high = self.figure.limits
+        colours = LinearSegmentedColormap.from_list("stops", self.figure.stops)
+        self.axes.imshow(np.array(self.figure.values), cmap=colours, vmin=low, vmax=high, aspect="auto")
+        self._frame()
+        self.arrange(hidden=0)
+        self._turn_names()
+        self.arrange(hidden=0)
+        self._write()
+        return self.canvas
+
+    def _frame(self) -> None:
+        axes, size, ink = self.axes, self.format.text, self.colours.ink
+        columns, rows = len(self.figure.columns), len(self.figure.rows)
+        limit = self.format.name
+        axes.set_xticks(range(columns), [plain(name) for name in short_names(self.figure.columns, limit)])
+        axes.set_yticks(range(rows), [plain(name) for name in short_names(self.figure.rows, limit)])
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.tick_params(length=0, labelsize=size - 0.5, colors=ink)
+        axes.set_xlabel(plain(self.figure.column_label), fontsize=size, color=ink)
+        axes.set_ylabel(plain(self.figure.row_label), fontsize=size, color=ink)
+        axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+        axes.grid(which="minor", color=self.colours.raised, linewidth=1.5)
+        axes.tick_params(which="minor", length=0)
+        axes.spines[:].set_visible(False)
+
+    def _turn_names(self) -> None:
+        """Turn the names of columns where they are wider than the columns."""
+        room = self.axes.get_window_extent().width / len(self.figure.columns)
+        labels = self.axes.get_xticklabels()
+        if any(label.get_window_extent(self.renderer()).width > 0.94 * room for label in labels):
+            for label in labels:
+                label.set(rotation=40, ha="left", rotation_mode="anchor")
+
+    def _write(self) -> None:
+        room = 0.92 * self.axes.get_window_extent().width / len(self.figure.columns)
+        texts = [text for row in self.figure.texts for text in row]
+        details = [text for row in self.figure.details for text in row]
+        large = self._fitting(texts, room, self.format.text)
+        # Writing below four points cannot be read; the intervals are then left to tables and pages.
+        small = self._fitting(details, room, self.format.text - 1.5)
+        both = any(details) and small >= 4
+        for row, line in enumerate(self.figure.values):
+            for column, value in enumerate(line):
+                look = {"color": self.figure.ink(value, self.colours.ink), "ha": "center", "va": "center"}
+                weight = "bold" if (row, column) in self.figure.bold else "normal"
+                height = row - 0.17 if both and self.figure.details[row][column] else row
+                text = plain(self.figure.texts[row][column])
+                self.axes.text(column, height, text, fontsize=large, fontweight=weight, **look)
+                if both:
+                    self.axes.text(column, row + 0.25, plain(self.figure.details[row][column]), fontsize=small, **look)
+
+    def _fitting(self, texts: list[str], room: float, size: float) -> float:
+        """The size of type, *size* at most, at which every text fits a cell."""
+        widest = max((self.extent_of(text, size)[0] for text in texts if text), default=0.0)
+        # Bold letters are a little wider than those measured.
+        return size if widest * 1.1 <= room else size * room / (widest * 1.1)

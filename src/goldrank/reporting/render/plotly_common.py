@@ -1,0 +1,85 @@
+"""What all figures on pages have in common: type, margins, behaviour, and texts and numbers made safe and short."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from goldrank.reporting.render.themes import FONTS, Colours
+
+Json = dict[str, Any]
+
+_DIGITS = 7
+
+
+def escaped(text: str) -> str:
+    """Text that plotly shows as it is, in labels and in templates of hover texts.
+
+    >>> escaped("<b>50 %{x}</b> & more")
+    '&lt;b&gt;50 &#37;{x}&lt;/b&gt; &amp; more'
+    """
+    line = " ".join(text.split())
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("%", "&#37;")):
+        line = line.replace(sign, entity)
+    return line
+
+
+def in_lines(text: str, width: int = 38) -> str:
+    """Escaped text in lines that a telephone has room for.
+
+    >>> in_lines("one two three", 8)
+    'one two<br>three'
+    """
+    return "<br>".join(escaped(line) for line in textwrap.wrap(text, width))
+
+
+def faded(colour: str, opacity: float) -> str:
+    """A colour ``#rrggbb`` that lets through what lies behind it.
+
+    >>> faded("#0072B2", 0.2)
+    'rgba(0,114,178,0.2)'
+    """
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def base_layout(colours: Colours, height: int) -> Json:
+    """What all figures have in common: type, colours, margins, and the legend above the plot."""
+    font = {"family": FONTS["sans"], "size": 13, "color": colours.ink}
+    nothing = "rgba(0,0,0,0)"
+    return {
+        "autosize": True,
+        "height": height,
+        "margin": {"l": 56, "r": 40, "t": 24, "b": 48, "pad": 2},
+        "paper_bgcolor": nothing,
+        "plot_bgcolor": nothing,
+        "font": font,
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left", "bgcolor": colours.raised, "bordercolor": colours.grey, "font": font},
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "bgcolor": nothing},
+        # In the margin on the right, where it covers neither the plot nor the legend.
+        "modebar": {"orientation": "v", "bgcolor": nothing, "color": colours.grey, "activecolor": colours.ink},
+    }
+
+
+def config(name: str) -> Json:
+    """How a figure behaves: it fits its page, saves itself as *name*, and sends nothing anywhere."""
+    return {
+        "responsive": True,
+        "displaylogo": False,
+        "typesetMath": False,
+        # plotly.js 4 offers to upload the data of a chart unless told not to.
+        "showSendToCloud": False,
+        "plotlyServerURL": "",
+        # Dragging zooms and a double click goes back; fewer buttons cover less of a small page.
+        "modeBarButtons": [["toImage", "resetScale2d"]],
+        "toImageButtonOptions": {"format": "svg", "filename": name},
+    }
+
+
+def rounded(values: Iterable[float | None]) -> list[float | None]:
+    """Numbers as short as JSON can say them without a difference that could be seen; None for what is no number."""
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.{_DIGITS}g}") for value in values]

@@ -1,0 +1,75 @@
+"""Turns a described heat map into what plotly.js draws."""
+
+from __future__ import annotations
+
+from goldrank.reporting.figures.heat_map import HeatMap
+from goldrank.reporting.render.plotly_common import Json, base_layout, config, escaped, rounded
+from goldrank.reporting.render.themes import Colours, short_names
+
+_NAME = 22
+_ROW = 46
+_DETAILED = 3
+"""With more columns than this a telephone has no room for a second line in the cells; a pointer shows it."""
+
+
+def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
+    """The heat map as ``{"data": …, "layout": …, "config": …}``."""
+    low, high = figure.limits
+    last = len(figure.stops) - 1
+    trace: Json = {
+        "type": "heatmap",
+        "z": [rounded(row) for row in figure.values],
+        "zmin": low,
+        "zmax": high,
+        "colorscale": [[at / last, stop] for at, stop in enumerate(figure.stops)],
+        "xgap": 2,
+        "ygap": 2,
+        "customdata": [
+            [
+                [escaped(part) for part in (row, column, text, detail)]
+                for column, text, detail in zip(*line, strict=True)
+            ]
+            for row, *line in _lines(figure)
+        ],
+        "hovertemplate": "<b>%{customdata[0]}</b>, %{customdata[1]}<br>"
+        f"{escaped(figure.measure)}: %{{customdata[2]}} %{{customdata[3]}}<extra></extra>",
+        # Every cell says its value, so that a scale of colours would only take room.
+        "showscale": False,
+    }
+    rows, columns = ([escaped(name) for name in short_names(names, _NAME)] for names in (figure.rows, figure.columns))
+    axis: Json = {"automargin": True, "ticks": "", "showgrid": False, "zeroline": False, "showline": False}
+    layout = base_layout(colours, 150 + _ROW * len(rows)) | {
+        "showlegend": False,
+        "annotations": _written(figure, colours),
+        "xaxis": axis
+        | {"side": "top", "tickvals": list(range(len(columns))), "ticktext": columns}
+        | {
+            "title": {"text": escaped(figure.column_label), "standoff": 8, "font": {"size": 13}},
+            "range": [-0.5, len(columns) - 0.5],
+        },
+        "yaxis": axis
+        | {"tickvals": list(range(len(rows))), "ticktext": rows, "range": [len(rows) - 0.5, -0.5]}
+        | {"title": {"text": escaped(figure.row_label), "standoff": 8, "font": {"size": 13}}},
+    }
+    return {"data": [trace], "layout": layout, "config": config(figure.name)}
+
+
+def _lines(figure: HeatMap) -> list[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    return [
+        (row, figure.columns, texts, details)
+        for row, texts, details in zip(figure.rows, figure.texts, figure.details, strict=True)
+    ]
+
+
+def _written(figure: HeatMap, colours: Colours) -> list[Json]:
+    """What stands in the cells: annotations, because each may need white or black writing."""
+    made = []
+    for row, line in enumerate(figure.values):
+        for column, value in enumerate(line):
+            text, detail = escaped(figure.texts[row][column]), escaped(figure.details[row][column])
+            text = f"<b>{text}</b>" if (row, column) in figure.bold else text
+            if detail and len(figure.columns) <= _DETAILED:
+                text += f'<br><span style="font-size:10px">{detail}</span>'
+            ink = figure.ink(value, colours.ink)
+            made.append({"x": column, "y": row, "text": text, "showarrow": False, "font": {"size": 13, "color": ink}})
+    return made

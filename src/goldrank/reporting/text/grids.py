@@ -1,0 +1,170 @@
+"""One grid of text, many looks: a table for the terminal, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+import unicodedata
+from dataclasses import dataclass, field, replace
+
+from goldrank.escaping import visible_line
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value with what goes with it: a superscript, a smaller second line, and whether it is the best."""
+
+    text: str
+    detail: str = ""
+    marks: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: a title, headings, rows of cells, and lines of notes below."""
+
+    headings: list[str]
+    rows: list[list[Cell]]
+    title: str = ""
+    notes: list[str] = field(default_factory=list)
+    text_columns: int = 1
+    """How many columns on the left hold text; the others hold numbers and are set flush right."""
+
+
+def render(grids: list[Grid], look: str) -> str:
+    """The grids one below the other, in the look ``table``, ``markdown`` or ``latex``."""
+    draw = {"table": _table, "markdown": _markdown, "latex": _latex}[look]
+    return "\n\n".join(draw(_escaped(grid)) for grid in grids)
+
+
+def _escaped(grid: Grid) -> Grid:
+    """The grid with control characters of ids, texts and file names as visible escapes, and line breaks as blanks."""
+
+    def plain(text: str) -> str:
+        return visible_line(text.replace("\n", " ").replace("\t", " "))
+
+    rows = [[replace(cell, text=plain(cell.text), detail=plain(cell.detail)) for cell in row] for row in grid.rows]
+    headings, notes = [plain(text) for text in grid.headings], [plain(text) for text in grid.notes]
+    return replace(grid, headings=headings, rows=rows, title=plain(grid.title), notes=notes)
+
+
+def _table(grid: Grid) -> str:
+    terminal = sys.stdout.isatty()
+    # A terminal may have no size, or say 0.
+    room = (shutil.get_terminal_size().columns or 80) if terminal else 1000
+    headings = [[heading] for heading in grid.headings]
+    rows = [[_lines(cell, terminal) for cell in row] for row in grid.rows]
+    widths = [max(_width(line) for row in [headings, *rows] for line in row[i]) for i in range(len(headings))]
+    while (excess := sum(widths) + 3 * len(widths) - 3 - room) > 0:
+        # Fold the widest column of text; numbers are never folded.
+        widest = max(range(grid.text_columns), key=widths.__getitem__)
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] = max(widths[widest] - excess, widths[widest] * 2 // 3, _NARROWEST)
+        rows = [[*row[:widest], _fold(row[widest], widths[widest]), *row[widest + 1 :]] for row in rows]
+    left = [i < grid.text_columns for i in range(len(widths))]
+    drawn = [_bold(line, terminal) for line in _draw(headings, widths, left)]
+    drawn.append("─" * (sum(widths) + 3 * len(widths) - 3))
+    drawn += [line for row in rows for line in _draw(row, widths, left)]
+    title = [_bold(grid.title, terminal), ""] if grid.title else []
+    notes = [_dim(part, terminal) for note in grid.notes for part in textwrap.wrap(note, min(room, 120)) or [""]]
+    return "\n".join([*title, *drawn, *([""] if notes else []), *notes])
+
+
+def _lines(cell: Cell, terminal: bool) -> list[str]:
+    value = (_bold(cell.text, terminal) if cell.best else cell.text) + cell.marks
+    return [value, _dim(cell.detail, terminal)] if cell.detail else [value]
+
+
+def _draw(row: list[list[str]], widths: list[int], left: list[bool]) -> list[str]:
+    height = max(map(len, row))
+    drawn = []
+    for i in range(height):
+        parts = []
+        for lines, width, flush_left in zip(row, widths, left, strict=True):
+            text = lines[i] if i < len(lines) else ""
+            padding = " " * (width - _width(text))
+            parts.append(text + padding if flush_left else padding + text)
+        drawn.append("   ".join(parts).rstrip())
+    return drawn
+
+
+def _fold(lines: list[str], width: int) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, width) or [""]]
+
+
+def _width(text: str) -> int:
+    """Columns that *text* takes on a terminal: wide characters take two, marks and escapes none."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)
+    plain = text.replace(_BOLD, "").replace(_DIM, "").replace(_PLAIN, "")
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in plain)
+    return len(plain) + wide - sum(unicodedata.combining(character) > 0 for character in plain)
+
+
+_NARROWEST = 12
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+def _bold(text: str, terminal: bool) -> str:
+    return f"{_BOLD}{text}{_PLAIN}" if terminal else text
+
+
+def _dim(text: str, terminal: bool) -> str:
+    return f"{_DIM}{text}{_PLAIN}" if terminal else text
+
+
+def _markdown(grid: Grid) -> str:
+    def escape(text: str) -> str:
+        return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+    def cell(entry: Cell) -> str:
+        text = f"**{escape(entry.text)}**" if entry.best else escape(entry.text)
+        return text + entry.marks + (f" {escape(entry.detail)}" if entry.detail else "")
+
+    rule = [" :-- " if i < grid.text_columns else " --: " for i in range(len(grid.headings))]
+    lines = [f"**{escape(grid.title)}**", ""] if grid.title else []
+    lines += ["| " + " | ".join(map(escape, grid.headings)) + " |", "|" + "|".join(rule) + "|"]
+    lines += ["| " + " | ".join(map(cell, row)) + " |" for row in grid.rows]
+    return "\n".join([*lines, *(f"\n{escape(note)}" for note in grid.notes)])
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "−": "$-$",
+    "→": r"$\rightarrow$", "–": "--", "<": "$<$", ">": "$>$",
+}  # fmt: skip
+
+
+def _latex(grid: Grid) -> str:
+    from goldrank.reporting.text.formatting import SUPERSCRIPTS
+
+    plain = {code: chr(letter) for letter, code in SUPERSCRIPTS.items()}
+
+    def escape(text: str) -> str:
+        return "".join(_LATEX.get(character, character) for character in text)
+
+    def cell(entry: Cell) -> str:
+        text = rf"\textbf{{{escape(entry.text)}}}" if entry.best else escape(entry.text)
+        marks = "".join(plain.get(ord(mark), mark) for mark in entry.marks)
+        text += f"$^{{{marks}}}$" if marks else ""
+        return text + (rf" {{\scriptsize {escape(entry.detail)}}}" if entry.detail else "")
+
+    columns = "l" * grid.text_columns + "r" * (len(grid.headings) - grid.text_columns)
+    body = [" & ".join(map(cell, row)) + r" \\" for row in grid.rows]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        " & ".join(map(escape, grid.headings)) + r" \\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{escape(' '.join(filter(None, [grid.title, *grid.notes])))}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,254 @@
+"""Scores as the commands show them: grids for people, JSON and CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldrank.data_warnings import name_some
+from goldrank.errors import DataWarning
+from goldrank.escaping import json_safe, spreadsheet_cell
+from goldrank.metrics import Metric
+from goldrank.reporting.text import formatting
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.scoring import Score, Scores, all_warnings, have_same_queries
+
+
+def conventions_line(scores: Scores) -> str:
+    """The conventions in one line, parameters of the metrics included."""
+    parts = [f"{name}={value}" for name, value in scores.conventions.as_dict().items() if value is not None]
+    parts += [written for metric in scores.applied if (written := _parameters(metric))]
+    return f"Profile {scores.profile.name}: " + ", ".join(dict.fromkeys(parts)) + "."
+
+
+def _parameters(metric: Metric) -> str:
+    shown = [f"{name}={value}" for name, value in metric.parameters.items() if value is not None]
+    return f"{metric.name}({', '.join(shown)})" if shown else ""
+
+
+def with_warnings(text: str, warnings: Sequence[DataWarning]) -> str:
+    """A table with the warnings above it."""
+    said = [f"Warning: {warning}" for warning in warnings]
+    return "\n".join([*said, "", text] if said else [text])
+
+
+def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
+    """What was averaged over, and everything that was left out: a line per run that has something to say, or one."""
+    lines: dict[str, str] = {}
+    for scores in all_scores:
+        counts = scores.counts
+        remarks = [
+            f"{counts.missing} gold queries without results ({_MISSING[scores.conventions.missing]}): "
+            f"{name_some(counts.missing_queries)}" * (counts.missing > 0),
+            f"{counts.ignored} queries of the run not in the gold (ignored)" * (counts.ignored > 0),
+            f"{counts.no_relevant} queries with nothing relevant (score 0)" * (counts.no_relevant > 0),
+            f"{counts.self_dropped} self-matches dropped" * (counts.self_dropped > 0),
+            f"{counts.outside} gold items outside the corpus ({scores.conventions.outside})" * (counts.outside > 0),
+            f"{counts.flattened} gold items judged for several subtopics ({_FLATTENED})" * (counts.flattened > 0),
+        ]
+        if scores.conventions.outside != "keep" and scores.placement.candidates is None:
+            remarks.append("the corpus is not known, so gold outside it counts as missed (give --corpus)")
+        said = "; ".join(filter(None, remarks))
+        if said:
+            lines[scores.name] = said
+    if len(all_scores) > 1 and len(lines) == len(all_scores) and len(set(lines.values())) == 1:
+        return [f"Every run: {said}."]
+    return [f"{name}: {said}." for name, said in lines.items()]
+
+
+_FLATTENED = "metrics without subtopics read the highest grade"
+_MISSING = {"zero": "scored 0", "skip": "left out", "error": "refused"}
+
+
+def basis_line(scores: Scores, *, intervals: bool, others: Sequence[Scores] = ()) -> str:
+    """How many queries, and what kind of intervals; *others* stand in the same table."""
+    counts = [one.counts.queries for one in (scores, *others)]
+    line = f"{counts[0]} queries" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)} queries"
+    undefined = {
+        str(score.metric): left
+        for score in scores.values()
+        if (left := sum(math.isnan(value) for value in score.values.tolist()))
+    }
+    line += "".join(f", {count} of them undefined for {metric}" for metric, count in undefined.items())
+    if intervals:
+        how = scores.bootstrap
+        line += f"; {how.level:.0%} intervals, bootstrap of {how.resamples} resamples (seed {how.seed})"
+        line += ", Wilson for proportions" * any(score.metric.definition.proportion for score in scores.values())
+    return line + "."
+
+
+def score_grid(
+    all_scores: Sequence[Scores],
+    *,
+    intervals: bool,
+    marks: Mapping[tuple[str, str], str] | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Grid:
+    """Runs by metrics: the mean, its interval below, the best in bold where all are over the same queries."""
+    first = all_scores[0]
+    comparable = have_same_queries(all_scores)
+    names = list(first)
+    cells = {
+        (scores.name, name): _cell(
+            scores[name],
+            comparable and _is_best(scores[name], all_scores),
+            intervals,
+            (marks or {}).get((scores.name, name), ""),
+        )
+        for scores in all_scores
+        for name in names
+    }
+    labels = labels or {scores.name: scores.name for scores in all_scores}
+    basis = basis_line(first, intervals=intervals, others=all_scores[1:])
+    notes = [basis, conventions_line(first), *counts_lines(all_scores)]
+    queries = [] if comparable else [Cell(str(scores.counts.queries)) for scores in all_scores]
+    headings = {name: formatting.heading(first[name].metric) for name in names}
+    if len(all_scores) == 1:
+        rows = [
+            [Cell(headings[name]), Cell(cells[first.name, name].text), Cell(cells[first.name, name].detail)]
+            for name in names
+        ]
+        return Grid(
+            ["metric", labels[first.name], "interval"][: 3 if intervals else 2],
+            _trim(rows, intervals),
+            notes=notes,
+        )
+    if len(names) > 7 and len(all_scores) <= 7:
+        rows = [[Cell(headings[name]), *(cells[scores.name, name] for scores in all_scores)] for name in names]
+        rows = [[Cell("queries"), *queries], *rows] if queries else rows
+        return Grid(["metric", *(labels[scores.name] for scores in all_scores)], rows, notes=notes)
+    rows = [
+        [Cell(labels[scores.name]), *queries[place : place + 1], *(cells[scores.name, name] for name in names)]
+        for place, scores in enumerate(all_scores)
+    ]
+    return Grid(["run", *(["queries"] if queries else []), *headings.values()], rows, notes=notes)
+
+
+def _trim(rows: list[list[Cell]], intervals: bool) -> list[list[Cell]]:
+    return rows if intervals else [row[:2] for row in rows]
+
+
+def _cell(score: Score, best: bool, intervals: bool, marks: str) -> Cell:
+    detail = formatting.interval(score.metric, score.interval) if intervals else ""
+    return Cell(formatting.value(score.metric, score.value), detail, marks, best)
+
+
+def _is_best(score: Score, all_scores: Sequence[Scores]) -> bool:
+    direction = score.metric.definition.direction
+    if len(all_scores) < 2 or direction == "neither":
+        return False
+    rivals = [other[str(score.metric)].value for other in all_scores]
+    return score.value == (max if direction == "higher" else min)(rivals)
+
+
+def per_query_grid(scores: Scores) -> Grid:
+    """Queries by metrics."""
+    names = list(scores)
+    rows = [
+        [
+            Cell(query),
+            *(Cell(formatting.value(scores[name].metric, float(scores[name].values[i]))) for name in names),
+        ]
+        for i, query in enumerate(scores.placement.queries)
+    ]
+    return Grid(["query", *(formatting.heading(scores[name].metric) for name in names)], rows, title=scores.name)
+
+
+def scores_json(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> dict[str, Any]:
+    """The scores as JSON: first what makes them misleading, then the profile with its conventions, then the runs."""
+    first = all_scores[0]
+    return {
+        "warnings": [warning.to_dict() for warning in all_warnings(all_scores)],
+        "profile": first.profile.name,
+        "conventions": first.conventions.as_dict(),
+        "parameters": {str(m): a.parameters for m, a in zip(first.metrics, first.applied, strict=True)},
+        "runs": [_run_json(scores, intervals, per_query) for scores in all_scores],
+    }
+
+
+def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any]:
+    counts = scores.counts
+    entry: dict[str, Any] = {
+        "name": scores.name,
+        "queries": counts.queries,
+        "missing": counts.missing,
+        "missing_queries": list(counts.missing_queries),
+        "depth": counts.deepest,
+        "ignored": counts.ignored,
+        "no_relevant": counts.no_relevant,
+        "self_dropped": counts.self_dropped,
+        "outside": counts.outside,
+        "flattened": counts.flattened,
+        "scores": {name: _score_json(score, intervals) for name, score in scores.items()},
+    }
+    if per_query:
+        entry["per_query"] = {
+            query: {name: number(float(score.values[i])) for name, score in scores.items()}
+            for i, query in enumerate(scores.placement.queries)
+        }
+    return entry
+
+
+def _score_json(score: Score, intervals: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {"value": number(score.value)}
+    if score.metric.definition.aggregate == "mean":
+        entry["mean"] = entry["value"]
+    if intervals and (bounds := score.interval) is not None:
+        entry |= {"low": number(bounds.low), "high": number(bounds.high), "method": bounds.method}
+    return entry
+
+
+def figure_bounds(figure: Mapping[str, Any]) -> str:
+    """The interval of a stored figure, if it has one."""
+    if figure["low"] is None or figure["high"] is None:
+        return ""
+    return f"[{figure['low']:.4f}, {figure['high']:.4f}]".replace("-", "−")
+
+
+def number(value: float) -> float | None:
+    """A number as JSON can hold it: undefined values are null."""
+    return value if math.isfinite(value) else None
+
+
+def to_json(content: Any) -> str:
+    """JSON for people and programs; control characters are escaped, which leaves the data the same."""
+    return json_safe(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> str:
+    """One line per run and metric, or per run, query and metric; the conventions in every line."""
+    if per_query:
+        lines: list[list[Any]] = [["run", "query", "metric", "value", "profile", "conventions"]]
+        lines += [
+            [scores.name, query, name, number(value), scores.profile.name, conventions_line(scores)]
+            for scores in all_scores
+            for name, score in scores.items()
+            for query, value in score.per_query.items()
+        ]
+        return to_csv(lines)
+    lines = [["run", "metric", "value", "low", "high", "queries", "missing", "profile", "conventions"]]
+    for scores in all_scores:
+        for name, score in scores.items():
+            bounds = score.interval if intervals else None
+            low_high = [None, None] if bounds is None else [bounds.low, bounds.high]
+            counts = scores.counts
+            lines.append(
+                [scores.name, name, number(score.value), *low_high, counts.queries, counts.missing,
+                 scores.profile.name, conventions_line(scores)]
+            )  # fmt: skip
+    return to_csv(lines)
+
+
+def to_csv(lines: Sequence[Sequence[Any]]) -> str:
+    """Return a report as comma-separated values, with an apostrophe before what a spreadsheet takes for a formula.
+
+    Reports are opened in spreadsheets. Files that goldrank reads back (`Run.write`, `Gold.write`, ``runs export``) keep
+    every id exact instead.
+    """
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([spreadsheet_cell(cell) for cell in line] for line in lines)
+    return stream.getvalue().rstrip("\n")

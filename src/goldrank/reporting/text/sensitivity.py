@@ -1,0 +1,238 @@
+"""What settings alone do to scores and to the order of models, as tables and as rows of a spreadsheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from goldrank.analysis.headline import HeadlineReading
+from goldrank.analysis.meta.result import signed
+from goldrank.analysis.model_orders import Difference, OrderAgreement
+from goldrank.analysis.score_bands import BandReading
+from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
+from goldrank.reporting.figures.evaluators import change_name, tau_interval
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Cell, Grid, render
+
+_COLUMNS = (
+    "kind", "evaluator", "model", "other_model", "setting", "other_setting", "band", "quantity", "value", "low", "high",
+    "p", "p_adjusted", "count", "said", "key",
+)  # fmt: skip
+_QUANTITIES = {
+    "spearman": "spearman: within the band, whose range of scores is restricted; only its change can be read.",
+    "similarity rank": "similarity rank: the mean percentile of the band's similarities among all pairs, 100 being the "
+    "most similar; it says where the band is moved, not whether that is right.",
+    "lost": "lost: what the pairs of the band take from a correlation of 1. The bands add up to 1 − Spearman, and "
+    "their changes to its change: the setting helps the bands that lose less.",
+}
+
+
+def show(made: Sensitivity, look: str) -> str:
+    """The result in the format asked for."""
+    if look == "json":
+        return results.to_json(made.to_dict())
+    alone = len(made.models) == 1 and not made.failures
+    if look == "csv":
+        return results.to_csv(_readings(made.models[0]) if alone and not made.bands else [_COLUMNS, *_rows(made)])
+    grids = [_one_model(made.models[0])] if len(made.models) == 1 else [*_values(made), *_orders(made), *_swaps(made)]
+    grids += _bands(made)
+    left = [f"{one.model} is left out: with {one.variant}, {one.reason}" for one in made.failures]
+    if made.notes or left:
+        grids[-1].notes.extend([*left, *made.notes])
+    return render(grids, look)
+
+
+def _readings(one: ModelSensitivity) -> list[list[Any]]:
+    return [
+        ["model", "similarity", "transform", "evaluator", "value", "low", "high", "key"],
+        *(
+            [one.model, variant.similarity, variant.transform, name, value.value, value.low, value.high, value.key]
+            for variant in one.variants
+            for name, value in variant.readings.items()
+        ),
+    ]
+
+
+def _rows(made: Sensitivity) -> Iterator[list[Any]]:
+    """Readings, taus, swaps and bands as rows of one table, in which ``kind`` says what a row is."""
+    for one in made.models:
+        for variant in one.variants:
+            for name, reading in variant.readings.items():
+                yield _row(
+                    kind="reading", evaluator=name, model=one.model, setting=variant.name, value=reading.value,
+                    low=reading.low, high=reading.high, key=reading.key,
+                )  # fmt: skip
+    for order in made.orders:
+        both = {"evaluator": order.evaluator, "setting": order.first, "other_setting": order.second}
+        yield _row(
+            kind="order", quantity="tau", value=order.tau, low=order.interval.low, high=order.interval.high,
+            count=order.models, said=order.answer, **both,
+        )  # fmt: skip
+        for swap in order.swaps:
+            pair = {"model": swap.ahead, "other_model": swap.behind, **both}
+            for quantity in ("before", "after", "moved"):
+                found: Difference = getattr(swap, quantity)
+                yield _row(
+                    kind="swap", quantity=quantity, value=found.value, low=found.low, high=found.high, p=found.p,
+                    p_adjusted=swap.adjusted, said=swap.verdict, **pair,
+                )  # fmt: skip
+    for band in made.bands:
+        own = {
+            "kind": "band", "evaluator": band.evaluator, "model": band.model, "setting": band.variant,
+            "band": band.band, "quantity": band.quantity, "count": band.count,
+        }  # fmt: skip
+        yield _row(value=band.value, low=band.low, high=band.high, **own)
+        if band.change is not None:
+            own |= {"quantity": f"change of {band.quantity}", "other_setting": made.variants[0]}
+            yield _row(value=band.change, low=band.change_low, high=band.change_high, **own)
+    for failure in made.failures:
+        yield _row(kind="failure", model=failure.model, setting=failure.variant, said=failure.reason)
+
+
+def _row(**cells: Any) -> list[Any]:
+    row = [cells.get(name) for name in _COLUMNS]
+    return [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
+
+
+def _one_model(one: ModelSensitivity) -> Grid:
+    rows = [
+        [
+            Cell(variant.similarity),
+            Cell(variant.transform),
+            *(_cell(variant.readings[name], one.best(name) is variant) for name in one.evaluators),
+        ]
+        for variant in one.variants
+    ]
+    swings = [Cell(f"{one.swing(name):.4f}", f"{one.relative_swing(name):.0%}") for name in one.evaluators]
+    rows.append([Cell("moves by"), Cell("", "of the first"), *swings])
+    note = "The same model and texts: what moves is due to the similarity and the transform alone. The best is in bold."
+    return Grid(["similarity", "transform", *one.evaluators], rows, one.model, [note], text_columns=2)
+
+
+def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
+    bounds = results.figure_bounds({"low": reading.low, "high": reading.high})
+    return Cell(f"{reading.value:.4f}{place}", bounds, best=best)
+
+
+def _values(made: Sensitivity) -> Iterator[Grid]:
+    """Settings by models for each evaluator: the value with the model's place."""
+    for name in made.evaluators:
+        rows = []
+        for at, variant in enumerate(made.models[0].variants):
+            places = made.places(name, at)
+            cells = [
+                _cell(one.variants[at].readings[name], places[one.model] == 1, f" ({places[one.model]:g})")
+                for one in made.models
+            ]
+            rows.append([Cell(variant.similarity), Cell(variant.transform), *cells])
+        notes = ["In brackets the model's place under the setting; the best is in bold."]
+        headings = ["similarity", "transform", *(one.model for one in made.models)]
+        yield Grid(headings, rows, name, notes, text_columns=2)
+
+
+def _orders(made: Sensitivity) -> Iterator[Grid]:
+    shown = [one for one in made.orders if one.one_change]
+    if not shown:
+        return
+    rows = [
+        [
+            Cell(one.evaluator),
+            Cell(change_name(one.first, one.second)),
+            Cell(_answer(one)),
+            Cell(signed(one.tau), tau_interval(one)),
+            Cell(f"{one.same:.0%}"),
+            Cell(str(len(one.swaps))),
+            Cell(str(sum(swap.significant for swap in one.swaps))),
+        ]
+        for one in shown
+    ]
+    how = made.measures.bootstrap
+    units = " and ".join(dict.fromkeys(made.units.values()))
+    notes = [
+        f"Kendall's tau-b between the orders of the {shown[0].models} models before and after the change; "
+        f"{how.level:.0%} intervals by percentiles of {how.resamples} resamples of {units}, the same for all models "
+        f"and settings (seed {how.seed}). Kept: the share of resamples with one order. Reordered: some swap is "
+        f"significant, p ≤ {made.measures.alpha:g} under both settings after Holm over the pairs of models. Same "
+        f"order: kept in {(1 + how.level) / 2:.1%} or more. Where models are close, chance alone pulls tau below 1: an "
+        "interval without 1 is no proof of a swap."
+    ]
+    if len(shown) < len(made.orders):
+        notes.append("Settings that differ in both similarity and transform are compared in JSON and CSV.")
+    headings = ["evaluator", "change", "order", "tau", "kept", "swaps", "significant"]
+    yield Grid(headings, rows, "Does the change reorder the models?", notes, text_columns=3)
+
+
+def _answer(one: OrderAgreement) -> str:
+    return "cannot tell (all tie)" if math.isnan(one.tau) else one.answer
+
+
+def _swaps(made: Sensitivity) -> Iterator[Grid]:
+    rows = [
+        [
+            Cell(one.evaluator),
+            Cell(change_name(one.first, one.second)),
+            Cell(f"{swap.ahead} > {swap.behind}"),
+            Cell(swap.verdict),
+            *(_difference(found) for found in (swap.before, swap.after)),
+            Cell(formatting.p_value(swap.adjusted)),
+        ]
+        for one in made.orders
+        if one.one_change
+        for swap in one.swaps
+    ]
+    if rows:
+        notes = [
+            "By how much the first model is better, before and after the change; p is the larger of both, after Holm."
+        ]
+        headings = ["evaluator", "change", "before the change", "swap", "before", "after", "p"]
+        yield Grid(headings, rows, "Models that swap", notes, text_columns=4)
+
+
+def _difference(found: Difference) -> Cell:
+    return Cell(_plus(found.value), f"[{_plus(found.low)}, {_plus(found.high)}]")
+
+
+def _plus(value: float, digits: int = 4) -> str:
+    written = signed(value, digits)
+    return written if written.startswith(("−", "–")) else f"+{written}"
+
+
+def _bands(made: Sensitivity) -> Iterator[Grid]:
+    """For each model and evaluator, bands by settings: every quantity, and its change from the first setting."""
+    groups: dict[tuple[str, str], list[BandReading]] = {}
+    for one in made.bands:
+        groups.setdefault((one.evaluator, one.model), []).append(one)
+    # What the quantities are stands once, below the last model of each evaluator.
+    last = dict(list(groups))
+    for (evaluator, model), readings in groups.items():
+        quantities = list(dict.fromkeys(one.quantity for one in readings))
+        rows = []
+        for band in dict.fromkeys(one.band for one in readings):
+            for variant in made.variants:
+                cells = [one for one in readings if (one.band, one.variant) == (band, variant)]
+                columns = [cell for one in cells for cell in _band_cells(one)]
+                rows.append([Cell(band), Cell(variant), Cell(str(cells[0].count)), *columns])
+        headings = [heading for name in quantities for heading in (name, "change")]
+        notes = [_QUANTITIES[name] for name in quantities if name in _QUANTITIES]
+        if quantities[0] not in _QUANTITIES:
+            notes = [f"{quantities[0]} with only the items of the band relevant, over the queries that have any."]
+        what = "pairs" if len(quantities) > 1 else "queries"
+        level = made.measures.bootstrap.level
+        notes.append(f"Changes are from {made.variants[0]}, paired, with {level:.0%} intervals, not corrected.")
+        title = f"{evaluator} of {model}, by gold score"
+        yield Grid(["gold score", "setting", what, *headings], rows, title, notes * (last[evaluator] == model), 2)
+
+
+def _band_cells(one: BandReading) -> list[Cell]:
+    digits = 1 if one.quantity == "similarity rank" else 4
+    bounds = "" if one.low is None or one.high is None else f"[{signed(one.low, digits)}, {signed(one.high, digits)}]"
+    value = Cell(signed(one.value, digits), bounds)
+    if one.change is None:
+        return [value, Cell("")]
+    moved = (
+        ""
+        if one.change_low is None or one.change_high is None
+        else f"[{_plus(one.change_low, digits)}, {_plus(one.change_high, digits)}]"
+    )
+    return [value, Cell(_plus(one.change, digits), moved)]

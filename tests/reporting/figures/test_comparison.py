@@ -1,0 +1,241 @@
+"""The figures of compared runs agree with the numbers they show, and are left out for a stated reason."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from goldrank import Gold, Run
+from goldrank.comparing import compare_hits
+from goldrank.reporting.figures.comparison import NAMES, OF_ONE, comparison_figures, figures_or_reasons
+from goldrank.reporting.figures.costs import metric_by_cost, pareto_front
+from goldrank.reporting.figures.curves import LEVELS, metric_by_cutoff, precision_recall
+from goldrank.reporting.figures.description import Figure, LeftOut
+from goldrank.reporting.figures.leaderboard import critical_difference, leaderboard, mean_ranks
+from goldrank.reporting.figures.paired import differences, paired_scatter
+from goldrank.scoring import Bootstrap, score_hits
+
+QUICK = Bootstrap(resamples=200)
+METRICS = ["ndcg@10", "mrr", "mean_rank(unfound=last)"]
+
+
+def made_hits(skill, queries=60, items=80, gold_items=3, seed=0):
+    """Runs that differ in how far they lift the gold; the gold is the same for all."""
+    rng = np.random.default_rng(seed)
+    gold = {f"q{at}": {f"d{item}": 1 for item in rng.choice(items, gold_items, replace=False)} for at in range(queries)}
+    hits = {}
+    for name, lift in skill.items():
+        run = {}
+        for query, right in gold.items():
+            scores = rng.normal(size=items)
+            scores[[int(item[1:]) for item in right]] += lift
+            run[query] = {f"d{at}": float(scores[at]) for at in np.argsort(-scores)[:50]}
+        hits[name] = Run(run).hits(Gold(gold), corpus=items)
+    return hits
+
+
+@pytest.fixture(scope="module")
+def hits():
+    return made_hits({"weak": 0.5, "strong": 3.0, "middle": 1.5, "alike": 1.5})
+
+
+@pytest.fixture(scope="module")
+def compared(hits):
+    return compare_hits(hits, METRICS, test="t", bootstrap=QUICK)
+
+
+def test_the_leaderboard_shows_means_and_intervals_best_first(compared):
+    made = leaderboard(compared.scores)
+    assert made.y.categories[0] == "strong"
+    assert made.y.categories[-1] == "weak"
+    assert [series.name for series in made.series] == ["ndcg@10", "mrr"], "mean_rank is on another scale"
+    assert "mean_rank(unfound=last)" in made.note
+    for series in made.series:
+        for at, run in enumerate(made.y.categories):
+            score = compared.scores[run][series.name]
+            assert (series.x[at], series.low[at], series.high[at]) == (
+                score.value,
+                score.interval.low,
+                score.interval.high,
+            )
+    assert "60 queries" in made.caption
+    assert "95% intervals: bootstrap over queries (200 resamples, seed 0)" in made.caption
+
+
+def test_the_critical_difference_is_nemenyis(compared):
+    found = mean_ranks(compared, compared.scores["weak"].metrics[0])
+    # Demšar (2006), table 5: q = 2.569 for four classifiers at 0.05.
+    assert found.difference == pytest.approx(2.569 * math.sqrt(4 * 5 / (6 * 60)), rel=1e-3)
+    assert sum(found.ranks.values()) == pytest.approx(1 + 2 + 3 + 4)
+    made = critical_difference(compared)
+    ranks = dict(zip(made.y.categories, made.series[0].x, strict=True))
+    assert ranks == found.ranks
+    joined = [set(made.y.categories[one.first : one.last + 1]) for one in made.brackets]
+    assert {"middle", "alike"} in joined
+    for group in joined:
+        assert max(ranks[run] for run in group) - min(ranks[run] for run in group) <= found.difference
+    assert not any({"weak", "strong"} <= group for group in joined)
+    assert "Nemenyi's critical difference" in made.caption
+    for one in made.brackets:
+        assert one.at > max(ranks[run] for run in made.y.categories[one.first : one.last + 1])
+
+
+def test_lower_is_better_turns_the_ranks(compared):
+    metric = compared.scores["weak"].metrics[2]
+    ranks = mean_ranks(compared, metric).ranks
+    assert ranks["strong"] < ranks["middle"] < ranks["weak"]
+    alone = leaderboard({run: replace_metrics(one, [metric]) for run, one in compared.scores.items()})
+    assert alone.y.categories[0] == "strong"
+    assert "lower is better" in alone.x.label
+
+
+def replace_metrics(scores, metrics):
+    return replace(scores, metrics=metrics, applied=[scores.profile.apply(metric) for metric in metrics])
+
+
+def test_runs_without_a_difference_are_all_joined():
+    gold = Gold({f"q{at}": {"d": 1} for at in range(12)})
+    # Each run is first, second and third equally often, so that no test can tell them apart.
+    runs = {
+        name: Run({f"q{at}": {"d": 1.0, **{f"x{one}": 2.0 for one in range((at + turn) % 3)}} for at in range(12)})
+        for turn, name in enumerate("abc")
+    }
+    hits = {name: run.hits(gold) for name, run in runs.items()}
+    made = critical_difference(compare_hits(hits, "mrr", test="t", bootstrap=QUICK))
+    assert [(one.first, one.last) for one in made.brackets] == [(0, 2)]
+    assert "Friedman's test finds no difference" in made.caption
+
+
+def test_two_runs_or_equal_runs_have_no_critical_difference(hits):
+    two = compare_hits({run: hits[run] for run in ("weak", "strong")}, "mrr", test="t", bootstrap=QUICK)
+    assert "three runs or more" in critical_difference(two).reason
+    same = compare_hits(dict.fromkeys("abc", hits["weak"]), "mrr", test="t", bootstrap=QUICK)
+    assert "the same value of mrr on every query" in critical_difference(same).reason
+    assert "the same value" in differences(same, "a", "b").reason
+
+
+def test_every_query_is_one_point_or_part_of_one(compared):
+    made = paired_scatter(compared, "weak", "strong")
+    assert made.diagonal
+    assert sum(sum(series.sizes) for series in made.series) == 60
+    assert made.note == ""
+    a, b = (compared.scores[run]["ndcg@10"].values for run in ("weak", "strong"))
+    drawn = {(x, y) for series in made.series for x, y in zip(series.x, series.y, strict=True)}
+    assert drawn == set(zip(a.tolist(), b.tolist(), strict=True))
+    better = next(series for series in made.series if series.name.startswith("strong better"))
+    assert better.name == f"strong better ({(b > a).sum()})"
+    assert all(y > x for x, y in zip(better.x, better.y, strict=True))
+
+
+def test_of_very_many_queries_some_are_drawn_by_seed_and_the_note_says_so(compared):
+    made, again, other = (paired_scatter(compared, "weak", "strong", most=20, seed=seed) for seed in (1, 1, 2))
+    assert made == again
+    assert made.series != other.series
+    assert sum(sum(series.sizes) for series in made.series) == 20
+    assert made.note == "20 of the queries are drawn, chosen at random (seed 1)."
+    assert "60 queries" in made.caption
+
+
+def test_where_less_is_better_the_winner_lies_below_the_diagonal(compared):
+    made = paired_scatter(compared, "weak", "strong", "mean_rank(unfound=last)")
+    better = next(series for series in made.series if series.name.startswith("strong better"))
+    assert all(y < x for x, y in zip(better.x, better.y, strict=True))
+    assert "below the diagonal strong is better" in made.caption
+
+
+def test_sorted_differences_are_those_of_the_queries(compared):
+    made = differences(compared, "weak", "strong")
+    gaps = compared.scores["strong"]["ndcg@10"].values - compared.scores["weak"]["ndcg@10"].values
+    heights = [y for series in made.series for y in series.y]
+    assert sorted(heights) == sorted(gaps[gaps != 0].tolist())
+    places = [x for series in made.series for x in series.x]
+    assert len(set(places)) == len(places)
+    assert made.y.line == 0
+
+
+def test_many_differences_are_averaged_in_neighbours_and_keep_their_mean():
+    hits = made_hits({"a": 1.0, "b": 1.5}, queries=450, items=30)
+    compared = compare_hits(hits, "ndcg@10", test="t", bootstrap=QUICK)
+    made = differences(compared, "a", "b")
+    assert sum(len(series.x) for series in made.series) <= 200
+    assert "mean of up to 3 neighbouring queries" in made.note
+    assert "450 queries" in made.caption
+
+
+def test_the_cutoff_curve_passes_through_the_metric_as_scored(hits, compared):
+    made = metric_by_cutoff(compared.scores, hits, how=QUICK)
+    assert made.series[0].x == (1, 2, 3, 5, 10, 20, 30, 50)
+    for series in made.series:
+        assert series.y[series.x.index(10)] == compared.scores[series.name]["ndcg@10"].mean
+        assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
+
+
+def test_cutoff_curves_need_a_metric_with_a_cutoff(hits):
+    scores = {"weak": score_hits(hits["weak"], "mrr")}
+    assert metric_by_cutoff(scores, hits).reason == "no metric was scored with a cutoff"
+    scores = {"weak": score_hits(hits["weak"], "hits@5")}
+    assert "gold-rank curve" in metric_by_cutoff(scores, hits).reason
+
+
+@pytest.mark.parametrize("ties", ["docid", "expected"])
+def test_precision_by_recall_is_the_metric_iprec(hits, ties):
+    scores = {run: score_hits(one, "ndcg@10", ties=ties) for run, one in hits.items()}
+    made = precision_recall(scores, hits, QUICK)
+    asked = score_hits(hits["middle"], [f"iprec@{level:g}" for level in LEVELS])
+    (series,) = (one for one in made.series if one.name == "middle")
+    assert series.y == pytest.approx([score.value for score in asked.values()], abs=1e-9)
+    assert "ties docid" in made.caption
+
+
+def test_one_relevant_item_a_query_has_no_precision_recall_curve():
+    hits = made_hits({"a": 1.0}, gold_items=1)
+    scores = {"a": score_hits(hits["a"], "mrr")}
+    assert "reciprocal rank at every recall" in precision_recall(scores, hits).reason
+
+
+def test_nothing_is_cheaper_and_better_than_the_front(compared):
+    costs = {"weak": 1.0, "middle": 10.0, "alike": 20.0, "strong": 40.0}
+    made = metric_by_cost(compared.scores, costs)
+    runs, front = made.series
+    on_front = list(zip(front.x, front.y, strict=True))
+    for x, y in zip(runs.x, runs.y, strict=True):
+        beaten = any(c <= x and v >= y and (c, v) != (x, y) for c, v in zip(runs.x, runs.y, strict=True))
+        assert ((x, y) in on_front) != beaten
+    assert made.x.scale == "log"
+    some = metric_by_cost(compared.scores, {"weak": 1.0, "strong": 2.0, "middle": 0.0})
+    assert (some.x.scale, some.note) == ("linear", "2 runs of unknown cost left out.")
+    assert "fewer than two runs" in metric_by_cost(compared.scores, {"weak": 1.0}, "memory").reason
+
+
+def test_the_front_takes_the_lower_value_where_that_is_better():
+    assert pareto_front([1, 2, 3], [5, 7, 3], lower=True) == [0, 2]
+    assert pareto_front([1, 1], [0.2, 0.4]) == [1]
+
+
+def test_the_set_has_every_figure_that_the_runs_allow(hits, compared):
+    seconds = {"weak": 1.0, "middle": 2.0, "strong": 3.0}
+    made = figures_or_reasons(compared, hits, seconds=seconds, how=QUICK)
+    assert [one.name for one in made] == list(NAMES)
+    assert all(isinstance(one, Figure) for one in made)
+    scatter = made[NAMES.index("paired-scatter")]
+    assert scatter.y.label == "ndcg@10 of strong"
+    without = comparison_figures(compared, hits, how=QUICK)
+    assert [one.name for one in without] == list(NAMES[:-1])
+    for figure in made:
+        assert "quer" in figure.caption
+
+
+def test_a_single_run_has_its_curves_and_reasons_for_the_rest(hits, compared):
+    alone = replace(compared, scores={"weak": compared.scores["weak"]})
+    made = figures_or_reasons(alone, hits, how=QUICK)
+    assert {one.name for one in made if isinstance(one, Figure)} == set(OF_ONE)
+    assert {one.reason for one in made if isinstance(one, LeftOut)} == {"there is one run, and two are needed"}
+
+
+def test_a_comparison_on_common_queries_draws_the_common_queries(hits):
+    short = replace(hits["weak"], depth=np.where(np.arange(60) < 10, 0, hits["weak"].depth))
+    runs = {"weak": short, "strong": hits["strong"]}
+    compared = compare_hits(runs, "ndcg@10", common=True, test="t", bootstrap=QUICK)
+    curve = figures_or_reasons(compared, runs, how=QUICK, names=("rank-curve",))[0]
+    assert "of 50 queries" in curve.caption

@@ -1,0 +1,280 @@
+"""Figures of indexes, evaluators and the corpus: heat maps, trade-offs and maps show what was computed."""
+
+import math
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from goldrank import Gold, stats
+from goldrank.analysis.headline import HeadlineReading
+from goldrank.analysis.meta import Table, evaluate_meta
+from goldrank.analysis.model_orders import Difference, OrderAgreement, Swap
+from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity, Variant
+from goldrank.comparing import compare_hits
+from goldrank.errors import InputError, MissingExtraError
+from goldrank.hits import Run
+from goldrank.reporting.figures.corpus_map import corpus_map
+from goldrank.reporting.figures.costs import index_trade_off
+from goldrank.reporting.figures.evaluators import (
+    meta_heat_map,
+    meta_pivot,
+    model_places,
+    order_heat_map,
+    sensitivity_maps,
+)
+from goldrank.reporting.figures.heat_map import DIVERGING, HeatMap, between
+from goldrank.reporting.render.matplotlib_files import draw
+from goldrank.reporting.render.plotly_figure import to_plotly
+from goldrank.runs.run import Measures
+
+NAN = math.nan
+
+
+def heat_map(**changes):
+    cells = (("a", "b"),)
+    usual = {
+        "name": "map", "title": "T", "caption": "C", "measure": "m", "rows": ("r",), "columns": ("c", "d"),
+        "values": ((0.1, NAN),), "texts": cells, "details": cells,
+    }  # fmt: skip
+    return HeatMap(**{**usual, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "../map"}, "no name for a file"),
+        ({"rows": ()}, "nothing to show"),
+        ({"texts": (("a",),)}, "do not go together"),
+        ({"values": ((0.1, math.inf),)}, "infinite"),
+        ({"low": 1.0, "high": 1.0}, "cannot go from"),
+    ],
+)
+def test_a_heat_map_that_cannot_be_drawn_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        heat_map(**changes)
+
+
+def test_colours_span_the_values_and_writing_can_be_read_on_them():
+    made = heat_map(values=((0.1, 0.9),))
+    assert made.limits == (0.1, 0.9)
+    assert (made.ink(0.1, "x"), made.ink(0.9, "x"), made.ink(NAN, "x")) == ("#1a1a1a", "#ffffff", "x")
+    assert heat_map().limits == (-0.4, 0.6), "one value has a range around it"
+    assert heat_map(values=((NAN, NAN),)).limits == (0.0, 1.0)
+    assert between(DIVERGING, -3) == between(DIVERGING, 0)
+
+
+def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
+    values = {("cosine", "none"): 0.5, ("cosine", "center"): 0.6, ("l2", "none"): 0.4}
+    variants = [Variant(s, t, {"sts": HeadlineReading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
+    (made,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset()))
+    assert (made.rows, made.columns) == (("cosine", "l2"), ("none", "center"))
+    assert made.values[0] == (0.5, 0.6)
+    assert math.isnan(made.values[1][1])
+    assert made.details[0][0] == "[0.400, 0.600]"
+    assert made.bold == {(0, 1)}
+    (turned,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset({"sts"})))
+    assert turned.bold == {(1, 0)}
+    assert "Lower is better" in turned.caption
+
+
+def orders_of(models, tau, interval, answer="cannot tell"):
+    """A comparison of settings in which some models change order, as far as figures read it."""
+    values = {
+        "cosine": dict(zip(models, (0.5, 0.4, 0.3), strict=False)),
+        "l2": dict(zip(models, (0.4, 0.5, 0.3), strict=False)),
+    }
+    rows = [
+        ModelSensitivity(
+            name,
+            [Variant(s, "none", {"sts": HeadlineReading(v[name], None, None, "key")}) for s, v in values.items()],
+            frozenset(),
+        )
+        for name in models
+    ]
+    around = stats.Interval(*interval, 0.95, "percentile")
+    differences = [
+        Difference(0.1, 0.05, 0.15, 0.001),
+        Difference(-0.1, -0.15, -0.05, 0.001),
+        Difference(-0.2, -0.25, -0.15, 0.001),
+    ]
+    swap = Swap("a", "b", *differences, 0.001, 0.003 if answer == "reordered" else 0.5, 0.05)
+    order = OrderAgreement("sts", "cosine, none", "l2, none", True, len(models), tau, around, 0.2, (swap,))
+    assert order.answer == answer
+    places = {"sts": [[(1.0, 2.0)] * len(models)] * 2}
+    return Sensitivity(rows, [order], [], [], [], Measures(), {"sts": "pairs"}, places)
+
+
+def test_a_map_of_orders_says_tau_its_interval_and_what_cannot_be_told():
+    made = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)))
+    assert (made.rows, made.columns) == (("cosine → l2 (none)",), ("sts",))
+    assert (made.texts, made.details, made.bold) == ((("0.33 ?",),), (("[−0.33, 1.00]",),), frozenset())
+    assert "Kendall's tau-b between the orders of 3 models before and after each change" in made.caption
+    sure = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (1 / 3, 1 / 3), "reordered"))
+    assert (sure.texts, sure.bold) == ((("0.33",),), {(0, 0)})
+    two = order_heat_map(orders_of(["a", "b"], -1.0, (-1.0, 1.0)))
+    assert two.details == (("same in 20%",),), "the interval of two models holds both values there are"
+
+
+def test_places_are_lines_that_cross_where_models_swap_with_their_intervals():
+    made = model_places(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)), "sts")
+    assert {one.name: one.x for one in made.series} == {"a": (1, 2), "b": (2, 1), "c": (3, 3)}
+    assert made.y.categories == ("cosine, none", "l2, none")
+    data = to_plotly(made)["data"]
+    assert len(data) == 3, "intervals of lines from the top down are bars, not an area"
+    assert data[0]["error_x"]["array"] == [1, 0]
+
+
+def test_one_model_has_no_order_to_draw():
+    one = orders_of(["a", "b"], -1.0, (-1.0, 1.0))
+    alone = replace(one, models=one.models[:1], orders=[])
+    assert order_heat_map(alone).reason == "there is no order of fewer than two models"
+    assert model_places(alone, "sts").reason == "there is no order of fewer than two models"
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    rng = np.random.default_rng(0)
+    models = [f"m{at}" for at in range(12)]
+    truth = rng.normal(size=12)
+    columns = {"sts": truth + 0.1 * rng.normal(size=12), "noise": rng.normal(size=12), "down": truth}
+    table = Table(models, list(columns), np.column_stack(list(columns.values())))
+    return evaluate_meta(table, ["sts", "noise"], ["down"], resamples=200)
+
+
+def test_the_meta_heat_map_has_every_correlation_with_the_best_evaluator_on_top(evaluated):
+    made = meta_heat_map(evaluated)
+    assert (made.rows, made.columns) == (("sts", "noise"), ("mean", "down"))
+    assert made.values[0][1] == evaluated.cells["sts", "down"].value
+    assert (made.low, made.high, made.diverging) == (-1.0, 1.0, True)
+    assert "12 models" in made.caption
+
+
+def test_the_drawn_meta_heat_map_holds_every_value(evaluated, tmp_path):
+    mpl = pytest.importorskip("matplotlib")
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        draw(meta_heat_map(evaluated), tmp_path / "map.svg")
+    drawn = (tmp_path / "map.svg").read_text()
+    assert all(f"{cell.value:.2f}".replace("-", "−") in drawn for cell in evaluated.cells.values())
+
+
+def test_the_pivot_gives_every_model_its_place_by_every_evaluator(evaluated):
+    made = meta_pivot(evaluated, "down")
+    assert sorted(made.y.categories) == sorted(evaluated.models)
+    own, *others = made.series
+    assert (own.name, own.x, own.faint) == ("down", tuple(range(1, 13)), True)
+    assert [series.name.split()[0] for series in others] == ["sts", "noise"]
+    for series in others:
+        assert series.y == tuple(range(12))
+        assert sorted(series.x) == list(range(1, 13))
+
+
+def test_the_pivot_leaves_out_models_without_a_value():
+    truth = np.random.default_rng(1).normal(size=12)
+    values = truth.copy()
+    values[int(np.argmax(truth))] = np.nan
+    columns = {"sts": values, "whole": -truth, "down": truth}
+    table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
+    _, series, whole = meta_pivot(evaluate_meta(table, ["sts", "whole"], ["down"], resamples=50), "down").series
+    assert whole.x == tuple(range(12, 0, -1))
+    assert series.y == tuple(range(1, 12)), "the best model by the downstream score has no reading"
+    assert series.x == tuple(range(1, 12))
+
+
+def test_a_pivot_needs_one_downstream_score(evaluated):
+    with pytest.raises(InputError, match="'sts' is not one of the downstream scores; pivot on one of down"):
+        meta_pivot(evaluated, "sts")
+
+
+def test_the_pivot_of_a_loss_puts_the_lowest_first():
+    truth = np.random.default_rng(1).normal(size=12)
+    columns = {"loss": -truth, "down": truth}
+    table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
+    _, series = meta_pivot(evaluate_meta(table, ["loss"], ["down"], lower=["loss"], resamples=50), "down").series
+    assert series.x == tuple(range(1, 13))
+
+
+def test_an_audit_is_drawn_against_exact_search():
+    from goldrank.analysis.audit import Audit, Audited, Cost
+
+    gold = Gold({f"q{at}": {f"d{at}": 1} for at in range(20)})
+    run = {f"q{at}": {f"d{at}": 1.0, "x": 0.5} for at in range(20)}
+    worse = {query: dict(zip(items, (0.1, 0.5), strict=True)) for query, items in run.items()}
+    compared = compare_hits({"exact": Run(run).hits(gold), "HNSW8": Run(worse).hits(gold)}, "mrr", test="t")
+    interval = stats.Interval(0.6, 0.8, 0.95, "bca")
+    cost = Cost(1.0, 100.0, 10)
+    audited = Audited("HNSW8", compared.scores["HNSW8"], compared.pairs, 0.7, interval, cost, 3.5)
+    loss, recall = index_trade_off(Audit(compared.scores["exact"], cost, [audited], 10, 100, 20, 20, "cosine"))
+    assert [(one.name, one.x, one.y) for one in loss.series] == [
+        ("exact search", (1.0,), (0.0,)),
+        ("HNSW8", (3.5,), (-0.5,)),
+    ]
+    assert (loss.y.line, recall.y.line, loss.x.scale) == (0, 1, "log")
+    assert (recall.series[1].low, recall.series[1].high) == ((0.6,), (0.8,))
+    assert "20 queries" in loss.caption
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(50, 8)) * [9, 5, 1, 1, 1, 1, 1, 1], [f"d{at}" for at in range(50)]
+
+
+def test_the_map_marks_the_query_its_gold_and_what_beat_it(corpus):
+    vectors, ids = corpus
+    made = corpus_map(vectors, ids, [f"Title {one}" for one in ids], vectors[3], ["d3"], ["d4", "d5", "nowhere"])
+    others, gold, above, query = made.series
+    assert [series.name for series in made.series] == [
+        "other items (47)", "gold (1)", "ranked above the gold (2)", "query",
+    ]  # fmt: skip
+    assert (gold.labels, above.labels) == (("Title d3",), ("Title d4", "Title d5"))
+    assert others.faint
+    assert (query.x, query.y) == (pytest.approx(gold.x), pytest.approx(gold.y))
+    assert "1 marked item not in the corpus" in made.note
+
+
+def test_the_axes_are_the_principal_components(corpus):
+    vectors, ids = corpus
+    made = corpus_map(vectors, ids, None, vectors[0], [], [])
+    centred = vectors - vectors.mean(axis=0)
+    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+    places = np.abs(centred @ directions[:2].T)
+    assert np.abs(made.series[0].x) == pytest.approx(places[:, 0])
+    assert np.abs(made.series[0].y) == pytest.approx(places[:, 1])
+    assert made.x.label == f"first component ({sizes[0] ** 2 / (sizes**2).sum():.0%} of the variance)"
+
+
+def test_of_a_large_corpus_some_items_are_drawn_and_all_marked_ones(corpus):
+    vectors, ids = corpus
+    made, again = (corpus_map(vectors, ids, None, vectors[0], ["d7"], ["d9"], most=10) for _ in range(2))
+    assert made == again
+    assert [len(series.x) for series in made.series] == [10, 1, 1, 1]
+    assert "12 of 50 items are drawn, chosen at random (seed 0)" in made.note
+
+
+def test_vectors_of_one_dimension_lie_on_a_line():
+    made = corpus_map([[1.0], [2.0], [4.0]], ["a", "b", "c"], None, [3.0], ["a"], [])
+    assert all(y == 0 for series in made.series for y in series.y)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "query", "said"),
+    [
+        ([[1.0, 2.0]], [1.0, 2.0], "two items or more"),
+        ([[1.0, 2.0], [2.0, 1.0]], [1.0], "the query has 1 dimensions"),
+        ([[1.0, NAN], [2.0, 1.0]], [1.0, 2.0], "not finite"),
+    ],
+)
+def test_vectors_that_make_no_map_are_refused(vectors, query, said):
+    with pytest.raises(InputError, match=said):
+        corpus_map(vectors, [str(at) for at in range(len(vectors))], None, query, [], [])
+
+
+def test_umap_is_an_extra_and_other_maps_are_unknown(corpus, monkeypatch):
+    vectors, ids = corpus
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(MissingExtraError, match="umap-learn"):
+        corpus_map(vectors, ids, None, vectors[0], [], [], method="umap")
+    with pytest.raises(InputError, match="there is no map 'tsne'"):
+        corpus_map(vectors, ids, None, vectors[0], [], [], method="tsne")
