@@ -69,11 +69,11 @@ def save_measured(store, values, task="sick"):
     """A stored measurement for each model, by name with its headline."""
     saved = []
     for model, value in values.items():
-        figures = {
+        measured = {
             "spearman": {"value": value, "count": 50, "low": value - 0.1, "high": value + 0.1, "method": "bootstrap"},
             "pearson": {"value": value - 0.05, "count": 50, "low": None, "high": None, "method": ""},
         }
-        record = Record(task, model, {"task": task, "model": model, "data": DATA}, {"seconds": 0.1}, figures=figures)
+        record = Record(task, model, {"task": task, "model": model, "data": DATA}, {"seconds": 0.1}, measured=measured)
         saved.append(store.save(record))
     return saved
 

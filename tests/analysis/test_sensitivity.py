@@ -265,7 +265,7 @@ def test_figures_of_one_model_are_a_map_for_each_evaluator(tmp_path, capsys):
         (["-m", "random:8", "--bands", "1,2,3"], "gold scores go from 0 to 5, beyond the edges 1 and 3 of the bands"),
         (
             ["-m", "random:8", "--metric", "mrr"],
-            "--metric has no effect on sentence-pairs, which give figures of",
+            "--metric has no effect on sentence-pairs, which have measures of",
         ),
         (["-m", "random:8", "--resamples", "500"], "--resamples has no effect on sentence-pairs"),
         (["-m", "random:8", "--fit-on", "evaluated"], "--fit-on has no effect without a transform that learns"),

@@ -144,8 +144,8 @@ def test_runs_of_one_model_are_told_apart_by_what_differs(store):
 
 
 def test_a_measurement_has_nothing_to_draw(capsys, store, tmp_path):
-    figures = {"spearman": {"value": 0.5, "count": 10}}
-    key = store.save(Record("sts", "bm25", {"task": "sts"}, {}, figures=figures)).key
+    measured = {"spearman": {"value": 0.5, "count": 10}}
+    key = store.save(Record("sts", "bm25", {"task": "sts"}, {}, measured=measured)).key
     code, _, err = run(capsys, key, "-o", "none")
     assert code == 2
     assert "nothing can be drawn" in err

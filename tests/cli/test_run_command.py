@@ -269,7 +269,7 @@ def test_measured_and_ranking_tasks_run_side_by_side(capsys):
     wines, pairs = json.loads(out)["tasks"]
     assert code == 0
     assert "runs" in wines
-    assert next(iter(pairs["figures"]["wordllama"])) == "spearman"
+    assert next(iter(pairs["measured"]["wordllama"])) == "spearman"
     assert pairs["p_adjusted"][0] == {"better": "wordllama", "worse": "random:8", "p": pairs["p_adjusted"][0]["p"]}
     code, out, _ = run(capsys, "runs", "show", pairs["keys"]["wordllama"])
     assert "spearman" in out

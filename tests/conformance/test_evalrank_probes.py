@@ -72,7 +72,7 @@ def measured(shared_data, tmp_path_factory):
         patch.setenv("GOLDRANK_DATA", "data")
         assert main([*shlex.split(command), "--format", "json", "-o", "out.json"]) == 0
     boards = json.loads((folder / "out.json").read_text())["tasks"]
-    return {board["task"].removeprefix("probe-"): next(iter(board["figures"].values())) for board in boards}
+    return {board["task"].removeprefix("probe-"): next(iter(board["measured"].values())) for board in boards}
 
 
 def test_the_docs_show_the_accuracies_that_their_command_prints(measured):

@@ -56,7 +56,7 @@ def figures(shared_data, tmp_path):
         out = tmp_path / "figures.json"
         assert main(["run", "-m", words, "-t", task, *options, "--format", "json", "-o", str(out)]) == 0
         [board] = json.loads(out.read_text())["tasks"]
-        [found] = board["figures"].values()
+        [found] = board["measured"].values()
         return {name: one["value"] for name, one in found.items()} | {"pairs": found["spearman"]["count"]}
 
     return run

@@ -83,7 +83,7 @@ def test_no_damage_to_a_file_of_a_store_gives_another_answer_or_an_internal_erro
 
 COLUMNS = ("key", "inputs", "folder", "checksum")
 OTHER_COLUMNS = (
-    "task", "environment", "metrics", "conventions", "created", "queries", "seconds", "figures", "summary",
+    "task", "environment", "metrics", "conventions", "created", "queries", "seconds", "measured", "summary",
     "hits_checksum",
 )  # fmt: skip
 VALUES = (None, "", "{", "[1]", "{}", b"\xff\xfe", 7, 1e300, "../..", "\udcff".encode("utf-8", "surrogatepass"))

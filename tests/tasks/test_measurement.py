@@ -56,8 +56,8 @@ def run(store, models=("wordllama", "random:8"), **options):
 def test_a_measurement_is_stored_with_its_figures_and_predictions_and_not_made_again(store, monkeypatch):
     first = run(store)
     stored = store.get(first.best.stored.key)
-    assert list(stored.figures) == ["length", "first", "first:part"]
-    assert stored.figures["length"]["value"] == first.scores[first.best.model]["length"].value
+    assert list(stored.measured) == ["length", "first", "first:part"]
+    assert stored.measured["length"]["value"] == first.scores[first.best.model]["length"].value
     assert stored.predictions()["id"] == TEXTS
     assert len(stored.predictions()["predicted"]) == 4
     again = run(store)
@@ -79,7 +79,7 @@ def test_a_board_of_figures_is_shown_and_written_as_json(store):
     assert shown.count("one text was left out") == 1
     assert "first:part" not in shown
     assert "lengths-wordllama-" in shown
-    assert board_json(board)["figures"]["wordllama"]["length"]["count"] == 4
+    assert board_json(board)["measured"]["wordllama"]["length"]["count"] == 4
 
 
 def test_only_the_settings_that_bear_on_it_make_another_key(store):

@@ -62,7 +62,7 @@ def measured(model: str, value: float) -> Record:
         model,
         {"task": "sts", "model": model, "kind": "similarity", "data": "cd" * 20},
         {"seconds": 0.5},
-        figures={"spearman": {"value": value, "low": value - 0.1, "high": value + 0.1, "count": 10}},
+        measured={"spearman": {"value": value, "low": value - 0.1, "high": value + 0.1, "count": 10}},
         predictions={"a": [1.0, 2.0]},
     )
 

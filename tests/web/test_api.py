@@ -237,7 +237,7 @@ def test_the_meta_evaluation_is_that_of_the_command(tmp_path, capsys):
         store.save(measured(f"m{number}", number / 10))
         summary = {"spearman": {"value": (number * 7 % 6) / 10, "low": None, "high": None, "count": 9}}
         inputs = {"task": "probe-x", "model": f"m{number}", "kind": "probe"}
-        store.save(measured(f"m{number}", 0).__class__("probe-x", f"m{number}", inputs, {}, figures=summary))
+        store.save(measured(f"m{number}", 0).__class__("probe-x", f"m{number}", inputs, {}, measured=summary))
     told = printed(capsys, "meta", "--from-store", "--format", "json", "--store", store.where)
     shown = client(store).get("/api/meta").json()
     assert shown["cells"] == told["cells"]

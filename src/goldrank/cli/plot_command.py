@@ -178,7 +178,7 @@ def _figures(
         yield from (LeftOut(name, "no run holds rankings") for name in asked if name in RANKS)
     for key, one in runs.items():
         if one.result_kind == "measured":
-            yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.figures)}), which has no ranks")
+            yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.measured)}), which has no ranks")
 
 
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:

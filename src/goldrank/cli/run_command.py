@@ -286,10 +286,10 @@ def _show_measurement(board: MeasurementLeaderboard, worst: int, look: str) -> s
     rows = []
     for outcome in board.outcomes:
         beaten = "".join(sorted(marks[worse] for worse in board.beaten_by(outcome.model)))
-        figures = outcome.stored.figures
+        values = outcome.stored.measured
         cells = [
-            Cell(f"{figures[name]['value']:.4f}", results.figure_bounds(figures[name]), superscript)
-            if name in figures
+            Cell(f"{values[name]['value']:.4f}", results.value_bounds(values[name]), superscript)
+            if name in values
             else Cell("–")
             for name, superscript in zip(
                 names, [beaten.translate(formatting.SUPERSCRIPTS)] + [""] * len(names), strict=False
@@ -317,7 +317,7 @@ def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, An
         "keys": {one.model: one.stored.key for one in board.outcomes},
         "fresh": [one.model for one in board.outcomes if one.fresh],
         "missing": board.missing,
-        "figures": {one.model: dict(one.stored.figures) for one in board.outcomes},
+        "measured": {one.model: dict(one.stored.measured) for one in board.outcomes},
         "p_adjusted": [{"better": a, "worse": b, "p": results.number(p)} for (a, b), p in board.p_values.items()],
     }
 

@@ -136,13 +136,13 @@ def _settings(run: StoredRun) -> str:
 
 def _first(run: StoredRun) -> _First | None:
     """The headline of a measurement, or the first metric of the run under its own profile if its tables give it."""
-    for name, figure in run.figures.items():
-        return _First(name, name, figure["value"], f"{figure['value']:.4f}", figure["count"])
+    for name, entry in run.measured.items():
+        return _First(name, name, entry["value"], f"{entry['value']:.4f}", entry["count"])
     if run.summary and run.complete:
         # Scored when it was saved, so that a long list need not be scored again.
-        name, figure = next(iter(run.summary.items()))
+        name, entry = next(iter(run.summary.items()))
         metric = Metric.parse(name)
-        value = float("nan") if figure["value"] is None else float(figure["value"])
+        value = float("nan") if entry["value"] is None else float(entry["value"])
         return _First(name, formatting.heading(metric), value, formatting.value(metric, value), run.queries)
     try:
         scores = _own_scores(run, first_only=True)
@@ -180,10 +180,10 @@ def _row(run: StoredRun, first: _First | None) -> dict[str, Any]:
 
 def _show(store: Store, args: argparse.Namespace) -> str:
     run = store.get(args.keys[0])
-    scores = None if run.figures else _own_scores(run)
+    scores = None if run.measured else _own_scores(run)
     if args.format == "json":
         content = _row(run, _first(run))
-        content |= {"inputs": dict(run.inputs), "environment": dict(run.environment), "figures": dict(run.figures)}
+        content |= {"inputs": dict(run.inputs), "environment": dict(run.environment), "measured": dict(run.measured)}
         scored = {} if scores is None else results.scores_json([scores], intervals=True, per_query=False)
         return results.to_json(content | scored)
     about = {
@@ -191,7 +191,7 @@ def _show(store: Store, args: argparse.Namespace) -> str:
         "model": run.model,
         "created": _when(run),
         "seconds": "–" if run.seconds is None else f"{run.seconds:.1f}",
-        "queries": "–" if run.figures else f"{run.queries}, {run.judged} judged items",
+        "queries": "–" if run.measured else f"{run.queries}, {run.judged} judged items",
         "digest": run.digest,
         "tables": str(run.folder),
         **_flat("inputs", dict(run.inputs)),
@@ -200,22 +200,22 @@ def _show(store: Store, args: argparse.Namespace) -> str:
     if args.format == "csv":
         return results.to_csv([["what", "value"], *([name, value] for name, value in about.items())])
     known_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
-    numbers_grid = _figures_grid(run) if scores is None else results.score_grid([scores], intervals=True)
+    numbers_grid = _measured_grid(run) if scores is None else results.score_grid([scores], intervals=True)
     return render([known_grid, numbers_grid], args.format)
 
 
-def _figures_grid(run: StoredRun) -> Grid:
+def _measured_grid(run: StoredRun) -> Grid:
     rows = [
         [
             Cell(name),
             Cell(f"{one['value']:.4f}"),
-            Cell(results.figure_bounds(one)),
+            Cell(results.value_bounds(one)),
             Cell(str(one["count"])),
             Cell(one["method"]),
         ]
-        for name, one in run.figures.items()
+        for name, one in run.measured.items()
     ]
-    return Grid(["figure", "value", "interval", "over", "by"], rows)
+    return Grid(["measure", "value", "interval", "over", "by"], rows)
 
 
 def _flat(name: str, value: Any) -> dict[str, str]:

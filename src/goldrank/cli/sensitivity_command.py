@@ -159,6 +159,6 @@ def _check_effects(args: argparse.Namespace) -> None:
         if getattr(args, name) is not None:
             option = name.removesuffix("s") if name == "metrics" else name
             raise InputError(
-                f"--{option} has no effect on {', '.join(args.tasks)}, which give figures of their own",
+                f"--{option} has no effect on {', '.join(args.tasks)}, which have measures of their own",
                 remedy="leave it out, or add a task that ranks",
             )

@@ -37,7 +37,7 @@ class Record:
     environment: Mapping[str, Any]
     """What else should be known of it: versions, machine, seconds, command line."""
     hits: Hits | None = None
-    """Where the gold landed; None for a measurement, which has figures instead."""
+    """Where the gold landed; None for a measurement, which has measured values instead."""
     run: Run | None = None
     """The top of the rankings, where there is one."""
     profile: str = "standard"
@@ -45,16 +45,16 @@ class Record:
     """What to score when nothing else is asked for; empty for the profile's own."""
     conventions: Mapping[str, Any] = field(default_factory=dict)
     """In what the task differs from the profile, used when no other profile is asked for."""
-    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    measured: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The numbers of a measurement by name, each a value with its count and interval."""
     predictions: Mapping[str, Sequence[Any]] | pyarrow.Table | None = None
-    """Columns of equal length from which the figures or the hits came."""
+    """Columns of equal length from which the measured values or the hits were computed."""
     summary: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The headline metrics of the hits with their intervals, as the run's own conventions give them."""
 
     def __post_init__(self) -> None:
-        if (self.hits is None) == (not self.figures):
-            raise ValueError("a record has either hits or figures")
+        if (self.hits is None) == (not self.measured):
+            raise ValueError("a record has either hits or measured values")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class StoredRun:
     queries: int
     judged: int
     seconds: float | None
-    figures: Mapping[str, Mapping[str, Any]]
+    measured: Mapping[str, Mapping[str, Any]]
     """The numbers of a measurement; empty for a run that has hits."""
     summary: Mapping[str, Mapping[str, Any]]
     """The headline numbers of a run that has hits, where they were stored."""
@@ -100,13 +100,13 @@ class StoredRun:
             return self.held_hits
         if self.hits_checksum is None:
             raise InputError(
-                f"{self.key} is a measurement ({', '.join(self.figures)}), which has no ranks",
-                remedy="goldrank runs show gives its figures",
+                f"{self.key} is a measurement ({', '.join(self.measured)}), which has no ranks",
+                remedy="goldrank runs show prints its values",
             )
         return load_hits(self._read(HITS), self._place(HITS))
 
     def predictions(self) -> dict[str, list[Any]]:
-        """The columns from which the figures of a measurement came."""
+        """The columns from which the values of a measurement were computed."""
         if self.predictions_checksum is None:
             return {}
         return load_predictions(self._read(PREDICTIONS), self._place(PREDICTIONS))

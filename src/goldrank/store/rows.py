@@ -39,7 +39,7 @@ def make_row(record: Record) -> dict[str, Any]:
         "queries": 0 if record.hits is None else len(record.hits.queries),
         "judged": 0 if record.hits is None else len(record.hits.items),
         # In their order, of which the first is the headline.
-        "figures": json.dumps(record.figures),
+        "measured": json.dumps(record.measured),
         "summary": json.dumps(record.summary),
         "seconds": float(seconds) if isinstance(seconds, (int, float)) else None,
     }
@@ -95,7 +95,7 @@ def read_row(
         queries=row["queries"],
         judged=row["judged"],
         seconds=row["seconds"],
-        figures=json.loads(row["figures"]),
+        measured=json.loads(row["measured"]),
         summary=json.loads(row["summary"]),
         folder=tables / row["folder"],
         hits_checksum=row["hits_checksum"],

@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Tab
 
 from goldrank.errors import InputError
 
-VERSION = 4
+VERSION = 5
 
 
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
@@ -46,7 +46,7 @@ RUNS = Table(
     Column("seconds", Float),
     Column("folder", String(100), nullable=False),
     # The numbers of a measurement; empty for a run whose numbers are scored from its hits.
-    Column("figures", Text, nullable=False),
+    Column("measured", Text, nullable=False),
     # The headline numbers of a run that has hits, so that a list of runs need not score them.
     Column("summary", Text, nullable=False),
     Column("hits_checksum", String(64)),

@@ -62,7 +62,7 @@ class Measurement:
 
 def stored_values(stored: StoredRun) -> dict[str, MeasuredValue]:
     """Return the values of a stored measurement, the headline first."""
-    return {name: MeasuredValue(**entry) for name, entry in stored.figures.items()}
+    return {name: MeasuredValue(**entry) for name, entry in stored.measured.items()}
 
 
 class Examples(Protocol):
@@ -266,7 +266,7 @@ class MeasurementEvaluation:
             model=self.model.spec,
             inputs=self.data.inputs(self.model),
             environment={**environment, "seconds": self.seconds, "remarks": list(self.remarks)},
-            figures={name: asdict(score) for name, score in self.scores.items()},
+            measured={name: asdict(score) for name, score in self.scores.items()},
             predictions=self.predictions,
         )
 

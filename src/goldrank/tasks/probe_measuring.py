@@ -60,7 +60,7 @@ def measure(encoder: Encoder, data: LabelledTexts, settings: Settings, draws: in
     rows, classes = answers.rows, data.classes
     said = np.array(classes, dtype=object)[answers.codes[0]]
     right = answers.codes == probe.codes[rows]
-    figures = {
+    values = {
         "accuracy": _accuracy(right, settings.seed),
         "macro_f1": _macro_f1(probe.codes[rows], answers.codes, settings.seed),
     }
@@ -70,7 +70,7 @@ def measure(encoder: Encoder, data: LabelledTexts, settings: Settings, draws: in
         "predicted": said.tolist(),
         "correct": right.mean(axis=0).tolist(),
     }
-    return Measurement(figures, predictions, (*remarks, _how(answers, len(seeds))))
+    return Measurement(values, predictions, (*remarks, _how(answers, len(seeds))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,7 +92,7 @@ def measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interva
     subsets = [data.subset[row] for row in scored.rows] if data.subset else []
     parts = {name: np.array([subset == name for subset in subsets]) for name in dict.fromkeys(subsets)}
     whole = {kind: _correlated(kind, gold, predicted, interval) for kind in KINDS}
-    figures = dict(whole)
+    values = dict(whole)
     undefined = [data.name] if _undefined(whole["spearman"]) else []
     if parts:
         each = {
@@ -100,16 +100,16 @@ def measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interva
             for name, rows in parts.items()
         }
         sizes = [float(rows.sum()) for rows in parts.values()]
-        figures = {kind: _mean([one[kind] for one in each.values()], sizes, "subset") for kind in KINDS}
+        values = {kind: _mean([one[kind] for one in each.values()], sizes, "subset") for kind in KINDS}
         for kind in KINDS:
-            figures[f"{kind}_unweighted"] = _mean([one[kind] for one in each.values()], [1.0] * len(each), "subset")
-            figures[f"{kind}_pooled"] = whole[kind]
-        figures |= {f"{kind}:{name}": one[kind] for name, one in each.items() for kind in KINDS}
+            values[f"{kind}_unweighted"] = _mean([one[kind] for one in each.values()], [1.0] * len(each), "subset")
+            values[f"{kind}_pooled"] = whole[kind]
+        values |= {f"{kind}:{name}": one[kind] for name, one in each.items() for kind in KINDS}
         undefined = [name for name, one in each.items() if _undefined(one["spearman"])]
     if undefined:
         remarks.append(f"no two similarities differ in {', '.join(undefined)}: the correlation counts as 0")
     if scored.coverage is not None:
-        figures["coverage"] = scored.coverage
+        values["coverage"] = scored.coverage
     columns: dict[str, Sequence[Any]] = {
         "id": [data.ids[row] for row in scored.rows],
         "set": [data.name] * len(gold),
@@ -117,7 +117,7 @@ def measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interva
         "gold": gold.tolist(),
         "predicted": predicted.tolist(),
     }
-    return Measurement(figures, columns, tuple(remarks))
+    return Measurement(values, columns, tuple(remarks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,38 +173,38 @@ def _correlated(kind: str, gold: NDArray[np.float64], predicted: NDArray[np.floa
     return MeasuredValue(value, len(gold), limits.low, limits.high, limits.method)
 
 
-def _undefined(figure: MeasuredValue) -> bool:
-    return figure.low is None
+def _undefined(value: MeasuredValue) -> bool:
+    return value.low is None
 
 
-def _mean(figures: Sequence[MeasuredValue], weights: Sequence[float], part: str) -> MeasuredValue:
+def _mean(scores: Sequence[MeasuredValue], weights: Sequence[float], part: str) -> MeasuredValue:
     """The weighted mean; its limits lie as far away as the root of the summed squares of the parts' distances."""
     shares = np.array(weights) / sum(weights)
-    values = np.array([one.value for one in figures])
-    low = np.array([-1.0 if one.low is None else one.low for one in figures])
-    high = np.array([1.0 if one.high is None else one.high for one in figures])
+    values = np.array([score.value for score in scores])
+    low = np.array([-1.0 if score.low is None else score.low for score in scores])
+    high = np.array([1.0 if score.high is None else score.high for score in scores])
     mean = float(shares @ values)
     below, above = (math.sqrt(float((shares**2) @ (values - limit) ** 2)) for limit in (low, high))
-    methods = " and ".join(sorted({one.method.partition(",")[0] for one in figures}))
-    said = f"{methods}, combined over {counts(len(figures), part)}"
-    return MeasuredValue(mean, sum(one.count for one in figures), mean - below, mean + above, said)
+    methods = " and ".join(sorted({score.method.partition(",")[0] for score in scores}))
+    method = f"{methods}, combined over {counts(len(scores), part)}"
+    return MeasuredValue(mean, sum(score.count for score in scores), mean - below, mean + above, method)
 
 
 def _over_sets(each: Sequence[Measurement], data: PairSets) -> Measurement:
     names = [one.name for one in data.sets]
-    figures = {kind: _mean([one.scores[kind] for one in each], [1.0] * len(each), "set") for kind in KINDS}
+    values = {kind: _mean([one.scores[kind] for one in each], [1.0] * len(each), "set") for kind in KINDS}
     for name, one in zip(names, each, strict=True):
-        figures |= {f"{kind}:{name}": one.scores[kind] for kind in KINDS}
+        values |= {f"{kind}:{name}": one.scores[kind] for kind in KINDS}
     if all("coverage" in one.scores for one in each):
         known = sum(one.scores["coverage"].value * one.scores["coverage"].count for one in each)
-        figures["coverage"] = MeasuredValue(known / len(data), len(data))
+        values["coverage"] = MeasuredValue(known / len(data), len(data))
     columns = {column: [cell for one in each for cell in one.predictions[column]] for column in each[0].predictions}
     remarks = [
         remark if len(names) == 1 else f"{name}: {remark}"
         for name, one in zip(names, each, strict=True)
         for remark in one.remarks
     ]
-    return Measurement(figures, columns, tuple(remarks))
+    return Measurement(values, columns, tuple(remarks))
 
 
 def compare(one: Measurement, other: Measurement) -> float:

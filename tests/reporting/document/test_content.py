@@ -161,7 +161,7 @@ def test_measurements_are_sorted_by_their_headline(store):
     assert section.verdicts[0] == "high leads on spearman with 0.7000 [0.6000, 0.8000]."
     assert section.tables[0].headings == ["run", "spearman", "pearson"]
     assert section.figures[0].series[0].x == (0.7, 0.3)
-    assert section.numbers["runs"][0]["figures"]["spearman"]["value"] == 0.7
+    assert section.numbers["runs"][0]["measured"]["spearman"]["value"] == 0.7
 
 
 def test_runs_with_conventions_of_their_own_need_a_common_profile(store):

@@ -21,7 +21,7 @@ _KINDS = {"evalrank": "intrinsic", "similarity": "intrinsic", "probe": "downstre
 
 
 def rows_from_store(store: Store, *, task: str | None = None, model: str | None = None) -> list[ScoreRow]:
-    """One row for every stored run: its first figure, or its first metric under its own profile.
+    """One row for every stored run: its first measured value, or its first metric under its own profile.
 
     Of several runs of the same model, task and settings the newest counts. Tasks that goldrank knows as a probe are
     downstream, EvalRank and similarity tasks are intrinsic, and of others it is not known.
@@ -49,10 +49,10 @@ def _labelled(name: str, inputs: Mapping[str, Any], usual: Mapping[str, Any]) ->
 
 
 def _headline(run: StoredRun) -> tuple[str, float, bool]:
-    """The name and value of the run's first figure, and whether less is better."""
-    figures: Mapping[str, Any] = getattr(run, "figures", None) or {}
-    for name, figure in figures.items():
-        value = figure["value"] if isinstance(figure, Mapping) else figure.value
+    """The name and value of the run's first measured value or metric, and whether less is better."""
+    measured: Mapping[str, Any] = getattr(run, "measured", None) or {}
+    for name, entry in measured.items():
+        value = entry["value"] if isinstance(entry, Mapping) else entry.value
         return name, float(value), False
     chosen = find_profile(run.profile)
     conventions = agree(chosen, run.conventions)

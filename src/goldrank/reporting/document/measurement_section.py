@@ -1,4 +1,4 @@
-"""The section of runs that are measurements: their figures side by side, and whose headline is really better."""
+"""The section of runs that are measurements: their values side by side, and whose headline is really better."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Pairs = Mapping[tuple[str, str], float]
 def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
     """What there is to say of measurements of one task."""
     names = distinct_names(runs)
-    headlines = {key: next(iter(run.figures.values()))["value"] for key, run in runs.items()}
+    headlines = {key: next(iter(run.measured.values()))["value"] for key, run in runs.items()}
     ordered = {key: runs[key] for key in stats.best_first(headlines)}
     named = {names[key]: run for key, run in ordered.items()}
     tested, why_not = _p_values(named)
-    headline = next(iter(next(iter(named.values())).figures))
+    headline = next(iter(next(iter(named.values())).measured))
     figure = _dots(named, headline)
     return Section(
         task=next(iter(runs.values())).task,
@@ -61,15 +61,15 @@ def _p_values(named: Mapping[str, StoredRun]) -> tuple[Pairs, list[str]]:
 
 def _verdicts(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> list[str]:
     best, *others = named
-    figure = named[best].figures[headline]
-    reached = f"{_value(figure)} {results.figure_bounds(figure)}".rstrip()
+    leading = named[best].measured[headline]
+    reached = f"{_value(leading)} {results.value_bounds(leading)}".rstrip()
     if not others:
-        return [f"{best} reaches {headline} {reached} over {figure['count']} pairs or examples."]
+        return [f"{best} reaches {headline} {reached} over {leading['count']} pairs or examples."]
     said = [f"{best} leads on {headline} with {reached}."]
     for other in others:
         if (p := tested.get((best, other))) is None:
             continue
-        by = f"{figure['value'] - named[other].figures[headline]['value']:.4f}"
+        by = f"{leading['value'] - named[other].measured[headline]['value']:.4f}"
         shown = formatting.p_value(p)
         shown = f"p {shown}" if shown.startswith("<") else f"p = {shown}"
         if p <= alpha:
@@ -80,15 +80,15 @@ def _verdicts(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alph
 
 
 def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> Grid:
-    columns = list(dict.fromkeys(name for run in named.values() for name in run.figures if ":" not in name))
+    columns = list(dict.fromkeys(name for run in named.values() for name in run.measured if ":" not in name))
     letters = dict(zip(named, formatting.letters(len(named)), strict=True))
     rows = []
     for name, run in named.items():
         beaten = [letters[worse] for (better, worse), p in tested.items() if better == name and p <= alpha]
         marks = "".join(sorted(beaten)).translate(formatting.SUPERSCRIPTS)
         cells = [
-            Cell(_value(run.figures[one]), results.figure_bounds(run.figures[one]), marks if one == headline else "")
-            if one in run.figures
+            Cell(_value(run.measured[one]), results.value_bounds(run.measured[one]), marks if one == headline else "")
+            if one in run.measured
             else Cell("–")
             for one in columns
         ]
@@ -97,23 +97,23 @@ def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: 
     return Grid(["run", *columns], rows, title="Leaderboard", notes=[note] if tested else [])
 
 
-def _value(figure: Mapping[str, Any]) -> str:
-    value = figure["value"]
+def _value(entry: Mapping[str, Any]) -> str:
+    value = entry["value"]
     return "–" if value is None or not np.isfinite(value) else f"{value:.4f}".replace("-", "−")
 
 
 def _numbers(named: Mapping[str, StoredRun], tested: Pairs) -> dict[str, Any]:
     return {
-        "runs": [{"name": name, "figures": dict(run.figures)} for name, run in named.items()],
+        "runs": [{"name": name, "measured": dict(run.measured)} for name, run in named.items()],
         "pairs": [{"better": better, "worse": worse, "p_adjusted": p} for (better, worse), p in tested.items()],
     }
 
 
 def _conventions(named: Mapping[str, StoredRun], tested: Pairs, alpha: float) -> list[str]:
-    figures = next(iter(named.values())).figures
-    counts = ", ".join(f"{name} over {one['count']}" for name, one in figures.items() if ":" not in name)
-    methods = dict.fromkeys(one["method"] for one in figures.values() if one.get("method"))
-    lines = [f"Figures: {counts}."]
+    measured = next(iter(named.values())).measured
+    counts = ", ".join(f"{name} over {one['count']}" for name, one in measured.items() if ":" not in name)
+    methods = dict.fromkeys(one["method"] for one in measured.values() if one.get("method"))
+    lines = [f"Values: {counts}."]
     if methods:
         lines.append(f"Intervals: {', '.join(methods)}.")
     return [*lines, *([f"Pairs: the task's own paired test, two-sided, after Holm, α = {alpha:g}."] if tested else [])]
@@ -121,10 +121,10 @@ def _conventions(named: Mapping[str, StoredRun], tested: Pairs, alpha: float) ->
 
 def _dots(named: Mapping[str, StoredRun], headline: str) -> Figure | LeftOut:
     """The headline of each model with its interval."""
-    found = {name: run.figures[headline] for name, run in named.items() if headline in run.figures}
+    found = {name: run.measured[headline] for name, run in named.items() if headline in run.measured}
     found = {name: one for name, one in found.items() if one["value"] is not None and np.isfinite(one["value"])}
     if not found:
-        return LeftOut("figures", "no headline is a number")
+        return LeftOut("values", "no headline is a number")
     nan = float("nan")
     bounds = [(one["low"], one["high"]) if one["low"] is not None else (nan, nan) for one in found.values()]
     series = Series(
@@ -138,5 +138,5 @@ def _dots(named: Mapping[str, StoredRun], headline: str) -> Figure | LeftOut:
     counted = next(iter(found.values()))["count"]
     caption = f"Over {counted} pairs or examples; bars are the stored intervals."
     return Figure(
-        "figures", f"{headline} of each model", caption, Axis(headline), Axis("", categories=tuple(found)), (series,)
+        "values", f"{headline} of each model", caption, Axis(headline), Axis("", categories=tuple(found)), (series,)
     )

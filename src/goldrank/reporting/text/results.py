@@ -202,11 +202,11 @@ def _score_json(score: Score, intervals: bool) -> dict[str, Any]:
     return entry
 
 
-def figure_bounds(figure: Mapping[str, Any]) -> str:
-    """The interval of a stored figure, if it has one."""
-    if figure["low"] is None or figure["high"] is None:
+def value_bounds(value: Mapping[str, Any]) -> str:
+    """Return the interval of a stored measured value, or "" if it has none."""
+    if value["low"] is None or value["high"] is None:
         return ""
-    return f"[{figure['low']:.4f}, {figure['high']:.4f}]".replace("-", "−")
+    return f"[{value['low']:.4f}, {value['high']:.4f}]".replace("-", "−")
 
 
 def number(value: float) -> float | None:

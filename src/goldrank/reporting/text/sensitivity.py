@@ -111,7 +111,7 @@ def _one_model(one: ModelSensitivity) -> Grid:
 
 
 def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
-    bounds = results.figure_bounds({"low": reading.low, "high": reading.high})
+    bounds = results.value_bounds({"low": reading.low, "high": reading.high})
     return Cell(f"{reading.value:.4f}{place}", bounds, best=best)
 
 

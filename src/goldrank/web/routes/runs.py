@@ -97,7 +97,7 @@ def delete_run(explorer: Explorer, key: Key) -> Json:
 
 def headline(run: StoredRun) -> dict[str, Any] | None:
     """The first number of a run with its interval, where it was stored."""
-    for name, entry in (run.figures or run.summary).items():
+    for name, entry in (run.measured or run.summary).items():
         return {"metric": name, "value": entry["value"], "low": entry.get("low"), "high": entry.get("high")}
     return None
 
@@ -115,7 +115,7 @@ def brief(run: StoredRun) -> dict[str, Any]:
         "seconds": run.seconds,
         "profile": run.profile,
         "headline": headline(run),
-        "summary": run.summary or run.figures,
+        "summary": run.summary or run.measured,
     }
 
 
@@ -127,7 +127,7 @@ def in_full(run: StoredRun, reader: Reader) -> dict[str, Any]:
         "conventions": run.conventions,
         "inputs": run.inputs,
         "environment": run.environment,
-        "figures": run.figures,
+        "measured": run.measured,
         "remarks": run.environment.get("remarks", []),
         "has_rankings": run.run_checksum is not None,
         "has_predictions": run.predictions_checksum is not None,

@@ -9,7 +9,7 @@ import { go } from "./router.js";
 export async function show(view, { names, signal }) {
   const [run, about] = await Promise.all([get(`runs/${encodeURIComponent(names.key)}`, {}, signal), once("about")]);
   const key = parameters({ key: run.key });
-  const numbers = Object.entries(run.figures && Object.keys(run.figures).length ? run.figures : (run.summary ?? {}));
+  const numbers = Object.entries(run.measured && Object.keys(run.measured).length ? run.measured : (run.summary ?? {}));
   view.replaceChildren(
     h(
       "p",
