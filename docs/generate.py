@@ -1,15 +1,36 @@
-"""Generate the reference pages from the registries of metrics, profiles and tasks."""
+"""Generate the reference pages from the public API and the registries of metrics, profiles and tasks."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
+import goldrank
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Definition, Profile
 from goldrank.metrics.names import foreign_names
 from goldrank.tasks import TASKS, MeasurementTask, RankingTask, Task
 
 FOLDER = Path(__file__).parent / "reference"
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
+
+
+def api_page() -> str:
+    """Return the page of all public names, which mkdocstrings fills in from their docstrings."""
+    names = {name: getattr(goldrank, name) for name in goldrank.__all__}
+    modules = [name for name, value in names.items() if isinstance(value, ModuleType)]
+    paths = {name: f"{value.__module__}.{name}" for name, value in names.items() if hasattr(value, "__module__")}
+    paths |= {f"{name}.{part}": f"goldrank.{name}.{part}" for name in modules for part in names[name].__all__}
+    functions = {name: path for name, path in paths.items() if name.rpartition(".")[2][0].islower()}
+    sections = {"Functions": functions, "Classes": {name: paths[name] for name in paths if name not in functions}}
+    return (
+        "# Python API\n\nThe public names of `goldrank`: `import goldrank as gr`, then `gr.score(...)`. "
+        "[What is public](../public-api.md) states what may change between releases.\n\n"
+        + "\n\n".join(
+            f"## {title}\n\n" + "\n\n".join(f"::: {paths[name]}" for name in sorted(section))
+            for title, section in sections.items()
+        )
+        + "\n"
+    )
 
 
 def metrics_page() -> str:
@@ -143,6 +164,7 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "api.md").write_text(api_page())
     (FOLDER / "metrics.md").write_text(metrics_page())
     (FOLDER / "profiles.md").write_text(profiles_page())
     (FOLDER / "tasks.md").write_text(tasks_page())

@@ -13,7 +13,7 @@ from goldrank import stats
 from goldrank.comparing import Pair, compare_hits
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Gold, Run
-from goldrank.index.base import DATABASES, Index, Similarity, build
+from goldrank.index.base import INDEXES, Index, Similarity, build
 from goldrank.index.faiss_index import Factory
 from goldrank.metrics import Metric, parse_all
 from goldrank.progress import Progress
@@ -152,7 +152,7 @@ def audit(
     corpus = frozenset(item_ids)
 
     def made(factory: str) -> tuple[float, Index]:
-        spec = factory if _is_database(factory) else f"faiss:{factory}"
+        spec = factory if _is_spec(factory) else f"faiss:{factory}"
         return _timed(lambda: build(spec, items, item_ids, similarity))
 
     def search(index: Index) -> Run:
@@ -177,7 +177,7 @@ def audit(
             shares = neighbour_recall(exact_run, run, k)
             (interval,) = stats.intervals([stats.Sample(shares)], level=bootstrap.level, seed=bootstrap.seed)
             scores, mean, cost = compared.scores[name], float(shares.mean()), Cost(seconds, rate, _size(index))
-            shown = index.spec if _is_database(name) else name
+            shown = index.spec if _is_spec(name) else name
             found.append(Audited(shown, scores, compared.pairs, mean, interval, cost, rate / exact_rate))
             fastest = max(fastest, exact_rate)
             progress.advance()
@@ -186,12 +186,14 @@ def audit(
     return Audit(scores, cost, _corrected(found), k, depth, len(item_ids), len(chosen), similarity, alpha)
 
 
-def _is_database(factory: str) -> bool:
-    return factory.strip().partition(":")[0] in DATABASES
+def _is_spec(factory: str) -> bool:
+    """Return whether *factory* is the spec of an index, and not a factory string of faiss."""
+    kind = factory.strip().partition(":")[0]
+    return kind not in ("exact", "cuda", "faiss") and kind in INDEXES
 
 
 def _name(factory: str) -> str:
-    return factory.strip() if _is_database(factory) else str(Factory.parse(factory))
+    return factory.strip() if _is_spec(factory) else str(Factory.parse(factory))
 
 
 def _size(index: Index) -> int | None:

@@ -70,6 +70,15 @@ def _models() -> list[dict[str, str]]:
     return [*rows, {"model": "fuse", "what": fused, "example": "fuse:rrf(bm25,wordllama)", "install": "built in"}]
 
 
+def _indexes() -> list[dict[str, str]]:
+    from goldrank.index.base import INDEXES
+
+    return [
+        {"index": name, "what": kind.summary, "example": kind.example, "install": kind.install or "built in"}
+        for name, kind in INDEXES.items()
+    ]
+
+
 def _predictors() -> list[dict[str, str]]:
     from goldrank.masked.predictors import PREDICTORS
 
@@ -127,6 +136,7 @@ _LISTS = {
     "tasks": _tasks,
     "collections": _collections,
     "models": _models,
+    "indexes": _indexes,
     "predictors": _predictors,
     "transforms": _transforms,
     "similarities": _similarities,

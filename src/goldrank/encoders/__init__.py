@@ -10,6 +10,7 @@ from typing import Any, Literal
 from goldrank.encoders.base import Encoder, Fitted, Options, PairScorer, Searcher
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion import is_fusion
+from goldrank.registry import Registry
 from goldrank.specs import Spec
 
 __all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
@@ -45,7 +46,7 @@ def _kind(module: str, maker: str, summary: str, extra: str, example: str, acces
     return Kind(f"goldrank.encoders.{module}", maker, summary, install, example, access)
 
 
-KINDS: dict[str, Kind] = {
+_BUILT_IN: dict[str, Kind] = {
     "wordllama": _kind("wordllama", "WordLlama", "static token vectors, 256 d; built in", "", "wordllama(dim=64)"),
     "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(preset=sdr)"),
     "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "", "lsa:128"),
@@ -86,6 +87,7 @@ KINDS: dict[str, Kind] = {
     ),
     "random": _kind("random", "Random", "random unit vectors: the floor", "", "random:256"),
 }
+KINDS: Registry[Kind] = Registry("goldrank.encoders", Kind, _BUILT_IN)
 
 
 def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | Searcher:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -14,16 +15,13 @@ from goldrank.hits import Gold, Hits, Run
 from goldrank.index.exact.index import ExactIndex
 from goldrank.io.checks import find_duplicate
 from goldrank.redaction import redact
+from goldrank.registry import Registry
 
 Similarity = Literal["cosine", "dot", "l2"]
 Dense = NDArray[np.float32]
 
-DATABASES = {
-    "pgvector": ("databases.pgvector", "PgvectorIndex"),
-    "chroma": ("databases.chroma", "ChromaIndex"),
-    "lancedb": ("databases.lancedb", "LancedbIndex"),
-}
 _BLOCK = 1 << 16
+_WITHOUT_ARGUMENT = ("exact", "cuda")
 
 
 @runtime_checkable
@@ -55,6 +53,68 @@ class Index(Protocol):
         """Return the exact ranks of the gold; raise if the index only supports top-k search."""
 
 
+Builder = Callable[[str, Any, Sequence[str] | None, Similarity], Index]
+
+
+@dataclass(frozen=True)
+class IndexKind:
+    """A kind of index: how it is built from a spec, and what a user has to know to choose it."""
+
+    build: Builder
+    """The function from a whole spec, item vectors, their ids or None, and a similarity to an Index."""
+    summary: str
+    example: str
+    install: str = ""
+    """The command that installs its packages; empty if goldrank itself does."""
+    drop: Callable[[str], list[str]] | None = None
+    """The function that removes what was loaded for a spec and returns the names, for a database."""
+
+
+def _build_exact(spec: str, vectors: Any, ids: Sequence[str] | None, similarity: Similarity) -> Index:
+    # The exact index checks vectors when it first reads them, so that a mapped file opens at once.
+    refuse_sparse(vectors, "item")
+    return ExactIndex(vectors, ids, similarity)
+
+
+def _build_cuda(spec: str, vectors: Any, ids: Sequence[str] | None, similarity: Similarity) -> Index:
+    from goldrank.index.cuda.index import CudaIndex
+
+    refuse_sparse(vectors, "item")
+    return CudaIndex(vectors, ids, similarity)
+
+
+def _build_faiss(spec: str, vectors: Any, ids: Sequence[str] | None, similarity: Similarity) -> Index:
+    from goldrank.index.faiss_index import FaissIndex
+
+    return FaissIndex.build(spec.partition(":")[2], vectors, ids, similarity)
+
+
+def _database(name: str, index: str, summary: str, example: str) -> IndexKind:
+    """Return the kind of an index in a database, whose module is imported on demand."""
+
+    def module() -> Any:
+        return import_module(f"goldrank.index.databases.{name}")
+
+    return IndexKind(
+        lambda *arguments: getattr(module(), index).build(*arguments),
+        summary,
+        example,
+        f"pip install 'goldrank[{name}]'",
+        lambda spec: module().drop(spec),
+    )
+
+
+_BUILT_IN = {
+    "exact": IndexKind(_build_exact, "exact ranks over all items, on the processor", "exact"),
+    "cuda": IndexKind(_build_cuda, "exact ranks over all items, on a GPU", "cuda", "pip install 'goldrank[cuda]'"),
+    "faiss": IndexKind(_build_faiss, "any index of a faiss factory string", "faiss:HNSW32"),
+    "pgvector": _database("pgvector", "PgvectorIndex", "a table of PostgreSQL", "pgvector:postgresql://host/name"),
+    "chroma": _database("chroma", "ChromaIndex", "a collection of Chroma", "chroma:http://localhost:8000"),
+    "lancedb": _database("lancedb", "LancedbIndex", "a table of LanceDB", "lancedb:FOLDER/TABLE"),
+}
+INDEXES: Registry[IndexKind] = Registry("goldrank.indexes", IndexKind, _BUILT_IN)
+
+
 def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine") -> Index:
     """Build the index that *spec* names: ``exact``, ``faiss:`` and a factory string, or a database.
 
@@ -64,46 +124,30 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
     >>> list(index.top_k([[0.2, 0.9]], k=1)["0"])
     ['north']
     """
-    kind, _, factory = spec.strip().partition(":")
-    if kind == "exact" and not factory:
-        # The exact index checks vectors when it first reads them, so that a mapped file opens at once.
-        refuse_sparse(vectors, "item")
-        return ExactIndex(vectors, ids, checked_similarity(similarity))
-    if kind == "cuda" and not factory:
-        from goldrank.index.cuda.index import CudaIndex
-
-        refuse_sparse(vectors, "item")
-        return CudaIndex(vectors, ids, checked_similarity(similarity))
-    if kind == "faiss" and factory:
-        from goldrank.index.faiss_index import FaissIndex
-
-        return FaissIndex.build(factory, vectors, ids, similarity)
-    if kind in DATABASES:
-        built: Index = _database(kind).build(spec, vectors, ids, similarity)
-        return built
-
-    raise InputError(
-        f"there is no index {shorten(redact(spec))}",
-        remedy=f"write exact, cuda, faiss: and a factory (faiss:HNSW32), or a database ({', '.join(DATABASES)})",
-    )
+    return find_index_kind(spec).build(spec.strip(), vectors, ids, checked_similarity(similarity))
 
 
-def _database(kind: str) -> Any:
-    """Return the class of a database index, imported on demand."""
-    module, name = DATABASES[kind]
-    return getattr(import_module(f"goldrank.index.{module}"), name)
+def find_index_kind(spec: str) -> IndexKind:
+    """Return the kind of the index *spec*; raise if there is none, or if it lacks or has too much after the kind."""
+    kind, _, argument = spec.strip().partition(":")
+    if kind not in INDEXES or (kind in _WITHOUT_ARGUMENT and argument) or (kind == "faiss" and not argument):
+        raise InputError(
+            f"there is no index {shorten(redact(spec))}",
+            remedy="write exact, cuda, faiss: and a factory (faiss:HNSW32), or another one of: goldrank list indexes",
+        )
+    return INDEXES[kind]
 
 
 def drop(spec: str) -> list[str]:
     """Remove the tables that goldrank loaded into the database of *spec*, and return their names."""
     kind, _, address = spec.strip().partition(":")
-    if kind not in DATABASES or not address:
+    if not address or kind not in INDEXES or (remove := INDEXES[kind].drop) is None:
+        databases = ", ".join(name for name, known in INDEXES.items() if known.drop)
         raise InputError(
             "only what was loaded into a database can be dropped",
-            remedy=f"write a spec of {', '.join(DATABASES)}; a folder is simply deleted",
+            remedy=f"write a spec of {databases}; a folder is simply deleted",
         )
-    dropped: list[str] = import_module(f"goldrank.index.{DATABASES[kind][0]}").drop(spec)
-    return dropped
+    return remove(spec)
 
 
 def blocks(count: int, size: int = _BLOCK) -> Iterator[slice]:

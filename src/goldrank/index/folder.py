@@ -202,6 +202,10 @@ def write_index(
     """
     from goldrank import __version__
 
+    if spec != "exact" and not spec.startswith("faiss:"):
+        raise InputError(
+            f"an index folder cannot hold {shorten(redact(spec))}", remedy="use exact, or faiss: and a factory"
+        )
     target = refuse_existing(path, overwrite)
     rows = checked_vectors(vectors if transform is None else transform.apply(vectors), "item")
     index = build(spec, rows, ids, checked_similarity(similarity))

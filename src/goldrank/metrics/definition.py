@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
-from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
 from goldrank.hits import Floats
 from goldrank.metrics.names import as_text, expand, is_measure, split, translate, unknown_metric
 from goldrank.metrics.placement import Placement
+from goldrank.registry import Registry
 
 Setting = str | int | float | None
 Direction = Literal["higher", "lower", "neither"]
@@ -139,18 +141,32 @@ class Definition:
         return {parameter.name: parameter.default for parameter in self.parameters}
 
 
-REGISTRY: dict[str, Definition] = {}
+_BUILT_IN: dict[str, Definition] = {}
 _ALIASES: dict[str, str] = {}
+REGISTRY: Registry[Definition] = Registry("goldrank.metrics", Definition, _BUILT_IN)
 
 
 def register(definition: Definition) -> Definition:
-    """Make a metric known by its name and aliases."""
+    """Add a built-in metric under its name and aliases."""
+    _add_names(definition)
+    _BUILT_IN[definition.name] = definition
+    return definition
+
+
+def _add_names(definition: Definition) -> None:
     for name in (definition.name, *definition.aliases):
         if name.lower() in _ALIASES:
-            raise ValueError(f"the metric name {name!r} is taken")
+            raise GoldrankError(
+                f"the metrics {definition.name!r} and {_ALIASES[name.lower()]!r} are both written {name!r}"
+            )
         _ALIASES[name.lower()] = definition.name
-    REGISTRY[definition.name] = definition
-    return definition
+
+
+@cache
+def _add_installed() -> None:
+    """Add the names of the metrics of installed packages."""
+    for definition in REGISTRY.added.values():
+        _add_names(definition)
 
 
 @dataclass(frozen=True)
@@ -176,6 +192,9 @@ class Metric:
             needs_cutoff: whether a metric that is only computed with a cutoff must have one.
         """
         written = translate(split(as_text(text)), _ALIASES)
+        if written.name.lower() not in _ALIASES:
+            _add_installed()
+            written = translate(split(as_text(text)), _ALIASES)
         if written.name.lower() not in _ALIASES:
             raise unknown_metric(written.name.lower(), _ALIASES)
         definition = REGISTRY[_ALIASES[written.name.lower()]]

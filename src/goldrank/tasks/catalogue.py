@@ -13,6 +13,7 @@ from goldrank.data.collections.in_memory import collection_from
 from goldrank.data.sources import DatasetDescription
 from goldrank.data.text_rule import TextRule
 from goldrank.errors import InputError, unknown_name
+from goldrank.registry import Registry
 from goldrank.tasks.evalrank import EVALRANK_TASKS
 from goldrank.tasks.probe import PROBE_TASKS, probe_of
 from goldrank.tasks.ranking.task import RankingTask, task_of
@@ -182,7 +183,7 @@ _ALL = (
 )
 
 _EVERY: tuple[Task, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_TASKS, *PROBE_TASKS)
-TASKS: dict[str, Task] = {task.name: task for task in _EVERY}
+TASKS: Registry[Task] = Registry("goldrank.tasks", Task, {task.name: task for task in _EVERY})  # type: ignore[type-abstract]
 
 
 def is_measurement(task: str | Task) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.data.text_rule import TextRule
-from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.index.base import DATABASES
+from goldrank.errors import InputError, unknown_name
+from goldrank.index.base import find_index_kind
 from goldrank.index.exact.index import RANKABLE
 from goldrank.index.multivector import SCORERS
 from goldrank.io.fingerprints import file_digest
@@ -114,11 +114,7 @@ class Settings:
         return replace(self, **changes)
 
     def _check_index(self) -> None:
-        if self.index != "exact" and self.index.partition(":")[0] not in ("cuda", "faiss", *DATABASES):
-            raise InputError(
-                f"there is no index {shorten(redact(self.index))}",
-                remedy=f"write exact, cuda, faiss: and a factory, or a database ({', '.join(DATABASES)})",
-            )
+        find_index_kind(self.index)
         if redact(self.index) != self.index:
             # Settings are stored with every result.
             raise InputError(
