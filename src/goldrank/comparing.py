@@ -233,14 +233,8 @@ def _intervals(columns: Sequence[Floats], how: Bootstrap) -> Iterator[stats.Inte
     made: dict[int, stats.Interval | None] = {}
     for size in {len(column) for column in columns}:
         places = [place for place, column in enumerate(columns) if len(column) == size]
-        found = stats.intervals(
-            [stats.Sample(columns[place]) for place in places],
-            resamples=how.resamples,
-            level=how.level,
-            method=how.method,
-            seed=how.seed,
-        )
-        made.update(zip(places, found, strict=True))
+        intervals = how.intervals([stats.Sample(columns[place]) for place in places])
+        made.update(zip(places, intervals, strict=True))
     return (made[place] for place in range(len(columns)))
 
 

@@ -50,6 +50,10 @@ class Bootstrap:
     method: str = "bca"
     seed: int = 0
 
+    def intervals(self, columns: Sequence[stats.Sample]) -> list[stats.Interval | None]:
+        """Return the interval of each column, from one set of resamples (see `goldrank.stats.intervals`)."""
+        return stats.intervals(columns, resamples=self.resamples, level=self.level, method=self.method, seed=self.seed)
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -204,14 +208,7 @@ class Scores(Mapping[str, Score]):
     @cached_property
     def intervals(self) -> list[stats.Interval | None]:
         """The interval of every metric, from one set of resampled queries."""
-        how = self.bootstrap
-        return stats.intervals(
-            [score.sample for score in self.values()],
-            resamples=how.resamples,
-            level=how.level,
-            method=how.method,
-            seed=how.seed,
-        )
+        return self.bootstrap.intervals([score.sample for score in self.values()])
 
     def __getitem__(self, metric: str) -> Score:
         if metric in self._scores:

@@ -175,7 +175,7 @@ def audit(
                 bootstrap=bootstrap,
             )
             shares = neighbour_recall(exact_run, run, k)
-            (interval,) = stats.intervals([stats.Sample(shares)], level=bootstrap.level, seed=bootstrap.seed)
+            (interval,) = bootstrap.intervals([stats.Sample(shares)])
             scores, mean, cost = compared.scores[name], float(shares.mean()), Cost(seconds, rate, _size(index))
             shown = index.spec if _is_spec(name) else name
             found.append(Audited(shown, scores, compared.pairs, mean, interval, cost, rate / exact_rate))

@@ -46,14 +46,7 @@ class RankOverlap:
     @cached_property
     def interval(self) -> stats.Interval | None:
         """The bootstrap interval of the mean; None for fewer than two queries."""
-        how = self.bootstrap
-        (interval,) = stats.intervals(
-            [stats.Sample(self.values)],
-            resamples=how.resamples,
-            level=how.level,
-            method=how.method,
-            seed=how.seed,
-        )
+        (interval,) = self.bootstrap.intervals([stats.Sample(self.values)])
         return interval
 
     @property

@@ -265,7 +265,7 @@ Values = tuple[float, float | None, float | None, float | None, float | None, fl
 def _means(values: Floats, how: Bootstrap) -> list[Values]:
     """The mean of every row with its interval, and its paired change from the first row; the ranks taken as given."""
     samples = [stats.Sample(row) for row in values] + [stats.Sample(row - values[0]) for row in values[1:]]
-    found = stats.intervals(samples, resamples=how.resamples, level=how.level, method=how.method, seed=how.seed)
+    found = how.intervals(samples)
     ends = [_ends(one) for one in found]
     means = values.mean(axis=1)
     made: list[Values] = []

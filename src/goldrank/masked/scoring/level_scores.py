@@ -56,9 +56,7 @@ class LevelScores:
     def of(cls, level: Level, name: str, how: Bootstrap) -> LevelScores:
         """Score one level of the run *name*."""
         sample = level.sample(level.margin)
-        [interval] = stats.intervals(
-            [sample], resamples=how.resamples, level=how.level, method=how.method, seed=how.seed
-        )
+        [interval] = how.intervals([sample])
         calibrated = calibration(level, resamples=min(how.resamples, 1000), confidence_level=how.level, seed=how.seed)
         return cls(
             level,

@@ -13,7 +13,7 @@ from goldrank.reporting.figures.captions import conventions_of, intervals_of, qu
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series
 from goldrank.reporting.figures.ranks import DRAWN, ends, shares
 from goldrank.scoring import Bootstrap, Scores, score_hits
-from goldrank.stats import Sample, aggregate, intervals
+from goldrank.stats import Sample, aggregate
 
 _CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
 LEVELS = tuple(level / 10 for level in range(11))
@@ -72,14 +72,7 @@ def precision_recall(
         rel = one.profile.apply(Metric.parse("iprec@0"), one.conventions.relevance_level).parameters["rel"]
         placement = place(hits[run], replace(one.conventions, ties=ties))
         columns = interpolated_precision(placement, rel if isinstance(rel, (int, float)) else None).T
-        limits = intervals(
-            [Sample(column) for column in columns],
-            resamples=how.resamples,
-            level=how.level,
-            method=how.method,
-            seed=how.seed,
-        )
-        low, high = ends(limits)
+        low, high = ends(how.intervals([Sample(column) for column in columns]))
         series.append(Series(run, LEVELS, tuple(aggregate(column) for column in columns), low, high))
     return Figure(
         name,

@@ -22,7 +22,6 @@ from goldrank.masked.scoring.strata import UNKNOWN, Stratum, split_by
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series, compact_number
 from goldrank.reporting.figures.ranks import DRAWN, at_cutoffs, cutoffs, ends, shares, span
 from goldrank.scoring import Score
-from goldrank.stats import intervals
 
 _BINS = 8
 _WORDS = 10
@@ -263,7 +262,7 @@ def calibration_diagram(runs: Runs, level: str = "mask") -> Figure | LeftOut:
             continue
         filled = [number for number, each in enumerate(calibrated.bins) if each.count]
         samples = [at.sample(values) for values in _right_by_bin(at, filled, len(calibrated.bins))]
-        low, high = ends(intervals(samples, resamples=DRAWN.resamples, level=DRAWN.level, seed=DRAWN.seed))
+        low, high = ends(DRAWN.intervals(samples))
         interval = calibrated.interval
         bounds = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
         series.append(

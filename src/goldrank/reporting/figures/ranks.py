@@ -13,7 +13,7 @@ from goldrank.hits import Hits
 from goldrank.metrics import Profile
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Mark, Numbers, Series, compact_number
 from goldrank.scoring import Bootstrap, Scores, score_hits
-from goldrank.stats import Interval, Sample, intervals
+from goldrank.stats import Interval, Sample
 
 DRAWN = Bootstrap(resamples=2000)
 """How intervals are made: what further resamples would change cannot be seen in a figure."""
@@ -72,7 +72,7 @@ def rank_histogram(
             first_part - before for before, first_part in zip([0 * whole, *within], [*within, whole], strict=True)
         ]
         samples = [Sample(column, weights) for column in columns]
-        limits = intervals(samples, resamples=how.resamples, level=how.level, method=how.method, seed=how.seed)
+        limits = how.intervals(samples)
         means = [_mean(sample) for sample in samples]
         series.append(_with_limits(run, range(len(means)), means, limits, "bars"))
     return Figure(

@@ -252,13 +252,7 @@ def original_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
     kinds = {"as coded": scores.legacy.coded, "corrected": scores.legacy.right}
     rows = []
     for kind, samples in kinds.items():
-        intervals = stats.intervals(
-            [samples[score] for score in _ORIGINAL],
-            resamples=how.resamples,
-            level=how.level,
-            method=how.method,
-            seed=how.seed,
-        )
+        intervals = how.intervals([samples[score] for score in _ORIGINAL])
         means = [stats.aggregate(samples[score].values, samples[score].weights) for score in _ORIGINAL]
         rows.append([Cell(kind), *(Cell(_plain(m), _bounds(i)) for m, i in zip(means, intervals, strict=True))])
     notes = [
