@@ -72,8 +72,8 @@ def test_recall_of_neighbours_is_counted_per_query():
 @pytest.mark.parametrize(
     ("factories", "query_prefix", "message"),
     [
-        ([], "q", "an audit needs indexes"),
-        (["HNSW8", "faiss:HNSW8"], "q", "each named once"),
+        ([], "q", "an audit needs at least one index"),
+        (["HNSW8", "faiss:HNSW8"], "q", "the index HNSW8 is given twice"),
         (["HNSW8"], "other", "no query is in the gold"),
         (["Foo"], "q", "faiss knows no index 'Foo'"),
     ],

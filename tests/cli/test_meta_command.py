@@ -95,11 +95,11 @@ def test_stored_runs_are_taken_from_the_store(capsys, tmp_path):
     [
         ([], "there is neither a table nor --from-store"),
         (["scores.csv", "--from-store"], "a table and --from-store are given"),
-        (["scores.csv"], "it is not known which evaluators are intrinsic"),
+        (["scores.csv"], "the table does not say which evaluators are intrinsic"),
         (["scores.csv", "--downstream", "acuracy"], "did you mean 'accuracy'"),
         (["scores.csv", "--downstream", "f1", "--where", "modle=ant"], "did you mean 'model'"),
         (["scores.csv", "--downstream", "f1", "--where", "model"], "names no column and value"),
-        (["scores.csv", "--downstream", "f1", "--where", "model=ant,bee,cat,dog"], "over 4 models says nothing"),
+        (["scores.csv", "--downstream", "f1", "--where", "model=ant,bee,cat,dog"], "4 models are too few for a correlation"),
         (["scores.csv", "--downstream", "f1", "--pivot", "f1"], "--pivot draws a figure"),
         (["scores.csv", "--downstream", "f1", "--plot", "a.gif"], "names no image format"),
         (["scores.csv", "--downstream", "f1", "--alpha", "5"], "alpha is 5"),

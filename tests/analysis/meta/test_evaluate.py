@@ -156,13 +156,13 @@ def test_fewer_than_ten_models_are_warned_of():
 @pytest.mark.parametrize(
     ("given", "arguments", "message"),
     [
-        (scores(models=4), {}, "a correlation over 4 models says nothing; give at least 5"),
+        (scores(models=4), {}, "4 models are too few for a correlation; give at least 5"),
         ({"e0": np.arange(6.0)}, {}, "the table has one evaluator only, 'e0'"),
         (scores(), {"intrinsic": ["e00"]}, "there is no evaluator 'e00'; did you mean 'e0'"),
         (scores(), {"downstream": ["T1"]}, "did you mean 't1'"),
         (scores(), {"intrinsic": ["e0", "t0"], "downstream": ["t0"]}, "both intrinsic and downstream"),
         (scores(), {"kind": "spearmen"}, "did you mean 'spearman'"),
-        ({"e0": np.arange(6.0), "e1": np.arange(6.0)}, {}, "it is not known which evaluators are downstream"),
+        ({"e0": np.arange(6.0), "e1": np.arange(6.0)}, {}, "the table does not say which evaluators are downstream"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(given, arguments, message):

@@ -75,7 +75,7 @@ def test_runs_of_one_name_are_told_apart_by_their_labels(tmp_path):
     path.write_text("\n".join(lines))
     table = read_table(path)
     assert table.models == ["x, w1", "x, w2"]
-    assert table.remarks == ("several runs are called x; they are told apart by their model id",)
+    assert table.remarks == ("several runs are called x; their names were extended by their model id",)
 
 
 def test_evaluators_are_chosen_by_name_first_words_or_pattern():
@@ -103,10 +103,10 @@ def test_a_family_is_a_name_without_sizes_and_versions():
         ("model,evaluator,score\na,x,1\n", r"t\.csv:1: there is no column value"),
         ("model,evaluator,value\n,x,1\n", r"t\.csv:2: the model is missing"),
         ("model,evaluator,value,kind\na,x,1,outer\n", r"t\.csv:2: the kind 'outer' is neither"),
-        ("model,evaluator,value,kind\na,x,1,intrinsic\nb,x,1,downstream\n", r"t\.csv:3: the evaluator 'x' is of"),
+        ("model,evaluator,value,kind\na,x,1,intrinsic\nb,x,1,downstream\n", r"t\.csv:3: the kind of the evaluator 'x' is"),
         ("model,model,value\na,x,1\n", "two columns are called 'model'"),
         ("model,evaluator,value\n", "holds no rows"),
-        ("[1]", "1 is no record"),
+        ("[1]", "1 is not a record"),
         (LOG, "logs of sentence and word level.*--where level=sentence"),
     ],
 )

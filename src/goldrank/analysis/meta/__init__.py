@@ -1,4 +1,4 @@
-"""The meta-evaluation: which intrinsic evaluator predicts which downstream score, across models, and how surely."""
+"""Meta-evaluation: how well intrinsic evaluators predict downstream scores, as correlations across models."""
 
 from goldrank.analysis.meta.evaluate import (
     FEW,

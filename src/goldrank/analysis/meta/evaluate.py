@@ -1,4 +1,4 @@
-"""Correlates every intrinsic with every downstream score across models, and says how surely."""
+"""Correlate every intrinsic evaluator with every downstream score across models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from goldrank.errors import InputError
 from goldrank.stats.resampling import Floats
 
 FEW = 10
-"""Below this many models the reader is warned."""
+"""Results over fewer models carry a warning."""
 
 __all__ = ["FEW", "FEWEST", "CorrelationCell", "EvaluatorDifference", "MetaResult", "Overall", "evaluate_meta"]
 
@@ -37,30 +37,31 @@ def evaluate_meta(
     lower: Sequence[str] = (),
     alpha: float = 0.05,
 ) -> MetaResult:
-    """Which intrinsic evaluator predicts which downstream score, across the models of the table.
+    """Measure how well each intrinsic evaluator predicts each downstream score, across the models of the table.
 
-    All correlations are resampled together, models (or families of models) being drawn with replacement, so that
-    the mean of an evaluator over the downstream tasks and the difference of two evaluators have honest intervals.
-    Where a model lacks one of two values it is left out of that pair only.
+    All correlations share the same bootstrap resamples of models (or of families of models), so that the intervals of
+    an evaluator's mean over the downstream tasks, and of the difference of two evaluators, account for their
+    dependence. A model that lacks one of two values is left out of that pair only.
 
     Args:
         table: the values.
-        intrinsic, downstream: evaluators, by name or pattern; by default those the table calls so, or all others.
+        intrinsic, downstream: evaluators, by name or pattern; by default those of that kind in the table, or all that
+            the other argument does not name.
         kind: "spearman", "pearson" or "kendall".
-        resamples: of the bootstrap, and permutations.
+        resamples: the number of bootstrap resamples, and of permutations.
         seed: same seed, same result.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         method: "bca" or "percentile".
-        cluster: draw families instead of models.
-        lower: further evaluators of which less is better; their values count with the opposite sign.
-        alpha: the level at which a difference is called one.
+        cluster: resample families instead of models.
+        lower: further evaluators for which a lower value is better; their values are negated.
+        alpha: the significance level of a difference.
     """
     chosen = stats.correlation_kind(kind)
     rows, columns = _roles(table, intrinsic, downstream)
     _refuse_few(table, [*rows, *columns])
     reversed_ = table.lower | set(table.select(lower))
     x, y = (_values(table, names, reversed_) for names in (rows, columns))
-    # A model without any pair of values bears on nothing, and must not be drawn or counted.
+    # A model without any pair of values affects no correlation, and must be neither resampled nor counted.
     used = np.flatnonzero((~np.isnan(x)).any(axis=1) & (~np.isnan(y)).any(axis=1))
     models = [table.models[at] for at in used]
     x, y = x[used], y[used]
@@ -68,27 +69,27 @@ def evaluate_meta(
     clusters = np.unique(list(families.values()), return_inverse=True)[1].astype(np.intp)
     warnings = list(_warnings(models, families, given, cluster))
     work = Correlations(x, y, chosen, resamples, seed, clusters if cluster else None)
-    found = work.cells()
-    most = int(found.models.max(initial=0))
+    estimates = work.cells()
+    most = int(estimates.models.max(initial=0))
     if most < FEWEST:
         raise InputError(
-            f"no intrinsic and downstream score have {FEWEST} models in common (the most is {most})",
+            f"no intrinsic evaluator and downstream score have {FEWEST} models in common (the most is {most})",
             where=table.source or None,
             remedy="give every model a value from both kinds of evaluators",
         )
-    short = int((found.models < FEWEST).sum())
+    short = int((estimates.models < FEWEST).sum())
     if short:
         warnings.append(f"{short} pairs of evaluators have fewer than {FEWEST} models in common and are left out")
-    how = _How(level, method, alpha)
+    how = _Inference(level, method, alpha)
     return MetaResult(
         table=table,
         models=models,
         kind=chosen,
         intrinsic=rows,
         downstream=columns,
-        cells=_cells(found, rows, columns, models, how),
-        overall=_overall(found, rows, columns, models, how),
-        differences=_differences(work, found, rows, columns, how),
+        cells=_cells(estimates, rows, columns, models, how),
+        overall=_overall(estimates, rows, columns, models, how),
+        differences=_differences(work, estimates, rows, columns, how),
         families=families,
         clustered=cluster,
         lower=tuple(name for name in (*rows, *columns) if name in reversed_),
@@ -102,7 +103,7 @@ def evaluate_meta(
 
 
 @dataclass(frozen=True)
-class _How:
+class _Inference:
     level: float
     method: str
     alpha: float
@@ -111,7 +112,7 @@ class _How:
 def _roles(
     table: Table, intrinsic: Sequence[str] | None, downstream: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Which evaluators are to predict, and which are to be predicted."""
+    """Return the intrinsic evaluators and the downstream scores."""
     if len(table.evaluators) < 2:
         raise InputError(
             f"the table has one evaluator only, {table.evaluators[0]!r}",
@@ -120,7 +121,7 @@ def _roles(
         )
     rows = table.of_kind("intrinsic") if intrinsic is None else table.select(intrinsic)
     columns = table.of_kind("downstream") if downstream is None else table.select(downstream)
-    # Of a table without kinds, what is not named is the other kind.
+    # In a table without kinds, evaluators that are not named are of the other kind.
     if not rows and intrinsic is None and downstream is not None:
         rows = [name for name in table.evaluators if name not in columns]
     if not columns and downstream is None and intrinsic is not None:
@@ -130,13 +131,13 @@ def _roles(
     both = [name for name in rows if name in columns]
     if both:
         raise InputError(
-            f"{both[0]!r} is both intrinsic and downstream", remedy="a score predicts itself; name it once"
+            f"{both[0]!r} is named as both intrinsic and downstream", remedy="name it once: a score predicts itself"
         )
     if not rows or not columns:
         lacking = "intrinsic" if not rows else "downstream"
         shown = ", ".join(table.evaluators[:8]) + (" …" if len(table.evaluators) > 8 else "")
         raise InputError(
-            f"it is not known which evaluators are {lacking}",
+            f"the table does not say which evaluators are {lacking}",
             where=table.source or None,
             remedy=f"name them with --intrinsic and --downstream, or add a column `kind`; the table has {shown}",
         )
@@ -147,9 +148,9 @@ def _refuse_few(table: Table, names: Sequence[str]) -> None:
     present = (~np.isnan(_values(table, names, frozenset()))).any(axis=1)
     if present.sum() < FEWEST:
         raise InputError(
-            f"a correlation over {int(present.sum())} models says nothing",
+            f"{int(present.sum())} models are too few for a correlation",
             where=table.source or None,
-            remedy=f"give at least {FEWEST} models, better {FEW} or more",
+            remedy=f"give at least {FEWEST} models, preferably {FEW} or more",
         )
 
 
@@ -158,7 +159,7 @@ def _values(table: Table, names: Sequence[str], lower: frozenset[str] | set[str]
 
 
 def _families(table: Table, models: Sequence[str]) -> tuple[dict[str, str], bool]:
-    """A family for every model, and whether the table says which."""
+    """Return the family of every model, and whether the table gives families."""
     given = {model: table.families[model] for model in models if model in table.families}
     if given:
         return {model: given.get(model, model) for model in models}, True
@@ -167,56 +168,56 @@ def _families(table: Table, models: Sequence[str]) -> tuple[dict[str, str], bool
 
 def _warnings(models: Sequence[str], families: dict[str, str], given: bool, cluster: bool) -> Iterator[str]:
     if len(models) < FEW:
-        yield f"{len(models)} models are few: no correlation over fewer than {FEW} is to be relied on"
-    kin: dict[str, list[str]] = {}
+        yield f"{len(models)} models are few: correlations over fewer than {FEW} models are unreliable"
+    members: dict[str, list[str]] = {}
     for model, family in families.items():
-        kin.setdefault(family, []).append(model)
-    shared = [members for members in kin.values() if len(members) > 1]
-    if cluster and len(kin) < FEWEST:
+        members.setdefault(family, []).append(model)
+    if cluster and len(members) < FEWEST:
         raise InputError(
-            f"{len(kin)} families are too few to be resampled", remedy=f"give at least {FEWEST}, or resample the models"
+            f"{len(members)} families are too few to be resampled",
+            remedy=f"give at least {FEWEST}, or resample the models",
         )
-    if shared:
-        largest = max(shared, key=len)
+    largest = max(members.values(), key=len)
+    if len(largest) > 1:
         shown = "; ".join(largest[:3]) + ("; …" if len(largest) > 3 else "")
         source = "" if given else " by their names"
         act = "families were resampled" if cluster else "resample families instead of models with --cluster"
         yield (
-            f"the {len(models)} models are of {len(kin)} families{source} (such as {shown}) and not independent: "
+            f"the {len(models)} models are of {len(members)} families{source} (such as {shown}) and not independent: "
             f"intervals over models are too narrow and p-values too small; {act}"
         )
 
 
 def _cells(
-    found: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
+    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _Inference
 ) -> dict[tuple[str, str], CorrelationCell]:
-    adjusted = stats.holm(found.p.ravel()).reshape(found.p.shape)
+    adjusted = stats.holm(estimates.p.ravel()).reshape(estimates.p.shape)
     cells = {}
     for i, row in enumerate(rows):
         for d, column in enumerate(columns):
-            observed = float(found.observed[i, d])
-            around = _interval(observed, found.drawn[:, i, d], found.jackknife[:, i, d], how)
+            observed = float(estimates.observed[i, d])
+            around = _interval(observed, estimates.resampled[:, i, d], estimates.jackknife[:, i, d], how)
             cells[row, column] = CorrelationCell(
                 row,
                 column,
                 observed,
                 around,
-                int(found.models[i, d]),
-                float(found.p[i, d]),
+                int(estimates.models[i, d]),
+                float(estimates.p[i, d]),
                 float(adjusted[i, d]),
-                *_extremes(found.without[:, i, d], models),
+                *_extremes(estimates.without[:, i, d], models),
             )
     return cells
 
 
-def _interval(observed: float, drawn: Floats, without: Floats, how: _How) -> stats.Interval | None:
+def _interval(observed: float, samples: Floats, without: Floats, how: _Inference) -> stats.Interval | None:
     if math.isnan(observed):
         return None
-    return stats.resampled_interval(observed, drawn, without[~np.isnan(without)], how.level, how.method)
+    return stats.resampled_interval(observed, samples, without[~np.isnan(without)], how.level, how.method)
 
 
 def _extremes(without: Floats, models: Sequence[str]) -> tuple[tuple[float, str], tuple[float, str]]:
-    """The lowest and the highest value when one model is left out, and which one."""
+    """Return the lowest and the highest value when one model is left out, each with that model."""
     if np.isnan(without).all():
         return (math.nan, ""), (math.nan, "")
     low, high = int(np.nanargmin(without)), int(np.nanargmax(without))
@@ -224,50 +225,50 @@ def _extremes(without: Floats, models: Sequence[str]) -> tuple[tuple[float, str]
 
 
 def _overall(
-    found: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _How
+    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _Inference
 ) -> dict[str, Overall]:
     overall = {}
     for i, row in enumerate(rows):
-        tasks = np.flatnonzero(~np.isnan(found.observed[i]))
+        tasks = np.flatnonzero(~np.isnan(estimates.observed[i]))
         if not len(tasks):
             overall[row] = Overall(row, math.nan, None, 0, (math.nan, ""), (math.nan, ""))
             continue
-        each = found.observed[i, tasks]
-        # A model that one of the tasks lacks was not left out there: that task keeps its own value.
+        each = estimates.observed[i, tasks]
+        # Leaving out a model that a task lacks does not change the value of that task.
         without, jackknife = (
             np.where(np.isnan(part[:, i, tasks]), each, part[:, i, tasks]).mean(axis=1)
-            for part in (found.without, found.jackknife)
+            for part in (estimates.without, estimates.jackknife)
         )
         observed = float(each.mean())
-        around = _interval(observed, found.drawn[:, i, tasks].mean(axis=1), jackknife, how)
+        around = _interval(observed, estimates.resampled[:, i, tasks].mean(axis=1), jackknife, how)
         overall[row] = Overall(row, observed, around, len(tasks), *_extremes(without, models))
     return overall
 
 
 def _differences(
-    work: Correlations, found: ResampledCells, rows: Sequence[str], columns: Sequence[str], how: _How
+    work: Correlations, estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], how: _Inference
 ) -> list[EvaluatorDifference]:
-    """Every pair of intrinsic evaluators, on the downstream tasks that both have."""
-    made = []
+    """Compare every pair of intrinsic evaluators on the downstream tasks for which both are defined."""
+    differences = []
     for first, second in combinations(range(len(rows)), 2):
-        tasks = np.flatnonzero(~np.isnan(found.observed[[first, second]]).any(axis=0))
+        tasks = np.flatnonzero(~np.isnan(estimates.observed[[first, second]]).any(axis=0))
         if not len(tasks):
             continue
-        difference = float((found.observed[first, tasks] - found.observed[second, tasks]).mean())
-        drawn = (found.drawn[:, first, tasks] - found.drawn[:, second, tasks]).mean(axis=1)
+        difference = float((estimates.observed[first, tasks] - estimates.observed[second, tasks]).mean())
+        samples = (estimates.resampled[:, first, tasks] - estimates.resampled[:, second, tasks]).mean(axis=1)
         known = [work.between(first, second, int(task)) for task in tasks]
         of_first, of_second, between, counts = (np.array(part, dtype=np.float64) for part in zip(*known, strict=True))
         p = stats.williams(of_first, of_second, between, counts)
-        made.append(
+        differences.append(
             EvaluatorDifference(
                 rows[first],
                 rows[second],
                 difference,
-                stats.resampled_interval(difference, drawn, None, how.level, "percentile"),
-                stats.sign_change(drawn),
+                stats.resampled_interval(difference, samples, None, how.level, "percentile"),
+                stats.sign_change(samples),
                 math.nan,
-                {columns[task]: float(one) for task, one in zip(tasks.tolist(), p, strict=True)},
+                {columns[task]: float(p_value) for task, p_value in zip(tasks.tolist(), p, strict=True)},
             )
         )
-    adjusted = stats.holm(np.array([one.p for one in made]))
-    return [replace(one, adjusted=float(value)) for one, value in zip(made, adjusted, strict=True)]
+    adjusted = stats.holm(np.array([p_value.p for p_value in differences]))
+    return [replace(p_value, adjusted=float(value)) for p_value, value in zip(differences, adjusted, strict=True)]

@@ -1,4 +1,4 @@
-"""Log tables, with one line for every task and metric of every run, and the families of models by their names."""
+"""Log tables, with one row for every task and metric of every run; families of models derived from their names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from goldrank.analysis.meta.table import ScoreRow, Table
 from goldrank.errors import InputError
 
 NEEDED = ("model", "task", "metric", "value")
-# How a variant of a model was made; `similarity` is no such column, as it differs between the tasks of one run.
+# The settings of a run; `similarity` is none of them, because it differs between the tasks of one run.
 _SETTINGS = ("run_dist_metric", "post_processing")
-# What tells runs apart that agree in all of this.
+# These distinguish runs of the same model and settings.
 _LABELS = ("model_id", "log")
 _PLAIN = ("", "none")
 _INTRINSIC = ("evalrank", "similarity", "sts", "word_similarity", "intrinsic")
@@ -29,7 +29,7 @@ Line = tuple[str, Mapping[str, Any], float]
 
 
 def is_log(columns: Sequence[str]) -> bool:
-    """Whether a table with these columns is a log table.
+    """Return True if a table with these columns is a log table.
 
     >>> is_log(["model", "task", "metric", "value", "level"]), is_log(["model", "evaluator", "value"])
     (True, False)
@@ -38,16 +38,16 @@ def is_log(columns: Sequence[str]) -> bool:
 
 
 def log_rows(lines: Iterable[Line], source: str) -> Table:
-    """The table of a log: an evaluator is a task with a metric, a model is a variant with its settings.
+    """Build the table of a log: an evaluator is a task with a metric, a model is a model with its settings.
 
-    The mean rank (``MR``) is taken for a score of which less is better. Supervised similarity is neither intrinsic
-    nor downstream unless it is named.
+    For the mean rank (``MR``) lower values are better. Supervised similarity is of neither kind, so that it counts only
+    if it is named.
     """
     entries = list(lines)
     levels = sorted({_cell(record, "level") for _, record, _ in entries} - {""})
     if len(levels) > 1:
         raise InputError(
-            f"the table holds logs of {' and '.join(levels)} level, which share no models",
+            f"the table holds logs of {' and '.join(levels)} level, which have no models in common",
             where=source,
             remedy=f"choose one: --where level={levels[0]}",
         )
@@ -74,11 +74,11 @@ def _cell(record: Mapping[str, Any], column: str) -> str:
 
 
 def _kind(record: Mapping[str, Any]) -> str:
-    """What kind of evaluator it is; a similarity that was trained on labels is neither."""
-    written = _cell(record, "task_type").lower().replace("-", "_")
+    """Return the kind of the evaluator; a similarity that was trained on labels is of neither kind."""
+    task_type = _cell(record, "task_type").lower().replace("-", "_")
     if _cell(record, "similarity") == "supervised":
         return ""
-    return "intrinsic" if written in _INTRINSIC else "downstream" if written in _DOWNSTREAM else ""
+    return "intrinsic" if task_type in _INTRINSIC else "downstream" if task_type in _DOWNSTREAM else ""
 
 
 def _identity(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def _identity(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _variant_names(entries: Sequence[Line]) -> tuple[dict[tuple[str, ...], str], list[str]]:
-    """A name for every run: the model, the settings that are not plain or not the same for all, and more if need be."""
+    """Name every run: the model, its settings where they vary, and labels where names are still shared."""
     variants = list(dict.fromkeys(_identity(record) for _, record, _ in entries))
     varying = [len({variant[1 + at] for variant in variants}) > 1 for at in range(len(_SETTINGS))]
     names = {}
@@ -106,15 +106,17 @@ def _variant_names(entries: Sequence[Line]) -> tuple[dict[tuple[str, ...], str],
             variant: f"{name}, {variant[at]}" if name in shared and variant[at] else name
             for variant, name in names.items()
         }
-        called = ", ".join(sorted(shared))
-        remarks.append(f"several runs are called {called}; they are told apart by their {label.replace('_', ' ')}")
+        remarks.append(
+            f"several runs are called {', '.join(sorted(shared))}; their names were extended by their "
+            f"{label.replace('_', ' ')}"
+        )
     return names, remarks
 
 
 def families_by_name(models: Sequence[str]) -> dict[str, str]:
-    """A family for each model, from its name without sizes, numbers and versions.
+    """Return a family for each model: its name without sizes, numbers and versions.
 
-    Names that differ in nothing else ("model-1", "model-2" …) say nothing of kinship: each is then its own family.
+    If all names differ in nothing else ("model-1", "model-2" …), they tell nothing: each model is its own family.
 
     >>> families_by_name(["glove.6B.50d.txt", "glove.6B.300d.txt", "bge-base-en-v1.5", "bge-small-en-v1.5", "bm25"])
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -128,11 +130,11 @@ def families_by_name(models: Sequence[str]) -> dict[str, str]:
 
 
 def stem(model: str) -> str:
-    """The words of a name that are neither a size nor a number; the name itself where none is left.
+    """Return the words of a name that are neither a size nor a number; the name itself if none is left.
 
     >>> stem("sentence-transformers/all-MiniLM-L6-v2")
     'sentence transformers all minilm'
     """
     words = [word for word in re.split(r"[^0-9a-z]+", model.lower()) if word]
-    kept = [word for word in words if word not in _SIZES and not _NUMBER.fullmatch(word)]
-    return " ".join(kept) or model
+    distinctive = [word for word in words if word not in _SIZES and not _NUMBER.fullmatch(word)]
+    return " ".join(distinctive) or model

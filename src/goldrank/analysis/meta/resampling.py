@@ -1,4 +1,4 @@
-"""Correlations of a meta-evaluation: observed, resampled, with models left out, and permuted."""
+"""Correlations of a meta-evaluation: observed, bootstrapped, jackknifed and permuted."""
 
 from __future__ import annotations
 
@@ -21,20 +21,24 @@ Integers = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class ResampledCells:
-    """What the resampling gave: the first axis of `drawn` is the resample, of `without` the model left out."""
+    """The correlation of every intrinsic evaluator (row) with every downstream score (column), with resamples."""
 
     observed: Floats
     models: NDArray[np.int64]
-    drawn: Floats
+    """The number of models that have both values."""
+    resampled: Floats
+    """(resamples, rows, columns)"""
     without: Floats
+    """(models, rows, columns): with one model left out."""
     jackknife: Floats
-    """As `without`, but leaving out what was drawn: a model or a family."""
+    """(units, rows, columns): with one unit of the bootstrap left out, a model or a family."""
     p: Floats
+    """By permutation, two-sided."""
 
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """Columns of intrinsic (x) and downstream (y) values, one line per model, NaN where there is none."""
+    """Columns of intrinsic (x) and downstream (y) values, one row per model, NaN for a missing value."""
 
     x: Floats
     y: Floats
@@ -44,11 +48,11 @@ class Correlations:
     clusters: Integers | None
 
     def cells(self) -> ResampledCells:
-        """All cells; those with the same models in common are computed together."""
+        """Compute all cells; those over the same models are computed together."""
         shape = self.x.shape[1], self.y.shape[1]
         n = len(self.x)
         units = n if self.clusters is None else int(self.clusters.max()) + 1
-        found = ResampledCells(
+        result = ResampledCells(
             np.full(shape, math.nan),
             np.zeros(shape, dtype=np.int64),
             np.full((self.resamples, *shape), math.nan),
@@ -57,7 +61,7 @@ class Correlations:
             np.full(shape, math.nan),
         )
         for present, cells in self._groups():
-            found.models[cells] = present.sum()
+            result.models[cells] = present.sum()
             if present.sum() < FEWEST:
                 continue
             rows, columns = np.unique(cells[0]), np.unique(cells[1])
@@ -66,8 +70,8 @@ class Correlations:
             all_y = np.where(present[:, None], self.y[:, columns], 0)
             x, y = all_x[present], all_y[present]
             ones = np.ones((len(x), 1), dtype=np.int64)
-            found.observed[cells] = stats.weighted_correlations(x, y, ones, self.kind)[0][inner]
-            drawn = stats.bootstrap_correlations(
+            result.observed[cells] = stats.weighted_correlations(x, y, ones, self.kind)[0][inner]
+            resampled = stats.bootstrap_correlations(
                 all_x,
                 all_y,
                 self.kind,
@@ -76,19 +80,19 @@ class Correlations:
                 clusters=self.clusters,
                 rows=present,
             )
-            found.drawn[:, cells[0], cells[1]] = drawn[:, inner[0], inner[1]]
+            result.resampled[:, cells[0], cells[1]] = resampled[:, inner[0], inner[1]]
             without = stats.left_out(x, y, self.kind)
-            found.without[np.flatnonzero(present)[:, None], cells[0], cells[1]] = without[:, inner[0], inner[1]]
+            result.without[np.flatnonzero(present)[:, None], cells[0], cells[1]] = without[:, inner[0], inner[1]]
             units_here = np.flatnonzero(present) if self.clusters is None else np.unique(self.clusters[present])
             here = None if self.clusters is None else np.searchsorted(units_here, self.clusters[present])
             jackknife = without if here is None else stats.left_out(x, y, self.kind, here)
-            found.jackknife[units_here[:, None], cells[0], cells[1]] = jackknife[:, inner[0], inner[1]]
+            result.jackknife[units_here[:, None], cells[0], cells[1]] = jackknife[:, inner[0], inner[1]]
             p = stats.permutation_p_values(x, y, self.kind, resamples=self.resamples, seed=self.seed)
-            found.p[cells] = p[inner]
-        return found
+            result.p[cells] = p[inner]
+        return result
 
     def _groups(self) -> Iterator[tuple[Bools, tuple[Integers, Integers]]]:
-        """The models that have both values, and the cells (row, column) for which it is these."""
+        """Yield each set of models, as a mask, with the cells (rows, columns) for which these have both values."""
         groups: dict[bytes, list[tuple[int, int]]] = {}
         has_x, has_y = ~np.isnan(self.x).T, ~np.isnan(self.y).T
         for i, first in enumerate(has_x):
@@ -99,7 +103,12 @@ class Correlations:
             yield np.frombuffer(packed, dtype=np.bool_), (rows, columns)
 
     def between(self, first: int, second: int, column: int) -> tuple[float, float, float, int]:
-        """The correlations of two evaluators with a downstream score and with each other, and over how many models."""
+        """Return what Williams' test needs of two evaluators and a downstream score.
+
+        Returns:
+            The correlation of each evaluator with the score, their correlation with each other, and the number of
+            models.
+        """
         values = np.column_stack([self.x[:, first], self.x[:, second], self.y[:, column]])
         values = values[~np.isnan(values).any(axis=1)]
         if len(values) < FEWEST:

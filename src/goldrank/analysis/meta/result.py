@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,25 +12,25 @@ from goldrank.stats import Interval
 from goldrank.stats.resampling import Floats
 
 Extreme = tuple[float, str]
-"""A value, and the model that was left out for it."""
+"""A value, and the model that it was computed without."""
 
 
 @dataclass(frozen=True)
 class CorrelationCell:
-    """The correlation of one intrinsic with one downstream score."""
+    """The correlation of one intrinsic evaluator with one downstream score."""
 
     intrinsic: str
     downstream: str
     value: float
     interval: Interval | None
     models: int
-    """Those that have both values."""
+    """The number of models that have both values."""
     p: float
     """By permutation, two-sided."""
     adjusted: float
     """The same after Holm over all cells."""
     lowest: Extreme
-    """Of the correlations with one model left out."""
+    """The lowest correlation with one model left out."""
     highest: Extreme
 
 
@@ -48,7 +48,7 @@ class Overall:
 
 @dataclass(frozen=True)
 class EvaluatorDifference:
-    """How much better one evaluator predicts than another, in the mean over the downstream tasks of both."""
+    """The difference of two evaluators' mean correlations, over the downstream tasks that both have."""
 
     first: str
     second: str
@@ -59,22 +59,20 @@ class EvaluatorDifference:
     adjusted: float
     """The same after Holm over all pairs of evaluators."""
     williams: dict[str, float]
-    """By downstream task, the p-value of Williams' test, not corrected."""
+    """The p-value of Williams' test for each downstream task, not corrected."""
 
     def seen_from(self, name: str) -> EvaluatorDifference:
-        """The same difference with *name* as the first."""
+        """Return the same difference with *name* as the first evaluator."""
         if name == self.first:
             return self
         around = self.interval
-        turned = Interval(-around.high, -around.low, around.level, around.method)
-        return EvaluatorDifference(
-            self.second, self.first, -self.difference, turned, self.p, self.adjusted, self.williams
-        )
+        mirrored = Interval(-around.high, -around.low, around.level, around.method)
+        return replace(self, first=self.second, second=self.first, difference=-self.difference, interval=mirrored)
 
 
 @dataclass(frozen=True, eq=False)
 class MetaResult:
-    """Intrinsic evaluators against downstream scores, over models."""
+    """The correlations of intrinsic evaluators with downstream scores, over models."""
 
     table: Table
     models: list[str]
@@ -87,7 +85,7 @@ class MetaResult:
     families: dict[str, str]
     clustered: bool
     lower: tuple[str, ...]
-    """Evaluators whose values were taken with the opposite sign."""
+    """Evaluators for which a lower value is better; their values were negated."""
     missing: int
     warnings: tuple[str, ...]
     resamples: int
@@ -101,44 +99,44 @@ class MetaResult:
         return sorted(self.intrinsic, key=lambda name: -or_lowest(self.overall[name].mean))
 
     def oriented(self, evaluator: str) -> Floats:
-        """What an evaluator or downstream score gives the models, higher being better."""
+        """Return the values of an evaluator or downstream score by model, negated if lower is better."""
         column = self.table.column(evaluator)
         values = np.array([column[self.table.models.index(model)] for model in self.models])
         return -values if evaluator in self.lower else values
 
     def against(self, name: str) -> list[EvaluatorDifference]:
-        """One evaluator compared with each of the others, in the order of their means."""
-        found = {
-            other: one.seen_from(name)
-            for one in self.differences
-            for other in (one.first, one.second)
-            if name in (one.first, one.second) and other != name
+        """Return the comparisons of one evaluator with the others, in the order of `ranked`."""
+        differences = {
+            other: difference.seen_from(name)
+            for difference in self.differences
+            for other in (difference.first, difference.second)
+            if name in (difference.first, difference.second) and other != name
         }
-        return [found[other] for other in self.ranked if other in found]
+        return [differences[other] for other in self.ranked if other in differences]
 
     def verdicts(self) -> list[str]:
-        """What the numbers say, in sentences."""
+        """Return the conclusions as sentences."""
         best = self.overall[self.ranked[0]]
         if math.isnan(best.mean):
             return ["No correlation is defined."]
-        said = [
+        sentences = [
             f"{best.intrinsic} follows the downstream scores best: mean {self.kind.capitalize()} {signed(best.mean)} "
             f"{bounds(best.interval)} over {best.tasks} task{'s' * (best.tasks > 1)} and {len(self.models)} models."
         ]
         if best.interval is not None and best.interval.low <= 0 <= best.interval.high:
-            said.append("Its interval includes 0: these models cannot show that it predicts anything.")
+            sentences.append("Its interval includes 0: these models cannot show that it predicts anything.")
         compared = self.against(best.intrinsic)
-        worse = [one.second for one in compared if one.adjusted < self.alpha]
-        open_ = [one.second for one in compared if not one.adjusted < self.alpha]
+        worse = [difference.second for difference in compared if difference.adjusted < self.alpha]
+        undecided = [difference.second for difference in compared if not difference.adjusted < self.alpha]
         if worse:
-            said.append(f"It is better than {_few(worse)} (bootstrap over models, Holm, p < {self.alpha:g}).")
-        if open_:
-            said.append(f"It cannot be told from {_few(open_)}.")
-        return said
+            sentences.append(f"It is better than {_few(worse)} (bootstrap over models, Holm, p < {self.alpha:g}).")
+        if undecided:
+            sentences.append(f"It cannot be told from {_few(undecided)}.")
+        return sentences
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A correlation with a proper minus.
+    """Format a correlation with a minus sign instead of a hyphen.
 
     >>> signed(-0.123), signed(0.5), signed(-0.001), signed(float("nan"))
     ('−0.12', '0.50', '0.00', '–')
@@ -150,7 +148,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def bounds(interval: Interval | None) -> str:
-    """An interval in brackets, or nothing."""
+    """Format an interval in brackets; empty for None."""
     return "" if interval is None else f"[{signed(interval.low)}, {signed(interval.high)}]"
 
 
@@ -159,5 +157,5 @@ def _few(names: list[str], limit: int = 6) -> str:
 
 
 def or_lowest(value: float) -> float:
-    """The value, or what is below any correlation where it is undefined."""
+    """Return the value, or −2, which is below any correlation, if it is undefined; for sorting."""
     return -2.0 if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""Rows of a meta-evaluation from stored runs: the headline score of every run."""
+"""Build the rows of a meta-evaluation from stored runs: the headline score of every run."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from goldrank.tasks import TASKS
 if TYPE_CHECKING:
     from goldrank.store import Store, StoredRun
 
-# What makes another variant of the model, and what makes another task of the data, where it is not as usual.
+# Settings that belong to the name of the model or of the task if they differ from these defaults.
 _OF_MODEL = {"similarity": "cosine", "index": "exact", "scoring": "single", "transform": "none", "fit_on": "corpus"}
 _OF_TASK = {"split": "test", "limit": None}
 _KINDS = {"evalrank": "intrinsic", "similarity": "intrinsic", "probe": "downstream"}
 
 
 def rows_from_store(store: Store, *, task: str | None = None, model: str | None = None) -> list[ScoreRow]:
-    """One row for every stored run: its first measured value, or its first metric under its own profile.
+    """Return one row for every stored run: its first measured value, or its first metric under its own profile.
 
-    Of several runs of the same model, task and settings the newest counts. Tasks that goldrank knows as a probe are
-    downstream, EvalRank and similarity tasks are intrinsic, and of others it is not known.
+    Of several runs of the same model, task and settings the newest counts. Probes are downstream, EvalRank and
+    similarity tasks are intrinsic; other tasks have no kind.
 
     Args:
-        store: where the runs are.
-        task, model: only of those names or patterns.
+        store: the store of the runs.
+        task, model: select runs by name or pattern.
     """
     rows: dict[tuple[str, str], ScoreRow] = {}
     for run in store.list(task=task, model=model):
@@ -49,7 +49,7 @@ def _labelled(name: str, inputs: Mapping[str, Any], usual: Mapping[str, Any]) ->
 
 
 def _headline(run: StoredRun) -> tuple[str, float, bool]:
-    """The name and value of the run's first measured value or metric, and whether less is better."""
+    """Return the name and value of the run's first measured value or metric, and whether lower is better."""
     measured: Mapping[str, Any] = getattr(run, "measured", None) or {}
     for name, entry in measured.items():
         value = entry["value"] if isinstance(entry, Mapping) else entry.value
@@ -58,9 +58,9 @@ def _headline(run: StoredRun) -> tuple[str, float, bool]:
     conventions = agree(chosen, run.conventions)
     metric = parse_all(run.metrics or chosen.metrics)[0]
     lower = metric.definition.direction == "lower"
-    kept = run.summary.get(str(metric), {}).get("value")
-    if kept is not None:
-        return str(metric), float(kept), lower
+    stored_value = run.summary.get(str(metric), {}).get("value")
+    if stored_value is not None:
+        return str(metric), float(stored_value), lower
     hits = count_under(run, conventions).hits
     scores = score_hits(hits, [metric], profile=chosen, name=run.key, **dict(run.conventions))
     (score,) = scores.values()

@@ -1,4 +1,4 @@
-"""A table of scores: models by evaluators."""
+"""The table of scores that a meta-evaluation reads: models by evaluators."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ KINDS = ("intrinsic", "downstream")
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One value: what an evaluator gave a model."""
+    """The value that one evaluator gives one model."""
 
     model: str
     evaluator: str
     value: float
-    """NaN where there is none."""
+    """NaN if it is missing."""
     kind: str = ""
-    """``intrinsic``, ``downstream`` or nothing."""
+    """``intrinsic``, ``downstream``, or empty if unknown."""
     family: str = ""
-    """Models of one family are not independent of each other."""
+    """The family of the model; models of one family are not independent."""
     lower: bool = False
     """Whether a lower value is better."""
     place: str = ""
@@ -48,7 +48,7 @@ class Table:
     values: Floats
     kinds: dict[str, str] = field(default_factory=dict)
     families: dict[str, str] = field(default_factory=dict)
-    """By model, where one is given."""
+    """The family of each model for which one is given."""
     lower: frozenset[str] = frozenset()
     """Evaluators for which a lower value is better."""
     source: str = ""
@@ -56,13 +56,17 @@ class Table:
 
     @classmethod
     def of(cls, rows: Iterable[ScoreRow], source: str, remarks: Sequence[str] = ()) -> Table:
-        """The table of these rows; a model may have one value from each evaluator, given once or alike."""
-        given: dict[tuple[str, str], ScoreRow] = {}
+        """Build the table; a value may be given repeatedly if it is always the same.
+
+        Raises:
+            InputError: if there are no rows, or if two rows contradict each other.
+        """
+        first_rows: dict[tuple[str, str], ScoreRow] = {}
         kinds: dict[str, str] = {}
         families: dict[str, str] = {}
         lower = set()
         for row in rows:
-            first = given.setdefault((row.model, row.evaluator), row)
+            first = first_rows.setdefault((row.model, row.evaluator), row)
             if not _alike(first.value, row.value):
                 raise InputError(
                     f"{shorten(row.evaluator)} gives {shorten(row.model)} the value {row.value:g}, but "
@@ -70,37 +74,37 @@ class Table:
                     where=row.place or source,
                     remedy="keep one of the two, name variants of a model apart, or choose rows with --where",
                 )
-            _settle(kinds, row.evaluator, row.kind, "evaluator", row.place or source)
-            _settle(families, row.model, row.family, "model", row.place or source)
+            _set_once(kinds, row.evaluator, row.kind, "kind of the evaluator", row.place or source)
+            _set_once(families, row.model, row.family, "family of the model", row.place or source)
             lower |= {row.evaluator} if row.lower else set()
-        if not given:
+        if not first_rows:
             raise InputError(
-                "the table holds no values", where=source, remedy="check it, and what --where leaves of it"
+                "the table holds no values", where=source, remedy="check the file and the conditions of --where"
             )
-        models = list(dict.fromkeys(model for model, _ in given))
-        evaluators = list(dict.fromkeys(evaluator for _, evaluator in given))
+        models = list(dict.fromkeys(model for model, _ in first_rows))
+        evaluators = list(dict.fromkeys(evaluator for _, evaluator in first_rows))
         values = np.full((len(models), len(evaluators)), math.nan)
         lines, columns = ({name: at for at, name in enumerate(names)} for names in (models, evaluators))
-        for (model, evaluator), row in given.items():
+        for (model, evaluator), row in first_rows.items():
             values[lines[model], columns[evaluator]] = row.value
         return cls(models, evaluators, values, kinds, families, frozenset(lower), source, tuple(remarks))
 
     @property
     def missing(self) -> int:
-        """How many values are not there."""
+        """The number of missing values."""
         return int(np.isnan(self.values).sum())
 
     def column(self, evaluator: str) -> Floats:
-        """The values of an evaluator, one per model."""
-        found: Floats = self.values[:, self.evaluators.index(evaluator)]
-        return found
+        """Return the values of an evaluator, one per model."""
+        values: Floats = self.values[:, self.evaluators.index(evaluator)]
+        return values
 
     def of_kind(self, kind: str) -> list[str]:
-        """The evaluators of that kind."""
+        """Return the evaluators of a kind."""
         return [name for name in self.evaluators if self.kinds.get(name) == kind]
 
     def select(self, wanted: Sequence[str]) -> list[str]:
-        """The evaluators meant by names, by first words of names, or by patterns such as ``STS*``.
+        """Return the evaluators given by name, by the first words of their names, or by patterns such as ``STS*``.
 
         >>> rows = [ScoreRow("a", name, 1.0) for name in ("MR accuracy", "MRPC accuracy", "MRPC f1")]
         >>> Table.of(rows, "example").select(["MRPC", "MR acc*"])
@@ -109,14 +113,14 @@ class Table:
         chosen: list[str] = []
         for name in wanted:
             exact = [known for known in self.evaluators if known == name]
-            found = exact or [k for k in self.evaluators if k.startswith(f"{name} ") or fnmatchcase(k, name)]
-            if not found:
+            matches = exact or [k for k in self.evaluators if k.startswith(f"{name} ") or fnmatchcase(k, name)]
+            if not matches:
                 raise InputError(
                     f"there is no evaluator {shorten(name)}",
                     where=self.source or None,
                     remedy=_nearest(name, self.evaluators),
                 )
-            chosen += found
+            chosen += matches
         return list(dict.fromkeys(chosen))
 
 
@@ -124,20 +128,20 @@ def _alike(first: float, second: float) -> bool:
     return first == second or (math.isnan(first) and math.isnan(second))
 
 
-def _settle(known: dict[str, str], name: str, given: str, what: str, where: str) -> None:
-    """Note what is said of a name, which may be said once or alike."""
-    if given and known.setdefault(name, given) != given:
+def _set_once(known: dict[str, str], name: str, value: str, what: str, where: str) -> None:
+    """Record the value of a name; refuse a second value that differs."""
+    if value and known.setdefault(name, value) != value:
         raise InputError(
-            f"the {what} {shorten(name)} is of {shorten(known[name])} in one row and of {shorten(given)} in another",
+            f"the {what} {shorten(name)} is {shorten(known[name])} in one row and {shorten(value)} in another",
             where=where,
             remedy="make the rows agree",
         )
 
 
 def _nearest(name: str, known: Sequence[str], limit: int = 12) -> str:
-    """Which evaluators may have been meant, whatever their case and whether or not their metric was written."""
-    spelt = {spelling.lower(): one for one in known for spelling in (one.partition(" ")[0], one)}
-    near = [spelt[found] for found in difflib.get_close_matches(name.lower(), list(spelt), n=3, cutoff=0.6)]
-    meant = f"did you mean {' or '.join(map(repr, dict.fromkeys(near)))}? " if near else ""
+    """Suggest evaluators with similar names, ignoring case and whether the metric was written."""
+    spellings = {spelling.lower(): full for full in known for spelling in (full.partition(" ")[0], full)}
+    near = [spellings[match] for match in difflib.get_close_matches(name.lower(), list(spellings), n=3, cutoff=0.6)]
+    suggestion = f"did you mean {' or '.join(map(repr, dict.fromkeys(near)))}? " if near else ""
     more = f" and {len(known) - limit} more" if len(known) > limit else ""
-    return f"{meant}the table has {', '.join(known[:limit])}{more}"
+    return f"{suggestion}the table has {', '.join(known[:limit])}{more}"
