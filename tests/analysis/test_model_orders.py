@@ -117,7 +117,7 @@ def test_places_have_limits_over_resamples_and_ties_share_theirs():
 
 def test_few_models_are_told_what_they_cannot_show():
     (two,) = order_notes(2)
-    assert two.startswith("Two models have one pair, so that tau is 1 (same order) or −1 (swapped) and nothing between")
+    assert two.startswith("Two models have one pair, so that tau is either 1 (same order) or −1 (swapped)")
     (five,) = order_notes(5)
     assert five.startswith("5 models have 10 pairs, so that tau moves in steps of 0.20.")
     assert order_notes(10) == []

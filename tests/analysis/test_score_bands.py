@@ -147,7 +147,7 @@ def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(
         assert found[band].count == 1
     with pytest.raises(InputError, match="no pair of weather has a score in sentence-pairs; name the similarity task"):
         sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)
-    with pytest.raises(InputError, match="wines has no scored pairs; name a task of similarity, such as sts-b"):
+    with pytest.raises(InputError, match="wines has no scored pairs; name a similarity task, such as sts-b"):
         sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="wines", **how)
     with pytest.raises(InputError, match="scores for bands have no effect without bands of an EvalRank task"):
         sensitivity("wordllama", "wines", ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)

@@ -27,7 +27,7 @@ from goldrank.tasks.task import TaskData
 
 @dataclass(frozen=True)
 class HeadlineReading:
-    """What one evaluator says under one setting."""
+    """The score of a model by one evaluator, with its interval and the key of the stored run."""
 
     value: float
     low: float | None
@@ -45,14 +45,14 @@ class ScoredPairColumns:
     predicted: Floats
 
     def groups(self) -> dict[tuple[str, str], NDArray[np.intp]]:
-        """The rows of each set and subset, which are correlated by themselves."""
+        """Return the rows of each set and subset; each is correlated on its own."""
         rows: dict[tuple[str, str], list[int]] = {}
         for row, key in enumerate(self.keys):
             rows.setdefault(key[:2], []).append(row)
-        return {group: np.array(found, np.intp) for group, found in rows.items()}
+        return {group: np.array(members, np.intp) for group, members in rows.items()}
 
     def weights(self) -> dict[tuple[str, str], float]:
-        """The weight of each group in the headline: subsets count by their pairs, sets alike."""
+        """Return the weight of each group: subsets are weighted by their pairs, sets equally."""
         sizes = {group: len(rows) for group, rows in self.groups().items()}
         names = {name for name, _ in sizes}
         whole = {name: sum(size for group, size in sizes.items() if group[0] == name) for name in names}
@@ -61,26 +61,26 @@ class ScoredPairColumns:
 
 @dataclass(frozen=True, eq=False)
 class Headline:
-    """The first metric or figure of one model under one setting."""
+    """The first metric or measured value of one model under one setting."""
 
     evaluator: str
     reading: HeadlineReading
     lower_is_better: bool
     source: Score | stats.Sample | ScoredPairColumns
-    """What it is computed from: a ranked task's score, a probe's correct answers, or scored pairs."""
+    """The per-query scores of a ranking task, the correct answers of a probe, or scored pairs."""
     scores: Scores | None = None
     stored: StoredRun | None = None
     data: RankingData | None = None
 
     @property
     def units(self) -> str:
-        """What is resampled."""
+        """The unit of resampling."""
         if isinstance(self.source, Score):
             return "queries"
         return "pairs" if isinstance(self.source, ScoredPairColumns) else "examples"
 
     def hits(self) -> Hits:
-        """The hits that a ranked task's score was computed from."""
+        """Return the hits from which the score of a ranking task was computed."""
         assert self.stored is not None
         assert self.scores is not None
         return count_under(self.stored, self.scores.conventions).hits
@@ -94,7 +94,11 @@ def headline_of(data: TaskData, outcome: Outcome, measures: Measures) -> Headlin
 def _measured_headline(data: MeasurementData, outcome: Outcome, measures: Measures) -> Headline:
     (name, score), *_ = stored_values(outcome.stored).items()
     columns = outcome.stored.predictions()
-    source = _pairs(columns) if "predicted" in columns and "subset" in columns else _answers(columns)
+    source: ScoredPairColumns | stats.Sample
+    if "predicted" in columns and "subset" in columns:
+        source = _pairs(columns)
+    else:
+        source = stats.Sample(np.asarray(columns["correct"], np.float64))
     reading = HeadlineReading(score.value, score.low, score.high, outcome.stored.key)
     return Headline(f"{data.task.name} {name}", reading, False, source)
 
@@ -104,8 +108,8 @@ def _ranked_headline(data: RankingData, outcome: Outcome, measures: Measures) ->
     # Only the first metric is read; resampling the others would be wasted.
     scores = score_outcome(outcome, replace(scoring, metrics=scoring.metrics[:1]))
     (name, score), *_ = scores.items()
-    bounds = score.interval
-    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+    interval = score.interval
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
     lower = Metric.parse(name).definition.direction == "lower"
     reading = HeadlineReading(score.value, low, high, outcome.stored.key)
     return Headline(f"{data.task.name} {name}", reading, lower, score, scores, outcome.stored, data)
@@ -120,52 +124,45 @@ def _pairs(columns: Any) -> ScoredPairColumns:
     return ScoredPairColumns(keys, gold, predicted)
 
 
-def _answers(columns: Any) -> stats.Sample:
-    return stats.Sample(np.asarray(columns["correct"], np.float64))
-
-
 def resample(headlines: Sequence[Headline], how: Bootstrap) -> Floats:
-    """Return every headline over the same resamples of queries, pairs or examples, as (resamples, headlines).
+    """Compute every headline over the same resamples of queries, pairs or examples.
 
     Args:
-        headlines: all of one evaluator, over any models and settings.
+        headlines: headlines of one evaluator, for any models and settings.
         how: the number of resamples and the seed.
+
+    Returns:
+        An array (resamples, headlines).
     """
-    pairs = [one.source for one in headlines if isinstance(one.source, ScoredPairColumns)]
+    pairs = [headline.source for headline in headlines if isinstance(headline.source, ScoredPairColumns)]
     if pairs:
         return _resampled_correlations(pairs, how)
-    columns = []
-    for one in headlines:
-        columns.append(one.source.sample if isinstance(one.source, Score) else one.source)
-    _refuse_different_queries(headlines)
-    samples = [column for column in columns if isinstance(column, stats.Sample)]
-    return stats.resampled(samples, resamples=how.resamples, seed=how.seed)
-
-
-def _refuse_different_queries(headlines: Sequence[Headline]) -> None:
-    scores = [one.source for one in headlines if isinstance(one.source, Score)]
+    scores = [headline.source for headline in headlines if isinstance(headline.source, Score)]
     if any(score.queries != scores[0].queries for score in scores[1:]):
         raise InputError(
             f"the models have results for different queries of {headlines[0].evaluator}",
             remedy="count queries without results as 0 (a profile with missing=zero)",
         )
+    samples = [score.sample for score in scores]
+    samples += [headline.source for headline in headlines if isinstance(headline.source, stats.Sample)]
+    return stats.resampled(samples, resamples=how.resamples, seed=how.seed)
 
 
 def _resampled_correlations(columns: Sequence[ScoredPairColumns], how: Bootstrap) -> Floats:
-    """Spearman's correlation of every column, the pairs of each subset being resampled by themselves.
+    """Compute Spearman's correlation of every column; the pairs of each subset are resampled on their own.
 
-    A pair that a model could not compare is drawn for all and left out for that model.
+    A pair that a model could not compare is resampled like the others, and left out for that model.
     """
-    union = dict.fromkeys(key for one in columns for key in one.keys)
-    everything: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    union = dict.fromkeys(key for column in columns for key in column.keys)
+    groups: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     for key in union:
-        everything.setdefault(key[:2], []).append(key)
-    drawn = np.zeros((how.resamples, len(columns)))
-    weights = [one.weights() for one in columns]
-    places = [{key: row for row, key in enumerate(one.keys)} for one in columns]
+        groups.setdefault(key[:2], []).append(key)
+    resampled = np.zeros((how.resamples, len(columns)))
+    weights = [column.weights() for column in columns]
+    places = [{key: row for row, key in enumerate(column.keys)} for column in columns]
     total = len(union) * len(columns)
     with Progress("resampling pairs", total=total, unit="similarity") as progress:
-        for group, keys in everything.items():
+        for group, keys in groups.items():
             for rows, members in _same_rows(keys, places):
                 x = np.column_stack([_column(columns[at].predicted, places[at], keys) for at in members])
                 y = _column(columns[members[0]].gold, places[members[0]], keys)[:, None]
@@ -174,20 +171,20 @@ def _resampled_correlations(columns: Sequence[ScoredPairColumns], how: Bootstrap
                 )[:, :, 0]
                 for place, at in enumerate(members):
                     # As in the headline, an undefined correlation counts as 0.
-                    drawn[:, at] += weights[at].get(group, 0.0) * np.nan_to_num(part[:, place])
+                    resampled[:, at] += weights[at].get(group, 0.0) * np.nan_to_num(part[:, place])
                 progress.advance(len(keys) * len(members))
-    return drawn
+    return resampled
 
 
 def _same_rows(
     keys: Sequence[tuple[str, str, str]], places: Sequence[dict[tuple[str, str, str], int]]
 ) -> list[tuple[NDArray[np.bool_], list[int]]]:
-    """The columns that have the same of these pairs, with which pairs these are; those without any are left out."""
+    """Group columns that have the same of these pairs: a mask of pairs with each group; empty masks are left out."""
     groups: dict[bytes, list[int]] = {}
     for at, place in enumerate(places):
         groups.setdefault(np.array([key in place for key in keys]).tobytes(), []).append(at)
-    found = [(np.frombuffer(packed, np.bool_), members) for packed, members in groups.items()]
-    return [(rows, members) for rows, members in found if rows.any()]
+    shared = [(np.frombuffer(packed, np.bool_), members) for packed, members in groups.items()]
+    return [(rows, members) for rows, members in shared if rows.any()]
 
 
 def _column(values: Floats, place: dict[tuple[str, str, str], int], keys: Sequence[tuple[str, str, str]]) -> Floats:

@@ -1,7 +1,7 @@
-"""Do two settings put the same models into the same order? Kendall's tau-b, its interval, and the models that swap.
+"""Compare the orders of models under two settings: Kendall's tau-b, its interval, and the models that swap.
 
-Queries (or pairs, or examples) are resampled, the same ones for all models and settings. What the intervals say is how
-the order of *these* models could differ over other queries; models are not resampled.
+Queries (or pairs, or examples) are resampled, the same ones for all models and settings. The intervals show how the
+order of *these* models varies over other queries; models are not resampled.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from goldrank.scoring import Bootstrap
 from goldrank.stats.resampling import Floats
 
 FEW = 10
-"""Below this many models the reader is told that tau says little of other models."""
-# Means of resamples are exact to 2e-12 of their spread for 7,000 queries: what differs by less is a tie.
-_HAIR = 1e-11
+"""With fewer models a note says that tau tells little about other models."""
+# Means of resamples are exact to 2e-12 of their spread for 7,000 queries; smaller differences are ties.
+_TIE_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one model is better than another under one setting, or how far the settings move that."""
+    """The difference of two models under one setting, or its change between two settings."""
 
     value: float
     low: float
     high: float
     p: float
-    """Two-sided: how often the resampled difference changes its sign."""
+    """Two-sided, from the share of resamples in which the difference changes its sign."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,25 @@ class Swap:
     """The model that is better under the first setting."""
     behind: str
     before: Difference
-    """*ahead* minus *behind* under the first setting, in the direction in which more is better."""
+    """*ahead* minus *behind* under the first setting, with higher values being better."""
     after: Difference
     """The same under the second setting."""
     moved: Difference
-    """*after* minus *before*: what the change of the setting does to the difference."""
+    """*after* minus *before*: the effect of the setting on the difference."""
     p: float
-    """That both differences are real: the larger of their p-values."""
+    """The larger p-value of the two differences: both have to be significant."""
     adjusted: float
     """The same after Holm over all pairs of models."""
     alpha: float
 
     @property
     def significant(self) -> bool:
-        """Whether the models are significantly apart under both settings, in opposite directions."""
+        """Whether the models differ significantly under both settings, in opposite directions."""
         return self.adjusted <= self.alpha
 
     @property
     def verdict(self) -> str:
-        """What can be said of the swap."""
+        """The conclusion about the swap, as a phrase."""
         if self.significant:
             return "significant"
         if self.moved.low > 0 or self.moved.high < 0:
@@ -77,14 +77,14 @@ class OrderAgreement:
     first: str
     second: str
     one_change: bool
-    """Whether the settings differ in the similarity or in the transform only, not in both."""
+    """Whether the settings differ in the similarity only or in the transform only."""
     models: int
     tau: float
-    """Kendall's tau-b; NaN where a setting ties all models."""
+    """Kendall's tau-b; NaN if a setting ties all models."""
     interval: stats.Interval
-    """Of the bootstrap, by percentiles: tau is discrete and ends at 1, which BCa does not suit."""
+    """By bootstrap percentiles; BCa does not suit tau, which is discrete and bounded by 1."""
     same: float
-    """The share of resamples in which both settings give one order."""
+    """The share of resamples in which both settings give the same order."""
     swaps: tuple[Swap, ...]
 
     @property
@@ -102,48 +102,47 @@ def compare_orders(
     models: Sequence[str],
     settings: Sequence[tuple[str, str]],
     values: Floats,
-    drawn: Floats,
+    resampled: Floats,
     how: Bootstrap,
     alpha: float,
 ) -> list[OrderAgreement]:
     """Compare the orders of the models under every two settings.
 
     Args:
-        evaluator: what the values are.
-        models: their names.
-        settings: similarity and transform of each.
+        evaluator: the name of the evaluator.
+        models: the names of the models.
+        settings: similarity and transform of each setting.
         values: (settings, models), higher being better.
-        drawn: (resamples, settings, models), the same over resamples.
-        how: the bootstrap that *drawn* came from.
-        alpha: the level of significance of swaps, after Holm over the pairs of models.
+        resampled: (resamples, settings, models).
+        how: the bootstrap of *resampled*.
+        alpha: the significance level of swaps, after Holm over the pairs of models.
     """
     pairs = list(combinations(range(len(models)), 2))
     first, second = (np.array(side, np.intp) for side in zip(*pairs, strict=True))
-    gaps, drawn_gaps = values[:, first] - values[:, second], drawn[:, :, first] - drawn[:, :, second]
-    hair = _HAIR * max(1.0, float(np.nanmax(np.abs(values))))
-    signs, drawn_signs = _signs(gaps, hair), _signs(drawn_gaps, hair)
+    gaps, resampled_gaps = values[:, first] - values[:, second], resampled[:, :, first] - resampled[:, :, second]
+    tolerance = _TIE_TOLERANCE * max(1.0, float(np.nanmax(np.abs(values))))
+    signs, resampled_signs = _signs(gaps, tolerance), _signs(resampled_gaps, tolerance)
     names = [", ".join(setting) for setting in settings]
-    made = []
+    agreements = []
     for a, b in combinations(range(len(settings)), 2):
         tau = float(kendall_from_signs(signs[a], signs[b]))
-        taus = kendall_from_signs(drawn_signs[:, a], drawn_signs[:, b])
+        taus = kendall_from_signs(resampled_signs[:, a], resampled_signs[:, b])
         swapped = np.flatnonzero(signs[a] * signs[b] < 0)
-        # A pair in one order under both settings is no evidence of a swap: it counts in Holm's family with p = 1.
+        # A pair in the same order under both settings is no evidence of a swap: in Holm's family its p is 1.
         p = np.ones(len(pairs))
         for at in swapped.tolist():
-            p[at] = max(stats.sign_change(drawn_gaps[:, setting, at]) for setting in (a, b))
+            p[at] = max(stats.sign_change(resampled_gaps[:, setting, at]) for setting in (a, b))
         adjusted = stats.holm(p)
         swaps = []
         for at in swapped.tolist():
             sign = float(signs[a, at])
-            one, other = models[first[at]], models[second[at]]
-            before, after = (_difference(sign * gaps[s, at], sign * drawn_gaps[:, s, at], how.level) for s in (a, b))
-            moved = _difference(
-                sign * (gaps[b, at] - gaps[a, at]), sign * (drawn_gaps[:, b, at] - drawn_gaps[:, a, at]), how.level
-            )
-            ahead, behind = (one, other) if sign > 0 else (other, one)
+            gap, resampled_gap = sign * gaps[:, at], sign * resampled_gaps[:, :, at]
+            before, after = (_difference(gap[s], resampled_gap[:, s], how.level) for s in (a, b))
+            moved = _difference(gap[b] - gap[a], resampled_gap[:, b] - resampled_gap[:, a], how.level)
+            left, right = models[first[at]], models[second[at]]
+            ahead, behind = (left, right) if sign > 0 else (right, left)
             swaps.append(Swap(ahead, behind, before, after, moved, float(p[at]), float(adjusted[at]), alpha))
-        made.append(
+        agreements.append(
             OrderAgreement(
                 evaluator,
                 names[a],
@@ -156,11 +155,11 @@ def compare_orders(
                 tuple(swaps),
             )
         )
-    return made
+    return agreements
 
 
 def kendall_from_signs(first: NDArray[np.int8], second: NDArray[np.int8]) -> Floats:
-    """Kendall's tau-b from the signs of all pairwise differences, along the last axis; NaN where one side ties all.
+    """Return Kendall's tau-b from the signs of all pairwise differences, along the last axis; NaN if a side ties all.
 
     >>> order = np.array([1, 1, 1], np.int8)
     >>> round(float(kendall_from_signs(order, np.array([1, 1, -1], np.int8))), 4)
@@ -173,24 +172,24 @@ def kendall_from_signs(first: NDArray[np.int8], second: NDArray[np.int8]) -> Flo
     return tau
 
 
-def _signs(gaps: Floats, hair: float) -> NDArray[np.int8]:
-    return np.where(np.abs(gaps) <= hair, 0, np.sign(gaps)).astype(np.int8)
+def _signs(gaps: Floats, tolerance: float) -> NDArray[np.int8]:
+    return np.where(np.abs(gaps) <= tolerance, 0, np.sign(gaps)).astype(np.int8)
 
 
-def _difference(value: float, drawn: Floats, level: float) -> Difference:
-    around = stats.resampled_interval(float(value), drawn, None, level, "percentile")
-    return Difference(float(value), around.low, around.high, stats.sign_change(drawn))
+def _difference(value: float, resampled: Floats, level: float) -> Difference:
+    interval = stats.resampled_interval(float(value), resampled, None, level, "percentile")
+    return Difference(float(value), interval.low, interval.high, stats.sign_change(resampled))
 
 
-def place_intervals(drawn: Floats, level: float) -> list[list[tuple[float, float]]]:
-    """Return the limits of every model's place under every setting, by percentiles.
+def place_intervals(resampled: Floats, level: float) -> list[list[tuple[float, float]]]:
+    """Return the percentile interval of every model's place under every setting.
 
     Args:
-        drawn: (resamples, settings, models), higher being better.
-        level: of the intervals.
+        resampled: (resamples, settings, models), higher being better.
+        level: the confidence level.
     """
-    made = []
-    for setting in drawn.swapaxes(0, 1):
+    intervals = []
+    for setting in resampled.swapaxes(0, 1):
         better, tied = (
             test(setting[:, None, :], setting[:, :, None]).sum(axis=-1, dtype=np.int64)
             for test in (np.greater, np.equal)
@@ -198,23 +197,22 @@ def place_intervals(drawn: Floats, level: float) -> list[list[tuple[float, float
         ends = ((1 - level) / 2, (1 + level) / 2)
         # A model ties with itself.
         low, high = np.quantile(1 + better + (tied - 1) / 2, ends, axis=0, method="nearest").tolist()
-        made.append(list(zip(low, high, strict=True)))
-    return made
+        intervals.append(list(zip(low, high, strict=True)))
+    return intervals
 
 
 def order_notes(models: int) -> list[str]:
-    """Return what so few models cannot show."""
+    """Return the caveats for a small number of models."""
     pairs = models * (models - 1) // 2
     if models == 2:
         return [
-            "Two models have one pair, so that tau is 1 (same order) or −1 (swapped) and nothing between: its interval "
-            "can only be one of the two, or both, which means that these queries cannot tell. The share of resamples "
-            "in the same order says more."
+            "Two models have one pair, so that tau is either 1 (same order) or −1 (swapped). An interval from −1 to 1 "
+            "means that these queries cannot tell; the share of resamples in the same order says more."
         ]
     if models < FEW:
         return [
-            f"{models} models have {pairs} pairs, so that tau moves in steps of {2 / pairs:.2f}. The intervals are for "
-            f"these models, over other queries: whether a setting reorders models in general cannot be told from fewer "
-            f"than {FEW} models."
+            f"{models} models have {pairs} pairs, so that tau moves in steps of {2 / pairs:.2f}. The intervals hold "
+            f"for these models over other queries; fewer than {FEW} models cannot show whether a setting reorders "
+            "models in general."
         ]
     return []

@@ -14,13 +14,13 @@ _NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class Reason:
-    """One convention or parameter in which two profiles differ, and how far it alone moves a metric."""
+    """One convention or parameter in which two profiles differ, and the change of the metric by it alone."""
 
     name: str
     base: Any
     other: Any
     shift: float | None
-    """The change of the mean when only this is switched from the base to the other; None where it cannot be."""
+    """The change of the mean if only this is switched to the other profile; None if that is not possible."""
 
     def __str__(self) -> str:
         moved = "cannot stand alone" if self.shift is None else f"{self.shift:+.4f}"
@@ -28,20 +28,20 @@ class Reason:
 
 
 def reasons(counter: HitCounter, metric: Metric, base: Profile, other: Profile) -> list[Reason]:
-    """What makes *metric* differ under *other* from *base*: only what moves it by itself is listed."""
+    """List the differences of two profiles that change *metric* on their own."""
     start = _mean(counter, metric, base)
-    found = []
+    differences = []
     for name, (ours, theirs) in base.conventions.differences(other.conventions).items():
         changed = _switch(base, name, theirs)
-        found.append(Reason(name, ours, theirs, _shift(start, counter, metric, changed)))
+        differences.append(Reason(name, ours, theirs, _shift(start, counter, metric, changed)))
     ours_set, theirs_set = base.apply(metric).parameters, other.apply(metric).parameters
     for name, value in theirs_set.items():
         if value != ours_set[name]:
             settings = {**base.settings, metric.name: {**base.settings.get(metric.name, {}), name: value}}
             changed = replace(base, settings=settings)
             shift = _shift(start, counter, metric, changed)
-            found.append(Reason(f"{metric.name} {name}", ours_set[name], value, shift))
-    return [reason for reason in found if reason.shift is None or abs(reason.shift) > _NEGLIGIBLE]
+            differences.append(Reason(f"{metric.name} {name}", ours_set[name], value, shift))
+    return [reason for reason in differences if reason.shift is None or abs(reason.shift) > _NEGLIGIBLE]
 
 
 def _switch(base: Profile, name: str, value: Any) -> Profile | None:
@@ -57,7 +57,7 @@ def _shift(start: float | None, counter: HitCounter, metric: Metric, changed: Pr
 
 
 def _mean(counter: HitCounter, metric: Metric, profile: Profile) -> float | None:
-    """The mean, or None where this profile refuses the metric on this data."""
+    """Return the mean, or None if this profile refuses the metric on this data."""
     try:
         hits = counter.count(profile.conventions)
         return score_hits(hits, [metric], profile=profile, bootstrap=Bootstrap())[str(metric)].value

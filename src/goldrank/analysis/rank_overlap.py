@@ -29,13 +29,13 @@ class RankOverlap:
     depth: int | None
     queries: list[str]
     values: Floats
-    """RBO_ext of each query: the agreement seen is taken to go on below the lists."""
+    """RBO_ext of each query: the observed agreement is assumed to continue below the lists."""
     low: Floats
-    """RBO_min of each query: the least that it can be, whatever stands below the lists."""
+    """RBO_min of each query: the lower bound over all possible continuations of the lists."""
     residual: Floats
-    """RBO_res of each query: how much higher than ``low`` it can be."""
+    """RBO_res of each query: the upper bound minus ``low``."""
     left_out: tuple[int, int]
-    """Queries that only the first and only the second run have."""
+    """The number of queries that only the first, and only the second run has."""
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
     @cached_property
@@ -55,7 +55,7 @@ class RankOverlap:
         return dict(zip(self.queries, self.values.tolist(), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """The means, the interval and what was left out, for JSON."""
+        """Return the means, the interval and the queries left out, for JSON."""
         interval = self.interval
         return {
             "p": self.p,
@@ -87,18 +87,18 @@ def rbo(
 ) -> RankOverlap:
     """Compare two runs by rank-biased overlap, without gold.
 
-    1 means the same rankings, 0 that they have nothing in common; the first ranks weigh most. Items with equal scores
-    are tied: they share the rank of the first of them.
+    1 means identical rankings, 0 that they have no item in common; the first ranks weigh most. Items with equal scores
+    are tied and share the rank of the first of them.
 
     Args:
         first: a Run, a file, or anything a Run is built from.
         second: the same.
         p: persistence, above 0 and below 1; with 0.9 the first 10 ranks have 86% of the weight, with 0.98 the
             first 50.
-        depth: read no ranking further than this; a tie that reaches beyond is cut by descending id.
-        scores: what the scores of both runs are: ``similarity``, ``distance`` or ``ignore`` (take the listed order);
-            without it a run whose order contradicts its scores is refused.
-        bootstrap: how the interval is made.
+        depth: how many items of each ranking to read; a tie across this depth is cut by descending id.
+        scores: the meaning of the scores of both runs: ``similarity``, ``distance`` or ``ignore`` (use the listed
+            order); by default a run whose order contradicts its scores is refused.
+        bootstrap: how the interval is computed.
 
     >>> rbo({"q1": {"a": 2, "b": 1}}, {"q1": {"c": 2, "d": 1}}).mean
     0.0
@@ -106,7 +106,7 @@ def rbo(
     if not 0 < p < 1:
         raise InputError(f"the persistence p={p:g} is not between 0 and 1", remedy="give one such as 0.9")
     if depth is not None and depth < 1:
-        raise InputError(f"the depth {depth} is not a rank", remedy="give a whole number from 1 up")
+        raise InputError(f"the depth {depth} is not a rank", remedy="give a whole number of at least 1")
     if scores is not None and scores not in DECISIONS:
         raise unknown_name("value of scores", scores, DECISIONS, f"one of {', '.join(DECISIONS)}")
     runs = [as_run(first), as_run(second)]
@@ -135,20 +135,20 @@ def rbo(
 
 
 def _rankings(run: Run) -> dict[str, dict[str, float]]:
-    """The rankings of the queries that have results, checked."""
+    """Return the validated rankings of the queries that have results."""
     return {query: ranking for query, ranking in Run.from_columns(run.columns).to_dict().items() if ranking}
 
 
 def _overlap(first: dict[str, float], second: dict[str, float], p: float, depth: int | None) -> Overlap:
     ranks = [_tied_ranks(ranking, depth) for ranking in (first, second)]
     shared = [item for item in ranks[0] if item in ranks[1]]
-    one, other = (np.array(list(rank.values()), np.int64) for rank in ranks)
-    both = tuple(np.array([rank[item] for item in shared], np.int64) for rank in ranks)
-    return rank_biased_overlap(one, other, (both[0], both[1]), p)
+    whole = [np.array(list(rank.values()), np.int64) for rank in ranks]
+    both = [np.array([rank[item] for item in shared], np.int64) for rank in ranks]
+    return rank_biased_overlap(whole[0], whole[1], (both[0], both[1]), p)
 
 
 def _tied_ranks(ranking: dict[str, float], depth: int | None) -> dict[str, int]:
-    """The rank of each item from 1, best first; items of equal score share the rank of the first of them."""
+    """Return the rank of each item from 1, best first; items of equal score share the rank of the first of them."""
     items = sorted(ranking, key=lambda item: (ranking[item], item), reverse=True)[:depth]
     scores: Floats = np.array([ranking[item] for item in items])
     starts: Ints = np.maximum.accumulate(

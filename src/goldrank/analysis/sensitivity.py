@@ -13,6 +13,7 @@ from goldrank.analysis.headline import Headline, HeadlineReading, headline_of, r
 from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order_notes, place_intervals
 from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
 from goldrank.errors import GoldrankError, InputError
+from goldrank.io.checks import find_duplicate
 from goldrank.progress import Progress
 from goldrank.runs.evaluate import find_or_evaluate, job_of
 from goldrank.runs.run import Measures, prepare
@@ -28,7 +29,7 @@ from goldrank.vectors.transforms import Pipeline
 
 @dataclass(frozen=True)
 class Variant:
-    """One similarity with one transform, and what every evaluator says of it."""
+    """One similarity with one transform, and its reading by every evaluator."""
 
     similarity: str
     transform: str
@@ -36,7 +37,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """How it is called in tables."""
+        """The name in tables."""
         return f"{self.similarity}, {self.transform}"
 
 
@@ -50,33 +51,33 @@ class ModelSensitivity:
 
     @property
     def evaluators(self) -> list[str]:
-        """The tasks with what is read off them."""
+        """The tasks, each with its first metric."""
         return list(self.variants[0].readings)
 
     def swing(self, evaluator: str) -> float:
-        """The largest reading minus the smallest."""
+        """Return the largest reading minus the smallest."""
         values = [variant.readings[evaluator].value for variant in self.variants]
         return max(values) - min(values)
 
     def relative_swing(self, evaluator: str) -> float:
-        """The swing as a share of the reading of the first variant, by which evaluators of any scale compare."""
+        """Return the swing divided by the reading of the first variant, to compare evaluators of different scales."""
         first = abs(self.variants[0].readings[evaluator].value)
         return self.swing(evaluator) / first if first else float("inf")
 
     def best(self, evaluator: str) -> Variant:
-        """The variant that the evaluator likes best."""
+        """Return the variant with the best reading."""
         sign = -1 if evaluator in self.lower_is_better else 1
         return max(self.variants, key=lambda variant: sign * variant.readings[evaluator].value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every reading and swing as JSON can hold it."""
+        """Return every reading and swing for JSON."""
         return {
             "model": self.model,
             "variants": [
                 {
                     "similarity": variant.similarity,
                     "transform": variant.transform,
-                    "readings": {name: vars(one) for name, one in variant.readings.items()},
+                    "readings": {name: vars(reading) for name, reading in variant.readings.items()},
                 }
                 for variant in self.variants
             ],
@@ -89,7 +90,7 @@ class ModelSensitivity:
 
 @dataclass(frozen=True)
 class FailedModel:
-    """A model that could not be evaluated under a setting, and is left out."""
+    """A model that could not be evaluated under a setting, and is therefore left out."""
 
     model: str
     variant: str
@@ -98,57 +99,57 @@ class FailedModel:
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """What changes of the settings alone do to scores, and to the order of the models."""
+    """The effect of the settings alone on scores, and on the order of the models."""
 
     models: list[ModelSensitivity]
     orders: list[OrderAgreement]
     """For every evaluator and every two settings; empty with one model."""
     bands: list[BandReading]
-    """By gold score, where that was asked for."""
+    """The readings by bands of gold scores, if requested."""
     failures: list[FailedModel]
     notes: list[str]
     measures: Measures
     units: dict[str, str]
-    """What was resampled for each evaluator: queries, pairs or examples."""
+    """The unit of resampling of each evaluator: queries, pairs or examples."""
     place_intervals: dict[str, list[list[tuple[float, float]]]]
-    """For each evaluator, by setting and model, the limits of the model's place over the resamples."""
+    """The interval of each model's place, by evaluator, setting and model."""
 
     @property
     def evaluators(self) -> list[str]:
-        """The tasks with what is read off them."""
+        """The tasks, each with its first metric."""
         return self.models[0].evaluators
 
     @property
     def variants(self) -> list[str]:
-        """The settings, by the names that tables give them."""
+        """The names of the settings in tables."""
         return [variant.name for variant in self.models[0].variants]
 
     def places(self, evaluator: str, variant: int) -> dict[str, float]:
-        """Return the place of each model under a setting, 1 being the best; models that tie share theirs."""
+        """Return the place of each model under a setting, 1 being the best; tied models share the mean place."""
         from scipy.stats import rankdata
 
         sign = 1 if evaluator in self.models[0].lower_is_better else -1
-        values = [sign * one.variants[variant].readings[evaluator].value for one in self.models]
-        return dict(zip((one.model for one in self.models), rankdata(values).tolist(), strict=True))
+        values = [sign * model.variants[variant].readings[evaluator].value for model in self.models]
+        return dict(zip((model.model for model in self.models), rankdata(values).tolist(), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it; of one model what there is of it alone."""
+        """Return everything for JSON; a single model is not wrapped in a list."""
         if len(self.models) == 1 and not self.failures:
-            made = self.models[0].to_dict()
+            content = self.models[0].to_dict()
         else:
             how = self.measures.bootstrap
-            made = {
-                "models": [one.to_dict() for one in self.models],
-                "orders": [_order_dict(one) for one in self.orders],
-                "failures": [asdict(one) for one in self.failures],
+            content = {
+                "models": [model.to_dict() for model in self.models],
+                "orders": [_order_dict(order) for order in self.orders],
+                "failures": [asdict(failure) for failure in self.failures],
                 "resampled": self.units,
                 "resamples": how.resamples,
                 "seed": how.seed,
                 "level": how.level,
                 "alpha": self.measures.alpha,
             }
-        made |= {"notes": self.notes} if self.notes else {}
-        return made | ({"bands": [one.to_dict() for one in self.bands]} if self.bands else {})
+        content |= {"notes": self.notes} if self.notes else {}
+        return content | ({"bands": [band.to_dict() for band in self.bands]} if self.bands else {})
 
 
 def sensitivity(
@@ -165,71 +166,68 @@ def sensitivity(
     overwrite: str = "missing",
     report: Callable[[str], None] = lambda line: None,
 ) -> Sensitivity:
-    """Cross similarities with transforms, read every evaluator under each, and compare the orders of the models.
+    """Evaluate models under every similarity with every transform, and compare scores and orders of models.
 
-    Every model encodes a text once, whatever the number of settings, and every result is stored.
+    Every model encodes a text once, regardless of the number of settings, and every result is stored.
 
     Args:
         models: a model, or a list of models, as in `evaluate`.
         tasks: names, paths or tasks.
-        similarities: compared with each other; cosine and l2 unless given.
-        transforms: likewise; the first similarity with the first transform is what others are compared with.
-        settings: everything else, such as ``Settings(fit_on="evaluated")``.
-        bands: also break the readings down by gold score: into so many bands of equally many pairs, or at these
+        similarities: the similarities to compare; cosine and l2 by default.
+        transforms: the transforms to compare; the first similarity with the first transform is the baseline.
+        settings: all other settings, such as ``Settings(fit_on="evaluated")``.
+        bands: also break the readings down by gold score: the number of bands with equally many pairs, or their
             edges; retrieval tasks are broken down by grade.
         band_scores: the similarity task, such as ``sts-b``, that has the scores of an EvalRank task's pairs.
-        store: where results are found and kept; the default store unless given.
-        measures: metrics (the first is read), conventions, bootstrap and level of significance.
+        store: the store of the results; the default store by default.
+        measures: metrics (only the first is used), conventions, bootstrap and significance level.
         overwrite: ``missing``, ``always`` or ``never``.
-        report: is told what is being done.
+        report: called with a line about each step.
 
     Raises:
         InputError: for a setting, model or task that cannot be evaluated, before any work is done. A model that fails
-            later on is left out and named in ``failures``, unless all do.
+            later on is left out and listed in ``failures``, unless all fail.
 
     >>> import tempfile
-    >>> made = sensitivity(["random:8", "random:32"], "wines", transforms=["none"], store=tempfile.mkdtemp())
-    >>> made.orders[0].first, made.orders[0].second, made.orders[0].models
+    >>> result = sensitivity(["random:8", "random:32"], "wines", transforms=["none"], store=tempfile.mkdtemp())
+    >>> result.orders[0].first, result.orders[0].second, result.orders[0].models
     ('cosine, none', 'l2, none', 2)
     """
-    given = list(models) if isinstance(models, (list, tuple)) else [models]
     # Every setting reads the same data.
-    found = [find_task(task).reading_once() for task in ([tasks] if isinstance(tasks, (str, Task)) else tasks)]
-    loaded = [load_model(model) for model in given]
+    resolved = [find_task(task).reading_once() for task in ([tasks] if isinstance(tasks, (str, Task)) else tasks)]
+    loaded = [load_model(model) for model in (models if isinstance(models, (list, tuple)) else [models])]
     edges = None if bands is None else Bands.of(bands)
-    if band_scores is not None and (bands is None or not any(task.kind == "evalrank" for task in found)):
+    if band_scores is not None and (bands is None or not any(task.kind == "evalrank" for task in resolved)):
         raise InputError(
             "scores for bands have no effect without bands of an EvalRank task",
             remedy="give --bands and such a task, or leave --band-scores out",
         )
     scores = None if band_scores is None else PairScores.of(band_scores)
-    variants = _variants(found, similarities, transforms, settings)
-    notes = _check_effects(loaded, found, variants)
-    data = [_prepare(loaded, found, variant) for variant in variants]
-    place = store if isinstance(store, Store) else Store.open(store)
-    work = _Work(place, measures, overwrite, report)
+    variants = _variants(resolved, similarities, transforms, settings)
+    notes = _check_effects(loaded, resolved, variants)
+    data = [_prepare(loaded, resolved, variant) for variant in variants]
+    work = _Work(store if isinstance(store, Store) else Store.open(store), measures, overwrite, report)
     headlines, failures = work.evaluate(loaded, data, variants)
-    kept = [model for model in loaded if model.spec in headlines]
-    made = [_of_model(model.spec, headlines[model.spec], variants) for model in kept]
+    remaining = [model.spec for model in loaded if model.spec in headlines]
+    by_model = [_of_model(spec, headlines[spec], variants) for spec in remaining]
     orders: list[OrderAgreement] = []
     intervals: dict[str, list[list[tuple[float, float]]]] = {}
-    if len(kept) > 1:
-        rows = [headlines[model.spec] for model in kept]
-        orders, intervals = _orders(rows, [model.spec for model in kept], variants, found, measures)
-        notes += order_notes(len(kept))
+    if len(remaining) > 1:
+        orders, intervals = _orders([headlines[spec] for spec in remaining], remaining, variants, resolved, measures)
+        notes += order_notes(len(remaining))
     elif failures:
         notes.append("Only one model is left, so that there is no order to compare.")
-    broken_down: list[BandReading] = []
+    first = headlines[remaining[0]][0]
+    by_band: list[BandReading] = []
     if edges is not None:
         names = [_name(variant) for variant in variants]
-        for model in kept:
-            broken_down += band_readings(model.spec, names, headlines[model.spec], edges, measures, scores)
+        for spec in remaining:
+            by_band += band_readings(spec, names, headlines[spec], edges, measures, scores)
         if scores is not None:
-            first = headlines[kept[0].spec][0]
-            notes += [scores.note(one) for one in first if one.data and one.data.task.kind == "evalrank"]
-        notes += _band_notes(broken_down, made[0].evaluators)
-    units = {one.evaluator: one.units for one in headlines[kept[0].spec][0]}
-    return Sensitivity(made, orders, broken_down, failures, notes, measures, units, intervals)
+            notes += [scores.note(each) for each in first if each.data and each.data.task.kind == "evalrank"]
+        notes += _band_notes(by_band, by_model[0].evaluators)
+    units = {headline.evaluator: headline.units for headline in first}
+    return Sensitivity(by_model, orders, by_band, failures, notes, measures, units, intervals)
 
 
 def _variants(
@@ -238,36 +236,37 @@ def _variants(
     compares = any(task.compares_vectors for task in tasks)
     chosen = similarities or (("cosine", "l2") if compares else ("cosine",))
     for name, values in (("similarity", chosen), ("transform", transforms)):
-        if len(set(values)) < len(values):
-            twice = next(value for value in values if list(values).count(value) > 1)
-            raise InputError(f"the {name} {twice} is given twice", remedy="name each once")
+        if repeated := find_duplicate(values):
+            raise InputError(f"the {name} {values[repeated[0]]} is given twice", remedy="name each once")
     if not compares and len(chosen) > 1:
         raise InputError(
-            f"{tasks[0].name} compares no two vectors, so that a similarity has no effect on it",
-            remedy="leave --similarity away, or add a task that ranks or correlates",
+            f"{tasks[0].name} does not compare vectors, so that a similarity has no effect on it",
+            remedy="leave --similarity out, or add a task that ranks or correlates",
         )
-    made = [replace(base, similarity=one, transform=transform) for one in chosen for transform in transforms]
-    if len(made) < 2:
-        raise InputError("one setting cannot show how far a score moves", remedy="give several, such as cosine,l2")
-    return made
+    variants = [
+        replace(base, similarity=similarity, transform=transform) for similarity in chosen for transform in transforms
+    ]
+    if len(variants) < 2:
+        raise InputError("one setting cannot show a difference", remedy="give several, such as cosine,l2")
+    return variants
 
 
 def _check_effects(models: Sequence[Model], tasks: Sequence[Task], variants: Sequence[Settings]) -> list[str]:
-    """Refuse models that no setting bears on, and tell of those that stand still beside others."""
-    still = [model.spec for model in models if not model.uses_vectors]
-    if len(still) == len(models):
+    """Refuse models if no setting affects any of them; return notes about models and tasks that are not affected."""
+    unaffected = [model.spec for model in models if not model.uses_vectors]
+    if len(unaffected) == len(models):
         raise InputError(
-            f"{', '.join(still)} ranks without vectors, so that no similarity or transform has an effect on it",
+            f"{', '.join(unaffected)} ranks without vectors, so that no similarity or transform has an effect on it",
             remedy="give a model that makes vectors (goldrank list models)",
         )
-    notes = [f"{spec} ranks without vectors: no setting moves it, only its place among the others." for spec in still]
+    notes = [f"{spec} ranks without vectors: settings change only its place among the others." for spec in unaffected]
     same: dict[str, list[str]] = {}
     for model in models:
         same.setdefault(model.identity, []).append(model.spec)
     notes += [f"{' and '.join(specs)} are the same model." for specs in same.values() if len(set(specs)) > 1]
     if len({variant.similarity for variant in variants}) > 1:
         notes += [
-            f"{task.name} compares no two vectors: the similarity has no effect on it."
+            f"{task.name} does not compare vectors: the similarity has no effect on it."
             for task in tasks
             if not task.compares_vectors
         ]
@@ -275,7 +274,7 @@ def _check_effects(models: Sequence[Model], tasks: Sequence[Task], variants: Seq
 
 
 def _prepare(models: list[Model], tasks: Sequence[Task], variant: Settings) -> list[TaskData]:
-    """The data under one setting, once every model was asked whether it can do that."""
+    """Return the data under one setting; refuse a model that does not support the setting."""
     try:
         data = prepare(models, list(tasks), variant)[1]
     except InputError as error:
@@ -292,15 +291,15 @@ def _prepare(models: list[Model], tasks: Sequence[Task], variant: Settings) -> l
                 ) from None
         raise error
     if variant.fit_on == "corpus" and Pipeline.parse(variant.transform).learns:
-        for one in data:
-            if not one.has_fitting_texts:
-                raise without_fitting_texts(one.task.name)
+        for task_data in data:
+            if not task_data.has_fitting_texts:
+                raise without_fitting_texts(task_data.task.name)
     return data
 
 
 @dataclass(frozen=True)
 class _Work:
-    """How results are found or made."""
+    """Finds stored results, and evaluates those that are missing."""
 
     store: Store
     measures: Measures
@@ -313,7 +312,7 @@ class _Work:
         data: Sequence[Sequence[TaskData]],
         variants: Sequence[Settings],
     ) -> tuple[dict[str, list[list[Headline]]], list[FailedModel]]:
-        """The headlines of every model by setting and task, and the models that failed."""
+        """Return the headlines of every model by setting and task, and the models that failed."""
         headlines: dict[str, list[list[Headline]]] = {model.spec: [] for model in models}
         failures: list[FailedModel] = []
         errors: list[GoldrankError] = []
@@ -326,11 +325,13 @@ class _Work:
                     if model.spec not in headlines:
                         continue
                     try:
-                        headlines[model.spec].append([self._headline(one, model, quality) for one in of_variant])
+                        headlines[model.spec].append(
+                            [self._headline(task_data, model, quality) for task_data in of_variant]
+                        )
                     except GoldrankError as error:
                         if len(headlines) == 1:
                             raise errors[0] if errors else error from None
-                        # What other models gave is not lost because one cannot go on.
+                        # The results of other models are not lost because one model fails.
                         errors.append(error)
                         failures.append(FailedModel(model.spec, _name(variant), str(error)))
                         del headlines[model.spec]
@@ -356,12 +357,12 @@ def _name(variant: Settings) -> str:
 
 
 def _of_model(spec: str, headlines: Sequence[Sequence[Headline]], variants: Sequence[Settings]) -> ModelSensitivity:
-    lower = frozenset(one.evaluator for one in headlines[0] if one.lower_is_better)
-    made = [
-        Variant(variant.similarity, variant.transform, {one.evaluator: one.reading for one in row})
+    lower = frozenset(headline.evaluator for headline in headlines[0] if headline.lower_is_better)
+    model_variants = [
+        Variant(variant.similarity, variant.transform, {headline.evaluator: headline.reading for headline in row})
         for variant, row in zip(variants, headlines, strict=True)
     ]
-    return ModelSensitivity(spec, made, lower)
+    return ModelSensitivity(spec, model_variants, lower)
 
 
 def _orders(
@@ -371,55 +372,55 @@ def _orders(
     tasks: Sequence[Task],
     measures: Measures,
 ) -> tuple[list[OrderAgreement], dict[str, list[list[tuple[float, float]]]]]:
-    """The orders of the models under every two settings by every evaluator, and the limits of their places."""
-    made, intervals = [], {}
+    """Compare the orders of the models for every evaluator and every two settings; also return place intervals."""
+    orders, intervals = [], {}
     for at, task in enumerate(tasks):
         rows = [[of_model[variant][at] for of_model in headlines] for variant in range(len(variants))]
         sign = -1.0 if rows[0][0].lower_is_better else 1.0
-        values = sign * np.array([[one.reading.value for one in row] for row in rows])
-        drawn = sign * resample([one for row in rows for one in row], measures.bootstrap)
-        drawn = drawn.reshape(len(drawn), len(variants), len(models))
-        intervals[rows[0][0].evaluator] = place_intervals(drawn, measures.bootstrap.level)
-        found = compare_orders(
+        values = sign * np.array([[headline.reading.value for headline in row] for row in rows])
+        resampled = sign * resample([headline for row in rows for headline in row], measures.bootstrap)
+        resampled = resampled.reshape(len(resampled), len(variants), len(models))
+        intervals[rows[0][0].evaluator] = place_intervals(resampled, measures.bootstrap.level)
+        agreements = compare_orders(
             rows[0][0].evaluator,
             models,
             [(variant.similarity, variant.transform) for variant in variants],
             values,
-            drawn,
+            resampled,
             measures.bootstrap,
             measures.alpha,
         )
         if not task.compares_vectors:
-            # Settings that differ in the similarity alone are one setting here.
-            found = [one for one in found if one.first.partition(", ")[2] != one.second.partition(", ")[2]]
-        made += found
-    return made, intervals
+            # Settings that differ only in the similarity are the same for this task.
+            agreements = [a for a in agreements if a.first.partition(", ")[2] != a.second.partition(", ")[2]]
+        orders += agreements
+    return orders, intervals
 
 
 def _band_notes(bands: Sequence[BandReading], evaluators: Sequence[str]) -> list[str]:
-    without = [name for name in evaluators if not any(one.evaluator == name for one in bands)]
+    without = [name for name in evaluators if not any(band.evaluator == name for band in bands)]
     if len(without) == len(evaluators):
         raise InputError(
-            f"{', '.join(without)}: all gold has one score, so that there are no bands of it",
-            remedy="leave --bands away, or give a task of scored pairs or graded judgments",
+            f"{', '.join(without)}: all gold has the same score, so that it has no bands",
+            remedy="leave --bands out, or give a task of scored pairs or graded judgments",
         )
-    return [f"{name}: all gold has one score, so that there are no bands of it." for name in without]
+    return [f"{name}: all gold has the same score, so that it has no bands." for name in without]
 
 
-def _order_dict(one: OrderAgreement) -> dict[str, Any]:
+def _order_dict(order: OrderAgreement) -> dict[str, Any]:
     return {
-        "evaluator": one.evaluator,
-        "first": one.first,
-        "second": one.second,
-        "one_change": one.one_change,
-        "models": one.models,
-        "tau": _finite(one.tau),
-        "low": _finite(one.interval.low),
-        "high": _finite(one.interval.high),
-        "method": one.interval.method,
-        "same_order": one.same,
-        "answer": one.answer,
-        "swaps": [{**asdict(swap), "significant": swap.significant, "verdict": swap.verdict} for swap in one.swaps],
+        "evaluator": order.evaluator,
+        "first": order.first,
+        "second": order.second,
+        "one_change": order.one_change,
+        "models": order.models,
+        "tau": _finite(order.tau),
+        "low": _finite(order.interval.low),
+        "high": _finite(order.interval.high),
+        "method": order.interval.method,
+        "same_order": order.same,
+        "answer": order.answer,
+        "swaps": [{**asdict(swap), "significant": swap.significant, "verdict": swap.verdict} for swap in order.swaps],
     }
 
 

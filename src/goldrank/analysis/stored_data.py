@@ -13,31 +13,31 @@ from goldrank.store.texts import Texts, open_texts
 
 @dataclass(frozen=True)
 class TextCounts:
-    """The texts of one side of a data set."""
+    """Counts of the texts of one side of a data set, the queries or the items."""
 
     texts: int
     empty: int
-    """Neither a title nor a text."""
+    """Texts with neither a title nor a text."""
     repeated: int
-    """The same words as an earlier one, empty ones aside."""
+    """Texts equal to an earlier one; empty ones do not count."""
 
 
 @dataclass(frozen=True)
 class HitCounts:
-    """Where the gold of one run stands, as far as that tells of the data."""
+    """Counts of the judged items of one run."""
 
     judged: int
     relevant: int
     tied: int
-    """Relevant items that were ranked, but no better than some other item."""
+    """Relevant items that were ranked with the same score as another item."""
     unranked: int
     """Relevant items that were not ranked."""
 
 
 def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
-    """The texts of each side, ``query`` and ``item``; none where they were not kept.
+    """Count the texts of each side, ``query`` and ``item``; empty if the texts were not stored.
 
-    They are read in pieces and told apart by digests, so that a large corpus is never in memory.
+    Texts are read in batches and compared by digests, so that a large corpus is never in memory.
     """
     if texts is None or not texts.there:
         return {}
@@ -48,9 +48,9 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
         for batch in file.iter_batches(2048, columns=["side", "title", "text"]):
             for side, title, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 total[side] = total.get(side, 0) + 1
-                said = f"{title} {text}".strip()
-                if said:
-                    seen.setdefault(side, set()).add(hashlib.blake2b(said.encode(), digest_size=16).digest())
+                content = f"{title} {text}".strip()
+                if content:
+                    seen.setdefault(side, set()).add(hashlib.blake2b(content.encode(), digest_size=16).digest())
                 else:
                     empty[side] = empty.get(side, 0) + 1
     return {
@@ -60,7 +60,7 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
 
 
 def count_hits(hits: Hits) -> HitCounts:
-    """What the hits of a run tell of the data."""
+    """Count the judged, relevant, tied and unranked items."""
     relevant = hits.grade > 0
     return HitCounts(
         judged=len(hits.items),
@@ -71,33 +71,37 @@ def count_hits(hits: Hits) -> HitCounts:
 
 
 def hit_notes(hits: Mapping[str, Hits]) -> list[str]:
-    """Return a sentence for each run whose gold is unranked or tied; *hits* by the names of the runs."""
-    counted = {name: count_hits(one) for name, one in hits.items()}
-    said = []
-    for name, one in counted.items():
+    """Return a sentence for each run whose gold is unranked or tied.
+
+    Args:
+        hits: the hits by the names of the runs.
+    """
+    counted = {name: count_hits(of_run) for name, of_run in hits.items()}
+    notes = []
+    for name, run in counted.items():
         remarks = []
-        if one.unranked:
-            remarks.append(f"{_share(one.unranked, one.relevant)} of the relevant items are not in its rankings")
-        if one.tied:
-            remarks.append(f"{_share(one.tied, one.relevant)} share their score with another item")
+        if run.unranked:
+            remarks.append(f"{_share(run.unranked, run.relevant)} of the relevant items are not in its rankings")
+        if run.tied:
+            remarks.append(f"{_share(run.tied, run.relevant)} share their score with another item")
         if remarks:
-            said.append(f"{name}: {', '.join(remarks)}.")
-    if not any(one.tied for one in counted.values()):
-        said.append("No relevant item is tied with another one, so the tie policy changes nothing.")
-    return said
+            notes.append(f"{name}: {', '.join(remarks)}.")
+    if not any(run.tied for run in counted.values()):
+        notes.append("No relevant item is tied with another one, so the tie policy changes nothing.")
+    return notes
 
 
 def text_notes(texts: Mapping[str, TextCounts]) -> list[str]:
-    """Empty and repeated texts, where there are any."""
+    """Return a sentence for each side with empty texts, and for each side with repeated texts."""
     words = {"query": ("query", "queries"), "item": ("item", "items")}
-    said = []
-    for side, one in texts.items():
+    notes = []
+    for side, of in texts.items():
         noun, plural = words[side]
-        if one.empty:
-            said.append(f"{counts(one.empty, noun, plural)} of {one.texts} without a text.")
-        if one.repeated:
-            said.append(f"{counts(one.repeated, noun, plural)} of {one.texts} with the same text as an earlier one.")
-    return said
+        if of.empty:
+            notes.append(f"{counts(of.empty, noun, plural)} of {of.texts} without a text.")
+        if of.repeated:
+            notes.append(f"{counts(of.repeated, noun, plural)} of {of.texts} with the same text as an earlier one.")
+    return notes
 
 
 def _share(part: int, whole: int) -> str:

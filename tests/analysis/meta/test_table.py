@@ -103,7 +103,10 @@ def test_a_family_is_a_name_without_sizes_and_versions():
         ("model,evaluator,score\na,x,1\n", r"t\.csv:1: there is no column value"),
         ("model,evaluator,value\n,x,1\n", r"t\.csv:2: the model is missing"),
         ("model,evaluator,value,kind\na,x,1,outer\n", r"t\.csv:2: the kind 'outer' is neither"),
-        ("model,evaluator,value,kind\na,x,1,intrinsic\nb,x,1,downstream\n", r"t\.csv:3: the kind of the evaluator 'x' is"),
+        (
+            "model,evaluator,value,kind\na,x,1,intrinsic\nb,x,1,downstream\n",
+            r"t\.csv:3: the kind of the evaluator 'x' is",
+        ),
         ("model,model,value\na,x,1\n", "two columns are called 'model'"),
         ("model,evaluator,value\n", "holds no rows"),
         ("[1]", "1 is not a record"),
