@@ -222,13 +222,27 @@ class Run(_Rows):
             found: for each query the positions of its results in *ids*, each once, and their scores.
             source: what searched, for messages.
         """
+        rankings = (([ids[position] for position in positions.tolist()], scores) for positions, scores in found)
+        return cls.from_rankings(queries, rankings, source)
+
+    @classmethod
+    def from_rankings(
+        cls, queries: Sequence[str], rankings: Iterable[tuple[Sequence[str], Floats]], source: str
+    ) -> Run:
+        """Return the run of ranked items.
+
+        Args:
+            queries: the query ids, each once.
+            rankings: for each query the ids of its items, each once, and their scores.
+            source: what ranked, for messages.
+        """
         from goldrank.io.checks import refuse_non_finite
         from goldrank.io.columns import Columns
 
         items: list[str] = []
         scores, sizes = [np.zeros(0)], [0]
-        for positions, values in found:
-            items += map(ids.__getitem__, positions.tolist())
+        for ranked, values in rankings:
+            items += ranked
             scores.append(values)
             sizes.append(len(values))
         columns = Columns(list(queries), np.cumsum(sizes), items, np.concatenate(scores), source)

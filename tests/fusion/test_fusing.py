@@ -45,8 +45,8 @@ def normalised(ranking, how):
         return {item: (score - low) / total for item, score in ranking.items()}, 0.0
     mean = math.fsum(ranking.values()) / n
     spread = math.sqrt(math.fsum((score - mean) ** 2 for score in ranking.values()) / n)
-    made = {item: (score - mean) / spread for item, score in ranking.items()}
-    return made, min(made.values())
+    scores = {item: (score - mean) / spread for item, score in ranking.items()}
+    return scores, min(scores.values())
 
 
 def reference(rankings, weights, method, normalise, k=60):
@@ -69,13 +69,13 @@ def reference(rankings, weights, method, normalise, k=60):
         reduce = {"min": min, "max": max, "med": statistics.median, "anz": statistics.fmean}[method]
         scales = [normalised(ranking, normalise or "minmax")[0] for ranking in rankings]
         return {
-            item: reduce([w * made[item] for made, w in zip(scales, weights, strict=True) if item in made])
+            item: reduce([w * scores[item] for scores, w in zip(scales, weights, strict=True) if item in scores])
             for item in union
         }
     if method in OF_SCORES:
         scales = [normalised(ranking, normalise or "minmax") for ranking in rankings]
         fused = {
-            item: math.fsum(w * made.get(item, lacking) for (made, lacking), w in zip(scales, weights, strict=True))
+            item: math.fsum(w * scores.get(item, low) for (scores, low), w in zip(scales, weights, strict=True))
             for item in union
         }
         if method in ("combmnz", "gmnz"):
@@ -152,15 +152,15 @@ def test_the_order_of_items_within_the_input_changes_nothing(method, normalise, 
 
 
 @EVERY
-def test_a_run_of_weight_nothing_counts_as_not_given(method, normalise):
-    one, other = Run({"q": {"a": 2.0, "b": 1.0}}), Run({"q": {"c": 5.0, "b": 4.0}, "only": {"x": 1.0}})
-    assert fuse([one, other], method, weights=[1, 0], normalise=normalise) == fuse([one], method, normalise=normalise)
+def test_a_run_of_weight_0_is_ignored(method, normalise):
+    first, second = Run({"q": {"a": 2.0, "b": 1.0}}), Run({"q": {"c": 5.0, "b": 4.0}, "only": {"x": 1.0}})
+    assert fuse([first, second], method, weights=[1, 0], normalise=normalise) == fuse([first], method, normalise=normalise)
 
 
 @EVERY
-def test_a_query_that_one_run_lacks_is_taken_from_the_others(method, normalise):
-    one, other = Run({"q": {"a": 2.0, "b": 1.0}}), Run({"p": {"b": 4.0, "a": 3.0, "c": 1.0}, "q": {}})
-    fused = fuse([one, other], method, normalise=normalise)
+def test_a_query_missing_in_a_run_is_fused_from_the_others(method, normalise):
+    first, second = Run({"q": {"a": 2.0, "b": 1.0}}), Run({"p": {"b": 4.0, "a": 3.0, "c": 1.0}, "q": {}})
+    fused = fuse([first, second], method, normalise=normalise)
     assert list(fused["p"]) == ["b", "a", "c"]
     assert list(fused["q"]) == ["a", "b"]
 
@@ -193,8 +193,8 @@ def test_single_constant_huge_and_tiny_scores_give_finite_numbers_in_the_same_or
 
 
 def test_rounded_weights_make_no_majority():
-    one, two, three = ({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}})
-    fused = fuse([Run(one), Run(two), Run(three)], "condorcet", weights=[0.1, 0.2, 0.3])["q"]
+    first, second, third = ({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}})
+    fused = fuse([Run(first), Run(second), Run(third)], "condorcet", weights=[0.1, 0.2, 0.3])["q"]
     assert fused["a"] == pytest.approx(fused["b"], abs=1e-12)
 
 
@@ -218,14 +218,14 @@ def test_pairs_are_counted_right_across_the_blocks_of_the_matrix():
 
 
 def test_reciprocal_rank_fusion_of_a_worked_example():
-    one, other = Run({"q": {"a": 9.0, "b": 8.0}}), Run({"q": {"b": 0.5, "c": 0.4}})
-    assert fuse([one, other])["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62}, abs=1e-15)
-    assert fuse([one, other], k=0, weights=[3, 1])["q"] == pytest.approx({"b": 2.5, "a": 3.0, "c": 0.5})
+    first, second = Run({"q": {"a": 9.0, "b": 8.0}}), Run({"q": {"b": 0.5, "c": 0.4}})
+    assert fuse([first, second])["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62}, abs=1e-15)
+    assert fuse([first, second], k=0, weights=[3, 1])["q"] == pytest.approx({"b": 2.5, "a": 3.0, "c": 0.5})
 
 
 def test_a_fused_run_is_scored_like_any_other():
-    one, other = Run({"q": {"a": 9.0, "b": 8.0}}), Run({"q": {"b": 0.5, "c": 0.4}})
-    assert fuse([one, other]).hits(Gold({"q": {"b": 1, "c": 1}})).above.tolist() == [0, 2]
+    first, second = Run({"q": {"a": 9.0, "b": 8.0}}), Run({"q": {"b": 0.5, "c": 0.4}})
+    assert fuse([first, second]).hits(Gold({"q": {"b": 1, "c": 1}})).above.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_fused_run_is_scored_like_any_other():
         ({"depth": 0}, "depth=0"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(given, message):
+def test_invalid_options_are_refused(given, message):
     with pytest.raises(InputError) as caught:
         fuse([Run({"q": {"a": 1.0}})] * 2, **given)
     assert message in str(caught.value)
@@ -256,7 +256,7 @@ def test_no_runs_cannot_be_fused():
         fuse([])
 
 
-def test_every_method_and_scale_says_what_it_does():
+def test_every_method_and_normalisation_has_a_summary():
     for entry in (*METHODS.values(), *NORMALISATIONS.values()):
         assert len(entry.summary) > 20
     # Some methods have two names.

@@ -1,4 +1,4 @@
-"""The spec of a fusion: what it means, that it reads back as written, and what is refused."""
+"""The spec of a fusion: parsing, writing, and errors."""
 
 import pytest
 from hypothesis import given
@@ -102,7 +102,7 @@ def test_any_fusion_reads_back_as_it_was_written(models, weighted, method, norma
         ("fuse:rrf(run:it's,tfidf)", "a quote ' is left open"),
     ],
 )
-def test_a_fusion_that_cannot_be_is_one_clear_sentence(text, message):
+def test_an_invalid_fusion_is_refused_with_a_remedy(text, message):
     assert is_fusion(text)
     with pytest.raises(InputError) as caught:
         Fusion.parse(text)
@@ -116,8 +116,8 @@ def test_other_models_are_no_fusion(text):
 
 def test_a_fusion_fuses_as_it_says():
     runs = [Run({"q": {"a": 9.0, "b": 8.0}}), Run({"q": {"b": 0.5, "c": 0.4}})]
-    told = Fusion.parse("fuse:sum(one*0.2,other*0.8,normalise=rank,depth=2)").fuse(runs)
-    assert told == fuse(runs, "sum", weights=[0.2, 0.8], normalise="rank", depth=2)
+    fused = Fusion.parse("fuse:sum(one*0.2,other*0.8,normalise=rank,depth=2)").fuse(runs)
+    assert fused == fuse(runs, "sum", weights=[0.2, 0.8], normalise="rank", depth=2)
     assert Fusion.parse("fuse:rrf(one,other,k=0)").fuse(runs) == fuse(runs, k=0)
     assert Fusion.parse("fuse:rbc(one,other,phi=0.5)").fuse(runs) == fuse(runs, "rbc", phi=0.5)
     assert Fusion.parse("fuse:gmnz(one,other,gamma=3)").fuse(runs) == fuse(runs, "gmnz", gamma=3)

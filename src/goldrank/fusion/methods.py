@@ -1,4 +1,4 @@
-"""The ways to make one ranking of several: each a short function from the ballots of a query to a score per item."""
+"""Fusion methods: each is a short function from the ballots of a query to a score per item."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from goldrank.fusion.normalising import NORMALISATIONS, Floats, Ints
 
-# Elements of a block of the pairwise matrix: with a few of them the work stays within the processor's cache.
+# Elements of a block of the pairwise matrix, so that a few blocks fit into the processor's cache.
 _BLOCK = 1 << 18
-# What weights add up to is rounded: 0.1 + 0.2 against 0.3 is no majority.
+# Sums of weights are rounded: 0.1 + 0.2 against 0.3 must not count as a majority.
 _EVEN = 1e-12
 
 GAMMA = 2.0
@@ -22,9 +22,9 @@ PHI = 0.9
 
 @dataclass(frozen=True)
 class Ballots:
-    """What the runs say about one query: a row per run that ranks it, a column per item that any of them ranks.
+    """The scores and ranks of one query: a row per run that ranks it, a column per item that any of them ranks.
 
-    Columns stand in descending order of id, so that a stable sort breaks ties as trec_eval does.
+    Columns are in descending order of id, so that a stable sort breaks ties as trec_eval does.
     """
 
     scores: Floats
@@ -42,18 +42,18 @@ class Ballots:
 
     @property
     def weight(self) -> float:
-        """The sum of the weights."""
+        """Sum of the weights."""
         return float(np.sort(self.weights).sum())
 
     def total(self, parts: Floats) -> Floats:
-        """The weighted sum over the runs, the same to the last bit in whatever order they were given."""
+        """Return the weighted sum over the runs, bit for bit the same for any order of the runs."""
         summed: Floats = np.sort(parts * self.weights[:, None], axis=0).sum(axis=0)
         return summed
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a method can be told."""
+class FusionOptions:
+    """The options of all methods."""
 
     k: int
     normalise: str
@@ -62,82 +62,81 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Method:
-    """One way to fuse: what it does, and how."""
+class FusionMethod:
+    """A fusion method: its description, its function and the options it reads."""
 
     summary: str
-    apply: Callable[[Ballots, Settings], Floats]
+    apply: Callable[[Ballots, FusionOptions], Floats]
     options: tuple[str, ...] = ()
-    """Which of the settings it reads."""
 
 
-def _reciprocal_ranks(ballots: Ballots, settings: Settings) -> Floats:
+def _reciprocal_ranks(ballots: Ballots, options: FusionOptions) -> Floats:
     ranked = ballots.ranks > 0
-    return ballots.total(ranked / (settings.k + np.where(ranked, ballots.ranks, 1)))
+    return ballots.total(ranked / (options.k + np.where(ranked, ballots.ranks, 1)))
 
 
-def _normalised(ballots: Ballots, settings: Settings) -> Floats:
+def _normalised(ballots: Ballots, options: FusionOptions) -> Floats:
     parts = np.empty_like(ballots.scores)
     for part, scores, ranks in zip(parts, ballots.scores, ballots.ranks, strict=True):
         ranked = ranks > 0
-        part[ranked], part[~ranked] = NORMALISATIONS[settings.normalise].apply(scores[ranked], ranks[ranked])
+        part[ranked], part[~ranked] = NORMALISATIONS[options.normalise].apply(scores[ranked], ranks[ranked])
     return parts
 
 
-def _weighted_sum(ballots: Ballots, settings: Settings) -> Floats:
-    return ballots.total(_normalised(ballots, settings))
+def _weighted_sum(ballots: Ballots, options: FusionOptions) -> Floats:
+    return ballots.total(_normalised(ballots, options))
 
 
-def _times_runs(ballots: Ballots, settings: Settings) -> Floats:
-    fused: Floats = _weighted_sum(ballots, settings) * ballots.runs
+def _times_runs(ballots: Ballots, options: FusionOptions) -> Floats:
+    fused: Floats = _weighted_sum(ballots, options) * ballots.runs
     return fused
 
 
-def _times_runs_to_gamma(ballots: Ballots, settings: Settings) -> Floats:
-    fused: Floats = _weighted_sum(ballots, settings) * np.power(ballots.runs, settings.gamma)
+def _times_runs_to_gamma(ballots: Ballots, options: FusionOptions) -> Floats:
+    fused: Floats = _weighted_sum(ballots, options) * np.power(ballots.runs, options.gamma)
     return fused
 
 
-def _over_ranked(reduce: Callable[..., Floats]) -> Callable[[Ballots, Settings], Floats]:
-    """A method that reduces the weighted scores of the runs that rank an item and leaves the other runs out."""
+def _over_ranked(reduce: Callable[..., Floats]) -> Callable[[Ballots, FusionOptions], Floats]:
+    """Return a method that reduces the weighted scores of the runs that rank an item and ignores the other runs."""
 
-    def fused(ballots: Ballots, settings: Settings) -> Floats:
-        weighted = _normalised(ballots, settings) * ballots.weights[:, None]
-        # Sorted, so that a mean is the same to the last bit in whatever order the runs were given.
+    def fused(ballots: Ballots, options: FusionOptions) -> Floats:
+        weighted = _normalised(ballots, options) * ballots.weights[:, None]
+        # Sorted, so that a mean is bit for bit the same for any order of the runs.
         return reduce(np.sort(np.where(ballots.ranks > 0, weighted, np.nan), axis=0), axis=0)
 
     return fused
 
 
 def _median(ascending: Floats, axis: int) -> Floats:
-    """The median of each column, NaN last; halves are added, as the sum of two huge scores would overflow."""
-    held, columns = (~np.isnan(ascending)).sum(axis=axis), np.arange(ascending.shape[1])
-    low, high = ascending[(held - 1) // 2, columns], ascending[held // 2, columns]
+    """Return the median of each column, NaN last; halves are added, as the sum of two huge scores would overflow."""
+    sizes, columns = (~np.isnan(ascending)).sum(axis=axis), np.arange(ascending.shape[1])
+    low, high = ascending[(sizes - 1) // 2, columns], ascending[sizes // 2, columns]
     middle: Floats = np.where(low == high, low, low / 2 + high / 2)
     return middle
 
 
-def _inverse_square_ranks(ballots: Ballots, settings: Settings) -> Floats:
+def _inverse_square_ranks(ballots: Ballots, options: FusionOptions) -> Floats:
     ranked = ballots.ranks > 0
     squares = ballots.total(ranked / np.square(np.where(ranked, ballots.ranks, 1.0)))
     fused: Floats = squares * ballots.runs
     return fused
 
 
-def _rank_biased_centroid(ballots: Ballots, settings: Settings) -> Floats:
+def _rank_biased_centroid(ballots: Ballots, options: FusionOptions) -> Floats:
     ranked = ballots.ranks > 0
-    shares = (1.0 - settings.phi) * np.power(settings.phi, np.where(ranked, ballots.ranks - 1.0, 0.0))
+    shares = (1.0 - options.phi) * np.power(options.phi, np.where(ranked, ballots.ranks - 1.0, 0.0))
     return ballots.total(np.where(ranked, shares, 0.0))
 
 
-def _borda(ballots: Ballots, settings: Settings) -> Floats:
+def _borda(ballots: Ballots, options: FusionOptions) -> Floats:
     items = ballots.ranks.shape[1]
     missing = items - (ballots.ranks > 0).sum(axis=1, keepdims=True)
-    # The places below the ranked ones are worth 1 to `missing` points: in the mean half of that and a half.
+    # The items that a run does not rank share the remaining points, 1 to `missing`, equally.
     return ballots.total(np.where(ballots.ranks > 0, items + 1 - ballots.ranks, (missing + 1) / 2))
 
 
-def _condorcet(ballots: Ballots, settings: Settings) -> Floats:
+def _condorcet(ballots: Ballots, options: FusionOptions) -> Floats:
     items = ballots.ranks.shape[1]
     places = np.where(ballots.ranks > 0, ballots.ranks, items + 1)
     even = _EVEN * ballots.weight
@@ -149,40 +148,42 @@ def _condorcet(ballots: Ballots, settings: Settings) -> Floats:
             own = place[start : start + rows, None]
             margin += weight * np.subtract(own < place, own > place, dtype=np.int8)
         wins[start : start + rows] = (margin > even).sum(axis=1) - (margin < -even).sum(axis=1)
-    # Wins less losses are whole numbers, so what is added decides among equal ones only.
-    fused: Floats = wins + _borda(ballots, settings) / (2 * items * ballots.weight)
+    # Wins less losses are integers, so the fraction that is added only breaks ties.
+    fused: Floats = wins + _borda(ballots, options) / (2 * items * ballots.weight)
     return fused
 
 
-METHODS: dict[str, Method] = {
-    "rrf": Method("reciprocal rank fusion: the sum of 1 / (k + rank) over the runs", _reciprocal_ranks, ("k",)),
-    "sum": Method("weighted sum of the normalised scores", _weighted_sum, ("normalise",)),
-    "combsum": Method("CombSUM of Fox and Shaw: the sum of the normalised scores", _weighted_sum, ("normalise",)),
-    "combmnz": Method("CombMNZ: CombSUM times the number of runs that rank the item", _times_runs, ("normalise",)),
-    "combgmnz": Method(
+METHODS: dict[str, FusionMethod] = {
+    "rrf": FusionMethod("reciprocal rank fusion: the sum of 1 / (k + rank) over the runs", _reciprocal_ranks, ("k",)),
+    "sum": FusionMethod("weighted sum of the normalised scores", _weighted_sum, ("normalise",)),
+    "combsum": FusionMethod("CombSUM of Fox and Shaw: the sum of the normalised scores", _weighted_sum, ("normalise",)),
+    "combmnz": FusionMethod(
+        "CombMNZ: CombSUM times the number of runs that rank the item", _times_runs, ("normalise",)
+    ),
+    "combgmnz": FusionMethod(
         "CombGMNZ: CombSUM times the number of runs that rank the item to the power of gamma",
         _times_runs_to_gamma,
         ("normalise", "gamma"),
     ),
-    "combmin": Method(
+    "combmin": FusionMethod(
         "CombMIN: the lowest normalised score among the runs that rank the item",
         _over_ranked(np.nanmin),
         ("normalise",),
     ),
-    "combmax": Method("CombMAX: the highest of these scores", _over_ranked(np.nanmax), ("normalise",)),
-    "combmed": Method("CombMED: the median of these scores", _over_ranked(_median), ("normalise",)),
-    "combanz": Method("CombANZ: the mean of these scores", _over_ranked(np.nanmean), ("normalise",)),
-    "borda": Method(
-        "Borda count: of n items the first gets n points, the next n-1 …; those a run lacks share what is left", _borda
+    "combmax": FusionMethod("CombMAX: the highest of these scores", _over_ranked(np.nanmax), ("normalise",)),
+    "combmed": FusionMethod("CombMED: the median of these scores", _over_ranked(_median), ("normalise",)),
+    "combanz": FusionMethod("CombANZ: the mean of these scores", _over_ranked(np.nanmean), ("normalise",)),
+    "borda": FusionMethod(
+        "Borda count: of n items the first gets n points, the next n-1 …; items that a run lacks share the rest", _borda
     ),
-    "condorcet": Method(
+    "condorcet": FusionMethod(
         "pairwise majorities: by items beaten less items lost to (Copeland), then by Borda count, then by id",
         _condorcet,
     ),
-    "isr": Method(
+    "isr": FusionMethod(
         "inverse square rank: the sum of 1 / rank² times the number of runs that rank the item", _inverse_square_ranks
     ),
-    "rbc": Method(
+    "rbc": FusionMethod(
         "rank-biased centroid: the sum of (1 - phi) phi^(rank - 1) over the runs", _rank_biased_centroid, ("phi",)
     ),
 }

@@ -1,4 +1,4 @@
-"""Brings the scores of one ranking to a common scale, so that those of different models can be added."""
+"""Normalise the scores of a ranking to a common scale, so that scores of different models can be added."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Normalisation:
-    """One scale: what it does, and how."""
+    """A normalisation: its description and its function."""
 
     summary: str
     apply: Callable[[Floats, Ints], tuple[Floats, float]]
-    """From the scores and ranks of a ranking's items to their values, and the value of items that it lacks."""
+    """Maps the scores and ranks of a ranking's items to normalised scores, and that of items not in the ranking."""
 
 
 def _minmax(scores: Floats, ranks: Ints) -> tuple[Floats, float]:
@@ -29,11 +29,11 @@ def _minmax(scores: Floats, ranks: Ints) -> tuple[Floats, float]:
 
 def _zscore(scores: Floats, ranks: Ints) -> tuple[Floats, float]:
     scores = _scaled(scores)
-    # Asked before the mean is taken: that of equal numbers is not always one of them.
+    # Before the mean is computed, because the rounded mean of equal numbers may differ from them.
     if scores.min() == scores.max():
         return np.zeros(len(scores)), 0.0
-    apart = scores - scores.mean()
-    values: Floats = apart / np.sqrt(np.mean(apart * apart))
+    deviations = scores - scores.mean()
+    values: Floats = deviations / np.sqrt(np.mean(deviations * deviations))
     return values, float(values.min())
 
 
@@ -53,27 +53,27 @@ def _none(scores: Floats, ranks: Ints) -> tuple[Floats, float]:
 
 
 def _scaled(scores: Floats) -> Floats:
-    """The scores times a power of two: exact, and neither differences nor squares leave the range of a double."""
+    """Multiply by a power of two, which is exact, so that neither differences nor squares overflow."""
     _, exponents = np.frexp(np.abs(scores).max())
     return np.ldexp(scores, -int(exponents))
 
 
 NORMALISATIONS: dict[str, Normalisation] = {
     "minmax": Normalisation(
-        "from 0 for the ranking's lowest score to 1 for its highest; 1 where all are equal; items it lacks get 0",
+        "0 for the lowest score of a ranking to 1 for its highest; 1 if all are equal; missing items get 0",
         _minmax,
     ),
     "zscore": Normalisation(
-        "distance from the ranking's mean in standard deviations; 0 where all are equal; items it lacks get its lowest",
+        "distance from the mean in standard deviations; 0 if all are equal; missing items get the lowest",
         _zscore,
     ),
     "sum": Normalisation(
-        "height above the ranking's lowest score, as a share of all heights; equal shares where all are equal; "
-        "items it lacks get 0",
+        "difference from the lowest score, divided by the sum of these; equal shares if all are equal; "
+        "missing items get 0",
         _sum,
     ),
-    "rank": Normalisation("1 for the first of n items, then down by 1/n; items it lacks get 0", _rank),
+    "rank": Normalisation("1 for the first of n items, then down by 1/n; missing items get 0", _rank),
     "none": Normalisation(
-        "scores as they are; items it lacks get 0, or the ranking's lowest score where that is below 0", _none
+        "scores unchanged; missing items get 0, or the ranking's lowest score if that is below 0", _none
     ),
 }

@@ -1,4 +1,4 @@
-"""The string that names a fusion of models: ``fuse:METHOD(MODEL*WEIGHT, MODEL, …, option=value)``."""
+"""Parse and write the spec of a fusion of models: ``fuse:METHOD(MODEL*WEIGHT, MODEL, …, option=value)``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.fusion.fusing import checked_method, checked_weights, fuse
+from goldrank.fusion.fusing import check_method, check_weights, fuse
 from goldrank.hits import Run
 from goldrank.specs import split_at_commas
 
@@ -20,7 +20,7 @@ _OPTION = re.compile(r"(\w+)\s*=\s*(.*)", re.DOTALL)
 
 
 def is_fusion(spec: str) -> bool:
-    """Whether *spec* names a fusion, rightly written or not.
+    """Return True if *spec* is meant as a fusion, even if it cannot be parsed.
 
     >>> is_fusion("fuse:rrf(bm25,wordllama)"), is_fusion("st:fuse")
     (True, False)
@@ -30,9 +30,9 @@ def is_fusion(spec: str) -> bool:
 
 @dataclass(frozen=True)
 class Fusion:
-    """A fusion as asked for: the method, the specs of the models, their weights and the options.
+    """The spec of a fusion: the method, the specs of the models, their weights and the options.
 
-    A model's spec is put into quotes where it would not read otherwise, with every quote of that kind in it doubled.
+    A model's spec that could not be parsed inside the brackets is quoted, and quotes of that kind in it are doubled.
 
     >>> fusion = Fusion.parse("fuse:sum(bm25(k1=0.9)*0.3, st:BAAI/bge*0.7, normalise=zscore)")
     >>> fusion.parts, fusion.weights
@@ -45,7 +45,7 @@ class Fusion:
     parts: tuple[str, ...]
     """The specs of the models; some may be fusions themselves."""
     weights: tuple[float, ...] | None = None
-    """One per model, or None where none was given."""
+    """One per model, or None if none was given."""
     normalise: str | None = None
     k: int | None = None
     depth: int | None = None
@@ -53,17 +53,17 @@ class Fusion:
     phi: float | None = None
 
     def __post_init__(self) -> None:
-        method = checked_method(self.method, normalise=self.normalise, depth=self.depth, **self._numbers)
+        method = check_method(self.method, normalise=self.normalise, depth=self.depth, **self._numbers)
         for name in self._numbers:
             if name not in method.options:
                 raise InputError(f"{self.method} has no {name}", remedy=f"leave {name} out, or choose {_READ_BY[name]}")
         if not self.parts or not all(part.strip() for part in self.parts):
             raise InputError(f"a model is missing in a fusion by {self.method}", remedy=_HOW)
-        checked_weights(self.weights, len(self.parts))
+        check_weights(self.weights, len(self.parts))
 
     @classmethod
     def parse(cls, text: str) -> Fusion:
-        """Read a fusion's spec; brackets and quotes inside the models' specs are respected."""
+        """Parse a spec; commas in brackets or quotes belong to the models' specs."""
         match = re.fullmatch(r"fuse\s*:\s*(\w+)\s*\((.*)\)", text.strip(), re.IGNORECASE | re.DOTALL)
         if match is None:
             raise InputError(f"{shorten(text)} does not read as a fusion", remedy=_HOW)
@@ -93,11 +93,11 @@ class Fusion:
 
     @property
     def _numbers(self) -> dict[str, Any]:
-        """The numeric options that were given, apart from the depth."""
+        """The given numeric options except the depth."""
         return {name: value for name in _READ_BY if (value := getattr(self, name)) is not None}
 
     def fuse(self, runs: Sequence[Run]) -> Run:
-        """Fuse the runs of the models, given in their order."""
+        """Fuse the runs of the models, in the order of the spec."""
         if len(runs) != len(self.parts):
             raise InputError(
                 f"there are {len(runs)} runs for {len(self.parts)} models", remedy="give one run per model"
@@ -109,7 +109,7 @@ class Fusion:
     def __str__(self) -> str:
         weights = self.weights or [None] * len(self.parts)
         written = [
-            _written(part) + ("" if weight is None else f"*{_shortest(weight)}")
+            _quoted(part) + ("" if weight is None else f"*{_shortest(weight)}")
             for part, weight in zip(self.parts, weights, strict=True)
         ]
         options = [f"{name}={value}" for name in _OPTIONS if (value := getattr(self, name)) is not None]
@@ -117,7 +117,7 @@ class Fusion:
 
 
 def _weighted(piece: str) -> tuple[str, float | None]:
-    """A piece without the weight at its end; what follows a star and is no number belongs to the model's name."""
+    """Split a piece into the model and its weight; a star that no number follows belongs to the model's name."""
     part, star, weight = piece.rpartition("*")
     if star and _NUMBER.fullmatch(weight.strip()):
         return part.strip(), float(weight)
@@ -131,7 +131,7 @@ def _unquoted(part: str) -> str:
     return part
 
 
-def _written(part: str) -> str:
+def _quoted(part: str) -> str:
     try:
         plain = split_at_commas(part, part) == [part] and _weighted(part) == (part, None)
     except InputError:
