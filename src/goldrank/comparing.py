@@ -1,11 +1,11 @@
-"""Two runs or more, query by query: differences with intervals, tests, corrections, and what could be shown."""
+"""Compare runs query by query: differences with intervals, paired tests, corrections, and detectable differences."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -35,7 +35,7 @@ from goldrank.scoring import (
 
 @dataclass(frozen=True)
 class Pair:
-    """One metric of two runs, compared query by query: *b* minus *a*."""
+    """One metric of two runs, compared query by query; differences are *b* minus *a*."""
 
     metric: str
     a: str
@@ -44,19 +44,20 @@ class Pair:
     difference: float
     interval: stats.Interval | None
     p: float
-    """NaN where the metric has no paired test; ``note`` then says why."""
+    """The p-value; NaN if the metric has no paired test, for the reason in ``note``."""
     adjusted: float
-    """p after the correction for several comparisons."""
+    """The p-value after the correction for multiple comparisons."""
     effect: float
+    """Cohen's d_z of the differences."""
     detectable: float
-    """The smallest difference this many queries could show with power 0.8."""
+    """The smallest difference that this many queries can show with power 0.8."""
     wins: int
     ties: int
     losses: int
     note: str = ""
 
     def winner(self, alpha: float, direction: str) -> str | None:
-        """The run that is significantly better, if either is."""
+        """Return the run that is significantly better, or None."""
         if math.isnan(self.adjusted) or self.adjusted > alpha or self.difference == 0 or direction == "neither":
             return None
         return self.b if (self.difference > 0) == (direction == "higher") else self.a
@@ -64,7 +65,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several runs on the same queries: their scores, and every pair of them tested."""
+    """Several runs on the same queries: their scores, and a test of every pair."""
 
     scores: dict[str, Scores]
     pairs: list[Pair]
@@ -73,17 +74,17 @@ class Comparison:
     family: str
     alpha: float
     reduced_to_common: int | None = None
-    """How many queries were left out because some run had no results for them."""
+    """How many queries were left out because some run has no results for them."""
     found_warnings: tuple[DataWarning, ...] = ()
-    """What was known to be misleading before the runs were compared; ``warnings`` has all there is to say."""
+    """Warnings that were known before the runs were compared; ``warnings`` includes them."""
 
     @cached_property
     def warnings(self) -> tuple[DataWarning, ...]:
-        """What makes the comparison misleading, the gravest first; empty if nothing was found."""
+        """Everything known that makes the comparison misleading, the most serious first."""
         return (*self.found_warnings, *all_warnings(list(self.scores.values())))
 
     def better_than(self, metric: str, run: str) -> list[str]:
-        """The runs that *run* significantly beats on *metric*."""
+        """Return the runs that *run* significantly beats on *metric*."""
         direction = Metric.parse(metric).definition.direction
         return [
             pair.a if pair.b == run else pair.b
@@ -107,17 +108,17 @@ def compare(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     **conventions: Any,
 ) -> Comparison:
-    """Compare runs query by query: is a difference real, and could this many queries have shown one?
+    """Compare runs query by query: test whether differences are significant, and find the smallest detectable ones.
 
     Args:
-        gold, metrics, profile, corpus, bootstrap, conventions: as in :func:`score`.
-        runs: two or more runs by name, or a list of files or of runs that have a name, as ranx's have.
-        common: reduce the comparison to the queries for which every run has results.
-        test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (hit metrics only), or ``tukey``: Tukey's honestly
-            significant differences, which compares all runs at once and needs no correction.
-        correction: ``holm`` (if not given), ``bh`` (Benjamini-Hochberg) or ``none``.
-        family: correct over the pairs of each ``metric``, or over ``all`` pairs and metrics together.
-        alpha: the level at which a difference is called significant.
+        gold, metrics, profile, corpus, bootstrap, conventions: As in :func:`score`.
+        runs: Two or more runs by name, or a list of files or of runs with a ``name``, such as those of ranx.
+        common: Compare only on the queries for which every run has results.
+        test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (metrics that are 0 or 1 only), or ``tukey``: Tukey's
+            honestly significant differences, which compares all runs at once and needs no correction.
+        correction: ``holm`` (the default), ``bh`` (Benjamini-Hochberg) or ``none``.
+        family: Correct over the pairs of each ``metric``, or over ``all`` pairs and metrics together.
+        alpha: The significance level.
     """
     if isinstance(runs, Run) or len(runs) < 2:
         raise InputError("a comparison needs two runs or more", remedy='give a dict: {"bm25": run, "dense": other}')
@@ -133,16 +134,17 @@ def compare(
         name: add_confidence(HitCounter(judged, run, corpus).count(agreed), run, asked, agreed)
         for name, run in ranked.items()
     }
-    sources = {name: RunSource(judged, ranked[name], one, name) for name, one in hits.items()}
+    sources = {name: RunSource(judged, ranked[name], run_hits, name) for name, run_hits in hits.items()}
     hits, left_out = _common(hits) if common else (hits, None)
     scores = {
-        name: score_counted(one, asked, chosen, agreed, name, bootstrap, sources[name]) for name, one in hits.items()
+        name: score_counted(run_hits, asked, chosen, agreed, name, bootstrap, sources[name])
+        for name, run_hits in hits.items()
     }
     return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)
 
 
 def _named(runs: Sequence[Any]) -> dict[str, Any]:
-    """Runs by the name that each has, files by their own; all of these must differ."""
+    """Return the runs of a list by their names, and files by their paths; raise if a name is missing or repeated."""
     named: dict[str, Any] = {}
     for number, run in enumerate(runs, start=1):
         name = os.fspath(run) if isinstance(run, (str, os.PathLike)) else getattr(run, "name", None)
@@ -166,21 +168,21 @@ def compare_hits(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     **conventions: Any,
 ) -> Comparison:
-    """Compare hits of several runs on the same gold; arguments as in :func:`compare`."""
+    """Compare the hits of several runs on the same gold; the arguments are those of :func:`compare`."""
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
     hits, left_out = _common(hits) if common else (hits, None)
     scores = {
-        name: score_hits(one, metrics, profile=profile, name=name, bootstrap=bootstrap, **conventions)
-        for name, one in hits.items()
+        name: score_hits(run_hits, metrics, profile=profile, name=name, bootstrap=bootstrap, **conventions)
+        for name, run_hits in hits.items()
     }
     return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)
 
 
 def _common(hits: Mapping[str, Hits]) -> tuple[dict[str, Hits], int]:
-    """The hits of the queries that all runs answer, and how many others there are."""
-    answered = np.logical_and.reduce([one.depth > 0 for one in hits.values()])
-    return {name: one.keep_queries(answered) for name, one in hits.items()}, int((~answered).sum())
+    """Return the hits of the queries for which all runs have results, and the number of other queries."""
+    answered = np.logical_and.reduce([run_hits.depth > 0 for run_hits in hits.values()])
+    return {name: run_hits.keep_queries(answered) for name, run_hits in hits.items()}, int((~answered).sum())
 
 
 def compare_scores(
@@ -192,7 +194,13 @@ def compare_scores(
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
 ) -> Comparison:
-    """Compare runs that are scored already; arguments as in :func:`compare`."""
+    """Compare runs that are already scored.
+
+    Args:
+        scores: The scores of each run.
+        left_out: How many queries were left out to compare on common ones only; None if that was not requested.
+        test, correction, family, alpha, bootstrap: As in :func:`compare`.
+    """
     _refuse_different_queries(scores)
     pairs = _pairs(scores, test, bootstrap)
     if test == "tukey":
@@ -213,33 +221,33 @@ def _refuse_different_queries(scores: Mapping[str, Scores]) -> None:
             )
 
 
-def _pairs(scores: Mapping[str, Scores], test: str, how: Bootstrap) -> list[Pair]:
-    found = [
-        _pair(metric, scores[first][metric], scores[second][metric], first, second, test, how.seed)
+def _pairs(scores: Mapping[str, Scores], test: str, bootstrap: Bootstrap) -> list[Pair]:
+    tested = [
+        _pair(metric, scores[first][metric], scores[second][metric], first, second, test, bootstrap.seed)
         for first, second in combinations(scores, 2)
         for metric in scores[first]
     ]
-    bounds = _intervals([differences for _, differences in found if differences is not None], how)
+    intervals = _intervals([differences for _, differences in tested if differences is not None], bootstrap)
     pairs = []
-    for pair, differences in found:
-        interval = None if differences is None else next(bounds)
+    for pair, differences in tested:
+        interval = None if differences is None else next(intervals)
         geometric = scores[pair.a][pair.metric].metric.definition.aggregate == "geometric"
         pairs.append(pair if geometric else replace(pair, interval=interval))
     return pairs
 
 
-def _intervals(columns: Sequence[Floats], how: Bootstrap) -> Iterator[stats.Interval | None]:
-    """The interval of each column, from one set of resamples for all columns over as many queries."""
-    made: dict[int, stats.Interval | None] = {}
+def _intervals(columns: Sequence[Floats], bootstrap: Bootstrap) -> Iterator[stats.Interval | None]:
+    """Return the interval of each column; columns over equally many queries share their resamples."""
+    results: dict[int, stats.Interval | None] = {}
     for size in {len(column) for column in columns}:
-        places = [place for place, column in enumerate(columns) if len(column) == size]
-        intervals = how.intervals([stats.Sample(columns[place]) for place in places])
-        made.update(zip(places, intervals, strict=True))
-    return (made[place] for place in range(len(columns)))
+        positions = [position for position, column in enumerate(columns) if len(column) == size]
+        samples = [stats.Sample(columns[position]) for position in positions]
+        results.update(zip(positions, bootstrap.intervals(samples), strict=True))
+    return (results[position] for position in range(len(columns)))
 
 
 def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, seed: int) -> tuple[Pair, Floats | None]:
-    """Everything of a pair but its interval, and the differences that gives, if any."""
+    """Return a pair without its interval, and the differences whose interval that is, if any."""
     both = ~(np.isnan(a.values) | np.isnan(b.values))
     raw = (b.values - a.values)[both]
     differences, note = _differences(a, b, both)
@@ -261,11 +269,11 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, s
 
 
 def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:
-    """Per-query differences whose mean is the difference of the two scores, or why there are none."""
-    how = a.metric.definition.aggregate
-    if how in ("sum", "median", "nauc"):
-        return None, f"{_NO_MEANS[how]} has no paired test of means"
-    if how == "geometric":
+    """Return per-query differences whose mean is the difference of the two scores, or None and the reason."""
+    aggregate = a.metric.definition.aggregate
+    if aggregate in _NO_MEANS:
+        return None, f"{_NO_MEANS[aggregate]} has no paired test of means"
+    if aggregate == "geometric":
         logs = [np.log(np.maximum(score.values[both], stats.GEOMETRIC_FLOOR)) for score in (a, b)]
         return logs[1] - logs[0], "tested on the logarithms, which the geometric mean averages"
     if a.weights is None or b.weights is None:
@@ -291,23 +299,24 @@ def _refuse_correction_of_tukey(correction: str | None, family: str) -> None:
 
 
 def _tukey(pairs: list[Pair], scores: Mapping[str, Scores]) -> list[Pair]:
-    """The pairs with p-values of Tukey's test; those of a metric without a test of means stay untested."""
-    place = {name: at for at, name in enumerate(scores)}
+    """Add the p-values of Tukey's test; pairs of a metric that has no test of means stay untested."""
+    column = {name: number for number, name in enumerate(scores)}
     results = {
-        metric: _tukey_of([one[metric] for one in scores.values()]) for metric in {pair.metric for pair in pairs}
+        metric: _test_by_tukey([run_scores[metric] for run_scores in scores.values()])
+        for metric in {pair.metric for pair in pairs}
     }
     tested = []
     for pair in pairs:
-        result, at = results[pair.metric], (place[pair.a], place[pair.b])
-        tested.append(replace(pair, p=float(result.p[at]), adjusted=float(result.adjusted[at])) if result else pair)
+        result, cell = results[pair.metric], (column[pair.a], column[pair.b])
+        tested.append(replace(pair, p=float(result.p[cell]), adjusted=float(result.adjusted[cell])) if result else pair)
     return tested
 
 
-def _tukey_of(columns: list[Score]) -> stats.TukeyResult | None:
-    """Tukey's test of one metric, over the queries for which it is defined in every run."""
+def _test_by_tukey(columns: list[Score]) -> stats.TukeyResult | None:
+    """Apply Tukey's test to one metric, over the queries for which it is defined in every run."""
     first = columns[0]
     defined = ~np.isnan([column.values for column in columns]).any(axis=0)
-    # Differences to the first run, which has none to itself: what they have in common is an effect of the query.
+    # Subtracting the values of the first run changes only the effects of the queries, which the test removes.
     differences = [_differences(first, column, defined)[0] for column in columns]
     if any(column is None for column in differences):
         return None

@@ -1,9 +1,9 @@
-"""From gold and a run to Scores: every metric per query, its mean and its interval, with the conventions used."""
+"""Score a run against the gold: the value of every metric for each query and over all queries, with intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -36,14 +36,14 @@ AGGREGATES = {
     "sum": "their sum",
     "nauc": "the area under their abstention curve",
 }
-"""How the values of the queries become one."""
+"""How each kind of aggregate combines the values of the queries, as the end of a sentence."""
 
 Metrics = str | Metric | Iterable[str | Metric] | None
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are made."""
+    """The settings of bootstrap confidence intervals."""
 
     resamples: int = 10_000
     level: float = 0.95
@@ -57,22 +57,22 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was averaged over and what was not; shown with every result."""
+    """How many queries and gold items the scores include and leave out; shown with every result."""
 
     queries: int
-    """Queries in the means."""
+    """Queries that are averaged over."""
     missing: int
     """Queries of the gold for which the run has no results."""
     ignored: int
     """Queries of the run that the gold does not have."""
     no_relevant: int
-    """Queries in the means whose gold has nothing relevant: they score 0 whatever the run."""
+    """Queries that are averaged over although no gold item is relevant: they score 0 for every run."""
     self_dropped: int
-    """Results dropped because their id was the query's."""
+    """Results removed because their id is that of the query."""
     outside: int
     """Gold items known to be outside the corpus."""
     flattened: int = 0
-    """Gold items judged for several subtopics, where a metric was asked for that reads only their highest grade."""
+    """Gold items judged for several subtopics of which some metric reads only the highest grade."""
     missing_queries: tuple[str, ...] = ()
     """The ids of the missing queries."""
     deepest: int = 0
@@ -81,7 +81,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One metric of one run: its value over all queries, its interval, and the value of each query."""
+    """One metric of one run: the value over all queries, its confidence interval, and the value of each query."""
 
     metric: Metric
     queries: list[str]
@@ -92,7 +92,7 @@ class Score:
 
     @property
     def sample(self) -> stats.Sample:
-        """The values as the statistics take them."""
+        """The values in the form that ``goldrank.stats`` reads."""
         definition = self.metric.definition
         return stats.Sample(self.values, self.weights, definition.aggregate, definition.proportion)
 
@@ -106,7 +106,7 @@ class Score:
 
     @property
     def mean(self) -> float:
-        """The value, where it is the mean over the queries; other metrics have no ``mean``."""
+        """The value, if it is a mean over queries; other metrics raise AttributeError."""
         aggregate = self.metric.definition.aggregate
         if aggregate != "mean":
             raise AttributeError(f"{self.metric} is not a mean over queries but {AGGREGATES[aggregate]}; read .value")
@@ -119,7 +119,7 @@ class Score:
 
     @cached_property
     def index(self) -> int:
-        """The position among the metrics of its Scores."""
+        """The position of the metric in ``Scores.metrics``."""
         return [str(metric) for metric in self._owner.metrics].index(str(self.metric))
 
     @property
@@ -132,7 +132,7 @@ class Score:
 
 
 class RunSource:
-    """The gold and the run behind some scores, kept until their ids were looked at."""
+    """The gold and the run that were scored; holds the run until its ids are checked, and no longer."""
 
     def __init__(self, gold: Gold, run: Run, hits: Hits, name: str) -> None:
         self.gold = gold
@@ -142,7 +142,7 @@ class RunSource:
         self._items: dict[str, list[str]] = {}
 
     def look(self) -> None:
-        """Look at the ids, and let the run go."""
+        """Check the ids, and release the run."""
         if self._open is not None:
             run, hits = self._open
             self._warnings = tuple(id_warnings(self.gold, run, hits, self._name))
@@ -151,20 +151,20 @@ class RunSource:
 
     @property
     def warnings(self) -> tuple[DataWarning, ...]:
-        """Ids that match in all but the way they are written."""
+        """Warnings about ids of gold and run that differ only in how they are written."""
         self.look()
         return self._warnings
 
     @property
     def items(self) -> dict[str, list[str]]:
-        """The items of each query, in the first rows of the run."""
+        """The items of each query in the first rows of the run."""
         self.look()
         return self._items
 
 
 @dataclass(frozen=True, eq=False)
 class Scores(Mapping[str, Score]):
-    """All metrics of one run, by name, with the conventions that were followed.
+    """All metrics of one run by name, with the conventions that were applied.
 
     >>> scores = score({"q1": {"d3": 1}}, {"q1": {"d1": 0.9, "d3": 0.4}}, ["mrr", "recall@1"])
     >>> scores["mrr"].mean
@@ -175,39 +175,40 @@ class Scores(Mapping[str, Score]):
     profile: Profile
     conventions: Conventions
     metrics: list[Metric]
-    """The metrics as asked for; ``applied`` holds them with the profile's parameters filled in."""
+    """The metrics as requested."""
     applied: list[Metric]
+    """The same metrics with the parameters that the profile sets."""
     placement: Placement = field(repr=False)
     counts: Counts
     bootstrap: Bootstrap = Bootstrap()
     found_warnings: tuple[DataWarning, ...] = field(default=(), repr=False)
-    """What was found while counting; ``warnings`` has all there is to say."""
+    """Warnings that were known before the ids were checked; ``warnings`` includes them."""
     source: RunSource | None = field(default=None, repr=False)
-    """The gold and the run, where these scores were computed from them."""
+    """The gold and the run; None if the scores were computed from hits alone."""
 
     @cached_property
     def warnings(self) -> tuple[DataWarning, ...]:
-        """What makes these scores misleading, the gravest first; empty if nothing was found."""
+        """Everything known that makes these scores misleading, the most serious first."""
         if self.source is None:
             return self.found_warnings
-        kept = self.conventions.self_matches == "keep"
+        keeps_self = self.conventions.self_matches == "keep"
         if self.source.gold.is_by_position:
-            own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, kept=kept)
+            own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, kept=keeps_self)
         else:
-            own = self_matches(self.source.items, self.name) if kept else []
+            own = self_matches(self.source.items, self.name) if keeps_self else []
         return (*self.found_warnings, *self.source.warnings, *own)
 
     @cached_property
     def _scores(self) -> dict[str, Score]:
         scores = {}
-        for asked, applied in zip(self.metrics, self.applied, strict=True):
+        for metric, applied in zip(self.metrics, self.applied, strict=True):
             result = applied.compute(self.placement)
-            scores[str(asked)] = Score(asked, self.placement.queries, result.values, result.weights, self)
+            scores[str(metric)] = Score(metric, self.placement.queries, result.values, result.weights, self)
         return scores
 
     @cached_property
     def intervals(self) -> list[stats.Interval | None]:
-        """The interval of every metric, from one set of resampled queries."""
+        """The interval of every metric; all metrics share the same resamples of the queries."""
         return self.bootstrap.intervals([score.sample for score in self.values()])
 
     def __getitem__(self, metric: str) -> Score:
@@ -227,7 +228,7 @@ class Scores(Mapping[str, Score]):
 
 
 def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
-    """What makes the scores of some runs misleading, each by itself and side by side."""
+    """Return everything that makes the scores of some runs misleading, in each run and in their comparison."""
     by_run = [warning for scores in all_scores for warning in scores.warnings]
     if len(all_scores) < 2:
         return tuple(by_run)
@@ -245,13 +246,13 @@ def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
         items = {name: source.items for name, source in sources.items()}
         between += different_items(items, next(iter(sources.values())).gold.columns.items)
     if any(warning.code == "different-queries" for warning in between):
-        # It names the missing queries of every run.
+        # That warning already names the missing queries of every run.
         by_run = [warning for warning in by_run if warning.code != "missing-queries"]
     return (*by_run, *between)
 
 
 def _judged_shares(all_scores: Sequence[Scores]) -> dict[str, float]:
-    """The share of judged items among the top results of each run; empty where the gold lists relevant items only."""
+    """Return the share of judged items among the top results of each run; empty if all gold items are relevant."""
     if all_scores[0].conventions.unjudged == "drop" or (all_scores[0].placement.gold_grade > 0).all():
         return {}
     judged = Metric.parse(f"judged@{JUDGED_DEPTH}")
@@ -264,15 +265,15 @@ def _judged_shares(all_scores: Sequence[Scores]) -> dict[str, float]:
 
 
 def best_first(scores: Mapping[str, Scores], metric: str | None = None) -> dict[str, Scores]:
-    """Return the scores of several runs, the best run by *metric* (by default the first) first, undefined ones last."""
+    """Sort runs by *metric* (by default the first one), the best run first and runs without a value last."""
     metric = metric or next(iter(next(iter(scores.values()))))
     direction = Metric.parse(metric).definition.direction
-    values = {name: one[metric].value for name, one in scores.items()}
+    values = {name: run_scores[metric].value for name, run_scores in scores.items()}
     return {name: scores[name] for name in stats.best_first(values, lower_is_better=direction == "lower")}
 
 
 def have_same_queries(all_scores: Sequence[Scores]) -> bool:
-    """Whether the means of some runs are over the same queries, so that they can be compared."""
+    """Return True if the scores of all runs are over the same queries, so that they can be compared."""
     return all(scores.placement.queries == all_scores[0].placement.queries for scores in all_scores)
 
 
@@ -290,17 +291,23 @@ def score(
     """Score a run against the gold.
 
     Args:
-        gold: a Gold, a file, or anything a Gold is built from: a dict of dicts or of lists, a table, or a list with the
-            relevant items of one query after the other, whose queries are "0", "1", ….
-        run: a Run, a file, or anything a Run is built from: the same forms, where lists are rankings, best first, or
-            the arrays of scores and labels that a search of faiss returns.
-        metrics: such as ``"ndcg@10"`` or ``["mrr", "map(denominator=hits)@10"]``; by default the profile's.
-        profile: a named set of conventions.
-        corpus: how many items could have been ranked, or their ids.
-        name: what to call the run in the results.
-        bootstrap: how the intervals are made; they are computed when first asked for.
-        conventions: single conventions that differ from the profile's, such as ``ties="expected"``, or
+        gold: A Gold, a file, or data for a Gold: a dict of dicts or of lists, a table, or one list of relevant items
+            per query, in which case the query ids are "0", "1", ….
+        run: A Run, a file, or data for a Run: the same forms, where a list is a ranking with the best item first, or
+            the arrays of scores and labels that a faiss search returns.
+        metrics: Such as ``"ndcg@10"`` or ``["mrr", "map(denominator=hits)@10"]``; by default those of the profile.
+        profile: A named set of conventions.
+        corpus: The number of items that could have been ranked, or their ids.
+        name: The name of the run in the results.
+        bootstrap: The settings of the intervals, which are computed on first access.
+        conventions: Single conventions that differ from the profile, such as ``ties="expected"``, or
             ``relevance_level=2`` for the smallest grade that counts as relevant.
+
+    Returns:
+        The scores, a mapping from the name of each metric to its Score.
+
+    Raises:
+        InputError: The input cannot be read, or a metric or convention does not exist or does not fit the data.
 
     >>> score({"q1": {"d3": 1}}, {"q1": {"d3": 0.4, "d1": 0.4}}, "mrr", ties="expected")["mrr"].mean
     0.75
@@ -313,7 +320,7 @@ def score(
     judged, (ranked,) = read_all(gold, [run])
     scores = HitCounter(judged, ranked, corpus).score(asked, chosen, agreed, name, bootstrap)
     if not isinstance(run, (Run, dict)) and scores.source is not None:
-        scores.source.look()  # Nobody else holds this run, and the scores should not.
+        scores.source.look()  # The caller does not hold this run, so the scores must not keep it in memory.
     return scores
 
 
@@ -326,7 +333,7 @@ def score_hits(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     **conventions: Any,
 ) -> Scores:
-    """Score hits that are already counted; arguments as in :func:`score`."""
+    """Score hits that are already counted; the arguments are those of :func:`score`."""
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
@@ -344,14 +351,14 @@ def score_hits(
 
 
 class HitCounter:
-    """Counts where the gold landed in one run, once for all conventions that count alike."""
+    """Counts the hits of one run, and counts again only for conventions that change the counts."""
 
     def __init__(self, gold: Gold, run: Run, corpus: int | Collection[str] | None = None) -> None:
         self.gold, self.run, self.corpus = gold, run, corpus
         self._hits: dict[tuple[Precision, str, bool], Hits] = {}
 
     def count(self, conventions: Conventions) -> Hits:
-        """Return the hits under *conventions*, of which the precision, self-matches and scores bear on the counting."""
+        """Return the hits under *conventions*; only precision, self_matches and scores change the counts."""
         if conventions.self_matches == "aside":
             return self._count(conventions, drop_self=False).set_aside(self._count(conventions, drop_self=True))
         return self._count(conventions, drop_self=conventions.self_matches in ("drop", "drop_results"))
@@ -369,14 +376,14 @@ class HitCounter:
     def score(
         self, metrics: list[Metric], profile: Profile, conventions: Conventions, name: str, bootstrap: Bootstrap
     ) -> Scores:
-        """Score the run; the scores keep the gold and the run until their warnings were looked for."""
+        """Score the run; the scores hold the gold and the run until their warnings are computed."""
         hits = add_confidence(self.count(conventions), self.run, metrics, conventions)
         source = RunSource(self.gold, self.run, hits, name)
         return score_counted(hits, metrics, profile, conventions, name, bootstrap, source)
 
 
 def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions: Conventions) -> Hits:
-    """The hits with the run's confidence in each query, if a metric asks for it."""
+    """Return the hits with the confidence of the run in each query, if a metric needs it."""
     if all(metric.definition.aggregate != "nauc" for metric in metrics):
         return hits
     drop_self = conventions.self_matches in ("drop", "drop_results")
@@ -384,10 +391,10 @@ def add_confidence(hits: Hits, run: Run, metrics: Iterable[Metric], conventions:
 
 
 def read_all(gold: Any, runs: Iterable[Any]) -> tuple[Gold, list[Run]]:
-    """Gold and runs from whatever stands for them.
+    """Return the Gold and the Runs that the given objects or files contain.
 
-    A list of lists of three numbers may hold (query, item, value) rows or the items of one query after the other; it is
-    read as the other lists among *gold* and *runs* are.
+    A list of lists of three numbers is ambiguous: it may hold (query, item, value) rows or the items of each query. It
+    is read in the same way as the other lists among *gold* and *runs*.
     """
     given = [gold, *runs]
     readings = [s.is_by_position or None if isinstance(s, (Gold, Run)) else is_by_position(s) for s in given]
@@ -402,21 +409,21 @@ def read_all(gold: Any, runs: Iterable[Any]) -> tuple[Gold, list[Run]]:
 
 
 def as_gold(gold: Any) -> Gold:
-    """A Gold from whatever stands for one."""
+    """Return a Gold unchanged; read a file, or convert other data."""
     if isinstance(gold, Gold):
         return gold
     return Gold.read(gold) if isinstance(gold, (str, PathLike)) else Gold(gold)
 
 
 def as_run(run: Any) -> Run:
-    """A Run from whatever stands for one; a dict is used as it is, without a copy."""
+    """Return a Run unchanged; read a file, or convert other data. A dict is used without copying it."""
     if isinstance(run, Run):
         return run
     return Run.read(run) if isinstance(run, (str, PathLike)) else Run.view(run)
 
 
 def agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
-    """The conventions of *profile* with single ones changed."""
+    """Return the conventions of *profile* with *changes* applied."""
     unknown = [name for name in changes if name not in profile.conventions.as_dict()]
     if unknown:
         known = ", ".join(profile.conventions.as_dict())
@@ -433,7 +440,7 @@ def score_counted(
     bootstrap: Bootstrap,
     source: RunSource | None = None,
 ) -> Scores:
-    """Score *hits* under conventions they were counted for; *source* is the gold and the run they came from."""
+    """Score *hits* under the conventions that they were counted for; *source* holds the gold and the run, if known."""
     if conventions.scores is None:
         hits.order.refuse(name)
     level = conventions.relevance_level
@@ -451,10 +458,10 @@ def score_counted(
             "no query is left to average over",
             remedy="check the gold, and the conventions missing and outside",
         )
-    found = tuple(run_warnings(hits, conventions, name))
+    warnings = tuple(run_warnings(hits, conventions, name))
     counts = _count(hits, placement, asked, level)
-    scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap, found, source)
-    scores._scores  # noqa: B018 - computed now, so that a metric the data cannot give is refused here
+    scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap, warnings, source)
+    scores._scores  # noqa: B018 - computed now, so that a metric that does not fit the data raises here
     return scores
 
 
