@@ -1,9 +1,9 @@
-"""What makes the scores of one run, or of several side by side, misleading: each as a DataWarning."""
+"""Detect data that makes the scores of a run, or the comparison of several runs, misleading."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -13,21 +13,21 @@ from goldrank.metrics import Conventions, Metric
 from goldrank.ordering import CHOICES_TEXT
 
 SAMPLE_ROWS = 5_000
-"""How much of a run is read for its item ids, which scoring does not look at."""
+"""How many rows of a run are checked for item ids; scoring itself does not read the ids of unjudged items."""
 NAMED = 5
 """How many ids a message names."""
 LEAST_ITEMS = 20
-"""Two runs need so many unjudged items each before it means anything that they share none."""
+"""Two runs are checked for common items only if each has at least this many unjudged items."""
 SHARED_ITEMS = 0.01
-"""Two runs that share a smaller part of their items than this seem to rank different corpora."""
+"""Two runs that share less than this part of their items seem to rank different corpora."""
 JUDGED_DEPTH = 10
 JUDGED_GAP = 0.2
-"""Runs whose shares of judged items among the top ``JUDGED_DEPTH`` are so far apart were not judged alike."""
+"""The difference between the shares of judged items in the top ``JUDGED_DEPTH`` of two runs that causes a warning."""
 JUDGED_QUERIES = 10
 """Over fewer queries such a difference may be chance."""
 
 TIED_FIRST = 0.1
-"""Such a share of the gold tied for the first rank, and counted first, is no success of the model."""
+"""The share of gold items tied for the first rank, and counted as first, that causes a warning."""
 
 _TIED = {
     "docid": "the order is that of the ids",
@@ -39,15 +39,15 @@ _TIED = {
 
 
 def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWarning]:
-    """What is misleading in one run, as far as its hits can tell."""
+    """Return the warnings about one run that follow from its hits."""
     warnings = []
     if hits.order.contradicts:
-        reads = "lower" if hits.scores == "distance" else "higher"
-        said = hits.order.sentence
+        better = "lower" if hits.scores == "distance" else "higher"
+        sentence = hits.order.sentence
         warnings.append(
             DataWarning(
                 "order-contradicts-scores",
-                f"{said[0].upper()}{said[1:]}; here {reads} scores count as better.",
+                f"{sentence[0].upper()}{sentence[1:]}; here {better} scores count as better.",
                 name,
                 f"Say what the scores are with --scores (in Python scores=): {CHOICES_TEXT}.",
             )
@@ -98,22 +98,22 @@ def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWa
 
 
 def _tied_queries(hits: Hits) -> tuple[int, int] | None:
-    """How many queries of how many have equal scores throughout, if those are most; read off the found items."""
+    """Return the number of queries whose results all tie, and of all queries where that is known, if most do."""
     depth = hits.depth[hits.query_index]
     informative = hits.found & (depth > 1)
-    # Not by np.unique, which imports numpy.ma and so costs a command as much as its work.
+    # np.unique would import numpy.ma, which takes as long as the whole command.
     known = int((np.bincount(hits.query_index[informative]) > 0).sum())
     tied = int((np.bincount(hits.query_index[informative & (hits.tied == depth - 1)]) > 0).sum())
     return (tied, known) if 2 * tied > known else None
 
 
 def missing_queries(hits: Hits) -> list[str]:
-    """The queries of the gold for which the run has no results."""
+    """Return the queries of the gold for which the run has no results."""
     return [hits.queries[index] for index in np.flatnonzero(hits.depth == 0).tolist()]
 
 
 def name_some(ids: Sequence[str]) -> str:
-    """The first few ids of many, for a message.
+    """Return the first few ids for a message, and how many more there are.
 
     >>> name_some(["q1", "q2"]), name_some([f"q{n}" for n in range(9)])
     ("'q1', 'q2'", "'q0', 'q1', 'q2', 'q3', 'q4' and 4 more")
@@ -123,10 +123,10 @@ def name_some(ids: Sequence[str]) -> str:
 
 
 def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning]:
-    """Ids of gold and run that differ only in how they are written.
+    """Return warnings about ids of gold and run that differ only in how they are written.
 
-    Queries are compared where some are missing on both sides; items in the first rows of the run, and in all of
-    them where no judged item was found at all.
+    Query ids are compared if some are unmatched on both sides. Item ids are compared in the first rows of the run, or
+    in all rows if no judged item was ranked at all.
     """
     if hits.found.all() and not hits.ignored_queries:
         return []
@@ -134,12 +134,12 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
 
     warnings = []
     missing = missing_queries(hits)
-    if missing and hits.ignored_queries and (forms := compare_forms(missing, run.listed().keys() - gold.queries)):
+    if missing and hits.ignored_queries and (forms := compare_forms(missing, run.listed_items().keys() - gold.queries)):
         warnings.append(_form_warning("query", forms.count, str(forms), forms.remedy, name))
     if hits.found.all():
         return warnings
     none_found = not hits.found.any()
-    listed = run.listed(None if none_found else SAMPLE_ROWS)
+    listed = run.listed_items(None if none_found else SAMPLE_ROWS)
     unfound, ranked = _unfound_items(hits, listed)
     if forms := compare_forms(unfound, ranked):
         warnings.append(_form_warning("item", forms.count, str(forms), forms.remedy, name))
@@ -157,7 +157,7 @@ def id_warnings(gold: Gold, run: Run, hits: Hits, name: str) -> list[DataWarning
 
 
 def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> list[DataWarning]:
-    """A run that lists most queries among their own results, where the conventions keep such results."""
+    """Return a warning if most queries are among their own results; for conventions that keep such results."""
     own = [query for query, items in listed.items() if query in items]
     if 2 * len(own) <= len(listed):
         return []
@@ -174,9 +174,9 @@ def self_matches(listed: Mapping[str, Sequence[str]], name: str) -> list[DataWar
 def self_matches_by_position(
     listed: Mapping[str, Sequence[str]], dropped: int, name: str, *, kept: bool
 ) -> list[DataWarning]:
-    """The same for queries that are only counted: an item with the number of a query need not be that query."""
+    """Return warnings about self-matches of queries without ids: item 3 need not be the query at position 3."""
     if kept:
-        # Where items are searched for by themselves, most come back first.
+        # If the queries are the items, most queries are their own first result.
         return self_matches({query: items[:1] for query, items in listed.items()}, name)
     if not dropped:
         return []
@@ -191,17 +191,17 @@ def self_matches_by_position(
 
 
 def _unfound_items(hits: Hits, listed: Mapping[str, Sequence[str]]) -> tuple[list[str], list[str]]:
-    """The judged items that were not found among the listed queries, and what was listed there without being judged."""
-    index = {query: place for place, query in enumerate(hits.queries)}
-    found, starts = hits.found.tolist(), hits.starts.tolist()
+    """Return the judged items that the listed queries do not rank, and the unjudged items that these queries rank."""
+    positions = {query: position for position, query in enumerate(hits.queries)}
+    is_ranked, starts = hits.found.tolist(), hits.starts.tolist()
     unfound: list[str] = []
     ranked: list[str] = []
     for query, items in listed.items():
-        place = index.get(query)
-        if place is None:
+        position = positions.get(query)
+        if position is None:
             continue
-        judged = range(starts[place], starts[place + 1])
-        missed = [hits.items[row] for row in judged if not found[row]]
+        judged = range(starts[position], starts[position + 1])
+        missed = [hits.items[row] for row in judged if not is_ranked[row]]
         if missed:
             unfound += missed
             ranked += set(items).difference(hits.items[row] for row in judged)
@@ -218,7 +218,7 @@ def _form_warning(role: str, count: int, forms: str, remedy: str, name: str) -> 
 
 
 def different_queries(missing: Mapping[str, Sequence[str]], skipped: bool) -> list[DataWarning]:
-    """Runs that answer different queries; *skipped* says that the others are left out of their means."""
+    """Return a warning if runs lack different queries; *skipped* says that these are left out of the means."""
     if len({frozenset(queries) for queries in missing.values()}) < 2:
         return []
     lacking = "; ".join(
@@ -235,56 +235,54 @@ def different_queries(missing: Mapping[str, Sequence[str]], skipped: bool) -> li
 
 
 def different_depths(depths: Mapping[str, int], metrics: Sequence[Metric]) -> list[DataWarning]:
-    """Runs of different depths, where a metric reads further down than the shallower ones go.
+    """Return a warning if a metric reads further down than the shallowest run goes.
 
-    A metric without a cutoff reads everything, and is named where one run is less than half as deep as another.
+    A metric without a cutoff reads everything; it is affected if one run is less than half as deep as another.
     """
     answered = {name: depth for name, depth in depths.items() if depth}
     deepest = max(answered.values(), default=0)
     least = min(answered.values(), default=0)
-    concerned = [
+    affected = [
         str(metric)
         for metric in metrics
         if (2 * least < deepest if metric.cutoff is None else least < min(metric.cutoff, deepest))
     ]
-    if not concerned:
+    if not affected:
         return []
     listed = ", ".join(f"{name} {depth}" for name, depth in answered.items())
     return [
         DataWarning(
             "different-depths",
-            f"The runs have different depths ({listed}), less than these metrics read: {', '.join(concerned)}.",
+            f"The runs have different depths ({listed}), less than these metrics read: {', '.join(affected)}.",
             remedy=f"Cut all runs at the same depth (--depth {least}), or use cutoffs up to {least}.",
         )
     ]
 
 
 def different_items(listed: Mapping[str, Mapping[str, Sequence[str]]], gold_items: Sequence[str]) -> list[DataWarning]:
-    """Runs that hardly share an item beside the judged ones, as runs over different corpora do."""
+    """Return a warning for each pair of runs that share hardly any unjudged item, as runs over different corpora."""
     warnings = []
     judged = set(gold_items)
-    names = list(listed)
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            common = listed[one].keys() & listed[other].keys()
-            first, second = (
-                set(chain.from_iterable(listed[name][query] for query in common)) - judged for name in (one, other)
-            )
-            smaller = min(len(first), len(second))
-            if smaller >= LEAST_ITEMS and len(first & second) < SHARED_ITEMS * smaller:
-                warnings.append(
-                    DataWarning(
-                        "different-items",
-                        f"{one} and {other} share {len(first & second)} of {smaller} items beside the judged ones "
-                        f"({one} has {shorten(min(first - second))}, {other} {shorten(min(second - first))}).",
-                        remedy="Check that both rank the same corpus, with the same item ids.",
-                    )
+    for a, b in combinations(listed, 2):
+        common = listed[a].keys() & listed[b].keys()
+        items_a, items_b = (
+            set(chain.from_iterable(listed[name][query] for query in common)) - judged for name in (a, b)
+        )
+        smaller = min(len(items_a), len(items_b))
+        if smaller >= LEAST_ITEMS and len(items_a & items_b) < SHARED_ITEMS * smaller:
+            warnings.append(
+                DataWarning(
+                    "different-items",
+                    f"{a} and {b} share {len(items_a & items_b)} of {smaller} items beside the judged ones "
+                    f"({a} has {shorten(min(items_a - items_b))}, {b} {shorten(min(items_b - items_a))}).",
+                    remedy="Check that both rank the same corpus, with the same item ids.",
                 )
+            )
     return warnings
 
 
 def different_judged_shares(shares: Mapping[str, float]) -> list[DataWarning]:
-    """Runs of whose top results very different shares are judged, by the share of each run."""
+    """Return a warning if the shares of judged items among the top results differ much between the runs."""
     if max(shares.values(), default=0.0) - min(shares.values(), default=0.0) < JUDGED_GAP:
         return []
     listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())

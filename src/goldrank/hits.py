@@ -1,11 +1,11 @@
-"""Gold, Run and Hits: what is right, what was ranked, and where the right items landed."""
+"""Gold (judged items), Run (ranked items) and Hits (the ranks of the judged items in a run)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import compress, islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from goldrank import native
 from goldrank.errors import InputError
-from goldrank.ordering import ListedOrder, decide, listed_order
+from goldrank.ordering import ListedOrder, listed_order, order_by
 
 if TYPE_CHECKING:
     from goldrank.io import RowsFile
@@ -24,11 +24,11 @@ Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Self = TypeVar("Self", bound="_Rows")
+Self = TypeVar("Self", bound="_ItemsByQuery")
 
 
-class _Rows(Mapping[str, dict[str, float]]):
-    """A mapping from query ids to the items of each query with their numbers; the part that Gold and Run share."""
+class _ItemsByQuery(Mapping[str, dict[str, float]]):
+    """A mapping from query ids to items with grades or scores: the common part of Gold and Run."""
 
     _kind: Kind
     _columns: Columns | None
@@ -38,7 +38,7 @@ class _Rows(Mapping[str, dict[str, float]]):
     ) -> None:
         from goldrank.io.tables import columns_from, holds_labels
 
-        if isinstance(data, _Rows):
+        if isinstance(data, _ItemsByQuery):
             if data._kind != self._kind:
                 raise InputError(
                     f"a {type(data).__name__} was given where a {type(self).__name__} is needed",
@@ -54,17 +54,17 @@ class _Rows(Mapping[str, dict[str, float]]):
 
     @classmethod
     def from_arrays(cls: type[Self], queries: Any, items: Any, values: Any) -> Self:
-        """Three parallel arrays or sequences: query ids, item ids, and grades or scores."""
+        """Build from three parallel sequences: query ids, item ids, and grades or scores."""
         from goldrank.io.tables import columns_from_arrays
 
         return cls.from_columns(columns_from_arrays(queries, items, values, cls._kind))
 
     @classmethod
     def from_columns(cls: type[Self], columns: Columns) -> Self:
-        """Wrap columns that a reader has already grouped and checked."""
-        rows = cls.__new__(cls)
-        rows._columns = columns
-        return rows
+        """Wrap columns that are already grouped by query and checked."""
+        result = cls.__new__(cls)
+        result._columns = columns
+        return result
 
     @classmethod
     def read(cls: type[Self], path: Path, *, format: str | None = None) -> Self:
@@ -74,7 +74,7 @@ class _Rows(Mapping[str, dict[str, float]]):
         return cls.from_columns(io.read(path, cls._kind, format=format))
 
     def write(self, path: Path, *, format: str | None = None, tag: str = "goldrank") -> None:
-        """Write to *path*; the suffix names the format unless *format* does. Nothing half-written stays."""
+        """Write to *path* atomically, in *format* or in that of the file name extension."""
         from goldrank import io
 
         io.write(self.columns, path, self._kind, format=format, tag=tag)
@@ -87,7 +87,7 @@ class _Rows(Mapping[str, dict[str, float]]):
 
     @property
     def is_by_position(self) -> bool:
-        """Whether the queries had no ids and were counted from 0."""
+        """Whether the queries have no ids of their own and are numbered from 0."""
         return self._columns is not None and self._columns.by_position
 
     @property
@@ -96,7 +96,7 @@ class _Rows(Mapping[str, dict[str, float]]):
         return self.columns.queries
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """The rows as a dict of dicts."""
+        """Return the rows as a dict of dicts."""
         return dict(self._by_query())
 
     def _by_query(self) -> Iterator[tuple[str, dict[str, float]]]:
@@ -125,7 +125,7 @@ class _Rows(Mapping[str, dict[str, float]]):
         return dict(zip(self.columns.items[rows], self.columns.values[rows].tolist(), strict=True))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, _Rows):
+        if isinstance(other, _ItemsByQuery):
             return self._kind == other._kind and self.to_dict() == other.to_dict()
         return isinstance(other, Mapping) and self.to_dict() == other
 
@@ -135,11 +135,11 @@ class _Rows(Mapping[str, dict[str, float]]):
         return f"{type(self).__name__}({len(self)} queries, {len(self.columns.items)} rows)"
 
 
-class Gold(_Rows):
-    """Per query, the right items with their grades (qrels, labels, positive pairs).
+class Gold(_ItemsByQuery):
+    """The judged items of each query with their grades (qrels, labels, positive pairs).
 
-    A grade above 0 is relevant, 0 or less is judged and not relevant. Gold judged by subtopic, for the metrics of
-    diversity, holds a grade for each subtopic of an item; the item's own grade is the highest of them.
+    An item with a grade above 0 is relevant; with 0 or less it is judged and not relevant. Gold judged by subtopic, for
+    diversity metrics, holds a grade for each subtopic of an item; the grade of the item is the highest of them.
 
     >>> gold = Gold({"q1": {"d3": 2, "d7": 0}, "q2": {"d1": 1}})
     >>> gold["q1"]
@@ -159,7 +159,7 @@ class Gold(_Rows):
 
     @property
     def subtopics(self) -> dict[str, dict[str, dict[str, float]]] | None:
-        """For each query and item the grade for each subtopic; None where the gold was not judged by subtopic."""
+        """For each query and item the grade for each subtopic; None if the gold was not judged by subtopic."""
         judged, bounds = self.columns.subtopics, self.columns.starts.tolist()
         if judged is None:
             return None
@@ -174,13 +174,12 @@ class Gold(_Rows):
     __hash__ = None
 
 
-class Run(_Rows):
-    """Per query, the ranked items with their scores (results, predictions).
+class Run(_ItemsByQuery):
+    """The ranked items of each query with their scores (results, predictions).
 
-    The order is that of the scores, highest first; what happens to equal scores is the tie policy's. Whether the
-    order in which the items are listed agrees with that is told by :attr:`order`.
-    A TREC file and a dict are kept as they came and turned into columns only when someone asks for them,
-    because scoring needs just the places of the judged items.
+    Items are ranked by descending score; the tie policy decides about equal scores. :attr:`order` says whether the
+    listed order agrees with the scores. A TREC file and a dict are converted to columns only on demand, because scoring
+    only needs the ranks of the judged items.
 
     >>> run = Run({"q1": {"d3": 0.9, "d1": 0.4}})
     >>> run["q1"]
@@ -203,7 +202,7 @@ class Run(_Rows):
 
     @classmethod
     def view(cls, data: Any) -> Run:
-        """A run over a dict of dicts without copying it, for use while the dict stays as it is."""
+        """Return a run that reads a dict of dicts without copying it; the dict must not change."""
         if not _is_mapping_of_dicts(data):
             return cls(data)
         run = cls.__new__(cls)
@@ -212,17 +211,17 @@ class Run(_Rows):
 
     @classmethod
     def from_positions(
-        cls, queries: Sequence[str], ids: Sequence[str], found: Iterable[tuple[Ints, Floats]], source: str
+        cls, queries: Sequence[str], ids: Sequence[str], results: Iterable[tuple[Ints, Floats]], source: str
     ) -> Run:
-        """Return the run of a search.
+        """Build a run from search results.
 
         Args:
-            queries: the query ids, each once.
-            ids: the ids of all items.
-            found: for each query the positions of its results in *ids*, each once, and their scores.
-            source: what searched, for messages.
+            queries: The query ids, each once.
+            ids: The ids of all items.
+            results: For each query the positions of its results in *ids*, each once, and their scores.
+            source: The name of the searcher, for error messages.
         """
-        rankings = (([ids[position] for position in positions.tolist()], scores) for positions, scores in found)
+        rankings = (([ids[position] for position in positions.tolist()], scores) for positions, scores in results)
         return cls.from_rankings(queries, rankings, source)
 
     @classmethod
@@ -250,9 +249,9 @@ class Run(_Rows):
         return cls.from_columns(columns)
 
     @classmethod
-    def later(cls, make: Callable[[], Run]) -> Run:
-        """A run that is made when someone first looks at it, where hits are counted without it."""
-        return _LaterRun(make)
+    def deferred(cls, compute: Callable[[], Run]) -> Run:
+        """Return a run that calls *compute* on first access, for hits that are counted without it."""
+        return _DeferredRun(compute)
 
     @classmethod
     def read(cls, path: Path, *, format: str | None = None) -> Run:
@@ -280,30 +279,30 @@ class Run(_Rows):
 
     @property
     def order(self) -> ListedOrder:
-        """What the rank column, or the order of the list, says about the scores."""
+        """How the rank column, or the order of the list, agrees with the scores."""
         return listed_order(self.columns)
 
     def _listed_order(self, counted: ListedOrder) -> ListedOrder:
-        """What was counted while the run was read, unless the run has ranks that only its columns know."""
+        """Return what was counted while the hits were, except for ranks that are only in the columns."""
         columns = None if self._trec is not None else self._columns
         if columns is not None and columns.ranks is not None:
             return self.order
         return replace(counted, unnamed=columns is not None and columns.unnamed)
 
-    def decided(self, scores: str) -> Run:
-        """The run ordered as *scores* says: by ``similarity``, by ``distance``, or as it is listed (``ignore``)."""
-        return self if scores == "similarity" else Run.from_columns(decide(self.columns, scores))
+    def ordered_by(self, scores: str) -> Run:
+        """Return the run ordered by ``similarity``, by ``distance``, or as it is listed (``ignore``)."""
+        return self if scores == "similarity" else Run.from_columns(order_by(self.columns, scores))
 
-    def listed(self, rows: int | None = None) -> dict[str, list[str]]:
-        """The items of each query as they are listed; of about the first *rows* rows only, if that is given."""
+    def listed_items(self, rows: int | None = None) -> dict[str, list[str]]:
+        """Return the items of each query in the listed order, of about the first *rows* rows only if that is given."""
         if self._mapping is not None:
-            ids: dict[str, list[str]] = {}
-            left = rows
+            items: dict[str, list[str]] = {}
+            remaining = rows
             for query, ranking in self._mapping.items():
-                ids[query] = list(islice(ranking, left))
-                if left is not None and (left := left - len(ranking)) <= 0:
+                items[query] = list(islice(ranking, remaining))
+                if remaining is not None and (remaining := remaining - len(ranking)) <= 0:
                     break
-            return ids
+            return items
         if rows is None or self._trec is None:
             columns = self.columns
         else:
@@ -323,19 +322,22 @@ class Run(_Rows):
         corpus: int | Collection[str] | None = None,
         scores: str = "similarity",
     ) -> Hits:
-        """Where each judged item of *gold* landed in this run.
+        """Count where each judged item of *gold* is ranked in this run.
 
         Args:
-            gold: the judged items.
+            gold: The judged items.
             precision: ``float32`` rounds the scores first, as trec_eval up to 9 does.
-            drop_self: take results whose item id is the query id out of the ranking.
-            corpus: how many items could have been ranked, or their ids; lets gold outside the corpus be told
-                from gold below the cut.
+            drop_self: Remove results whose item id is the query id from the ranking.
+            corpus: The number of items that could have been ranked, or their ids; distinguishes gold outside the corpus
+                from gold below the last result.
             scores: ``similarity`` (higher is better), ``distance`` (lower is better) or ``ignore`` (the rank column
                 or the order of the list counts).
+
+        Raises:
+            InputError: The run cannot be read, or it has no query in common with the gold.
         """
         if scores != "similarity":
-            hits = self.decided(scores).hits(gold, precision=precision, drop_self=drop_self, corpus=corpus)
+            hits = self.ordered_by(scores).hits(gold, precision=precision, drop_self=drop_self, corpus=corpus)
             return replace(hits, scores=scores, order=ListedOrder() if scores == "ignore" else hits.order)
         judged = gold.columns
         if self.is_by_position and gold.is_by_position and len(self) != len(gold):
@@ -346,7 +348,7 @@ class Run(_Rows):
             )
         counts = np.empty((4, len(judged.items)), np.int64)
         depth = np.empty(len(judged.queries), np.int64)
-        where = (
+        arguments = (
             judged.queries,
             judged.starts,
             judged.items,
@@ -360,18 +362,26 @@ class Run(_Rows):
                 from goldrank.io.memory_mapping import unchanged
 
                 with unchanged(self._trec.data):
-                    found = native.count_trec_hits(self._trec.data, *where)
+                    counted = native.count_trec_hits(self._trec.data, *arguments)
             elif self._mapping is not None:
-                found = native.count_mapping_hits(self._mapping, *where)
+                counted = native.count_mapping_hits(self._mapping, *arguments)
             else:
                 columns = self.columns
                 values = np.ascontiguousarray(columns.values, np.float64)
-                found = native.count_column_hits(columns.queries, columns.starts, columns.items, values, *where)
+                counted = native.count_column_hits(columns.queries, columns.starts, columns.items, values, *arguments)
         except native.RowFault as fault:
             from goldrank.io.formats.trec import fault_to_error
 
             raise fault_to_error(fault, self._trec.name if self._trec else "the run", "run") from None
-        ignored, dropped, results = found[:3]
+        totals = native.RunTotals(*counted)
+        order = ListedOrder(
+            totals.varied,
+            totals.contradicting,
+            totals.rising,
+            totals.by_rank,
+            totals.rank_like,
+            totals.long_lines,
+        )
         hits = Hits(
             queries=judged.queries,
             starts=judged.starts,
@@ -383,36 +393,36 @@ class Run(_Rows):
             tied_input=counts[3],
             depth=depth,
             precision=precision,
-            ignored_queries=ignored,
-            dropped_self=dropped,
+            ignored_queries=totals.ignored,
+            dropped_self=totals.dropped,
             subtopics=judged.subtopics,
-            order=self._listed_order(ListedOrder(*found[3:])),
+            order=self._listed_order(order),
         )
-        if not results and self._trec is not None:
+        if not totals.results and self._trec is not None:
             from goldrank.io import no_rows
 
             raise no_rows(self._trec.name)
-        if judged.queries and results > dropped and not depth.any():
+        if judged.queries and totals.results > totals.dropped and not depth.any():
             from goldrank.io.id_forms import disjoint_queries
 
             raise disjoint_queries(gold.queries, self.queries)
         return hits if corpus is None else hits.within(corpus, self_dropped=drop_self)
 
 
-class _LaterRun(Run):
-    def __init__(self, make: Callable[[], Run]) -> None:
-        self._make, self._columns = make, None
+class _DeferredRun(Run):
+    def __init__(self, compute: Callable[[], Run]) -> None:
+        self._compute, self._columns = compute, None
 
     @property
     def columns(self) -> Columns:
         """The rows as parallel columns."""
         if self._columns is None:
-            self._columns = self._make().columns
+            self._columns = self._compute().columns
         return self._columns
 
 
 def _is_mapping_of_dicts(data: Any) -> bool:
-    """Return True for dicts of dicts that can be read as they are: their ids are strings, as far as the first tell."""
+    """Return True for dicts of dicts whose ids are strings; of the item ids only the first of each query is checked."""
     if not isinstance(data, dict) or not data:
         return False
     return all(
@@ -422,17 +432,17 @@ def _is_mapping_of_dicts(data: Any) -> bool:
 
 
 OWN = {"above": 2, "tied before": 1, "tied after": 0, "below": -1, "no item": -2}
-"""How a query's own entry can stand to a judged item; tied ones come before or after it in the order of the items."""
+"""Where the query itself is ranked relative to a judged item, if it is an item of the corpus ("no item" if not); ties
+are divided by the order of the items."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """Where the gold landed: one row per judged item, grouped by query.
+    """The ranks of the gold: one row per judged item, grouped by query.
 
-    A row says how many items stand strictly *above* the judged item and how many are *tied* with it;
-    ``above`` is -1 where the item is not in the ranking. Of the tied, ``tied_docid`` come first when ties are
-    broken by descending id, ``tied_input`` when they keep the order of the input. Counts over disjoint parts
-    of a corpus add up.
+    A row counts the items that score strictly *above* the judged item and those that are *tied* with it; ``above`` is
+    -1 if the item is not in the ranking. Of the tied items, ``tied_docid`` come first if ties are broken by descending
+    id, and ``tied_input`` if they keep the order of the input. Counts over disjoint parts of a corpus add up.
     """
 
     queries: list[str]
@@ -444,28 +454,28 @@ class Hits:
     tied_docid: Ints
     tied_input: Ints
     depth: Ints
-    """How many items each query's ranking holds; 0 where the run has none."""
+    """The number of items in the ranking of each query; 0 for a query without results."""
     precision: Precision = "float64"
-    """At which precision scores were compared."""
+    """The precision at which scores were compared."""
     corpus: int | None = None
-    """How many items could have been ranked, where known."""
+    """The number of items that could have been ranked, if known."""
     outside: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
-    """Rows known to be no item of the corpus; empty where nothing is known."""
+    """Whether each judged item is outside the corpus; empty if the corpus is not known."""
     ignored_queries: int = 0
     """Queries of the run that the gold does not have."""
     dropped_self: int = 0
-    """Results taken out because their id was the query's."""
+    """Results removed because their id is that of the query."""
     own: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
-    """Where the query's own entry, which the counts leave out, stands to each judged item: one of ``OWN``; empty
-    where that is not known or the counts hold it."""
+    """Where the query itself, which the counts exclude, is ranked relative to each judged item: a value of ``OWN``;
+    empty if that is not known or the counts include it."""
     subtopics: list[dict[str, float]] | None = None
-    """Of gold judged by subtopic: for each row the grade for each subtopic."""
+    """For each judged item the grade for each subtopic; None if the gold was not judged by subtopic."""
     confidence: Floats | None = None
-    """How sure the run is of each query, where a metric asks for it: see `metrics.abstention.confidences`."""
+    """The confidence of the run in each query, if a metric needs it: see `metrics.abstention.confidences`."""
     scores: str = "similarity"
     """How the scores were read: ``similarity``, ``distance`` or ``ignore``."""
     order: ListedOrder = field(default_factory=ListedOrder)
-    """What the rank column or the list of the run says about its scores; nothing where there is no such run."""
+    """How the rank column or the listed order of the run agrees with its scores."""
 
     @property
     def query(self) -> NDArray[np.object_]:
@@ -484,18 +494,18 @@ class Hits:
 
     @property
     def found(self) -> NDArray[np.bool_]:
-        """Whether each judged item is in the ranking at all."""
+        """Whether each judged item is in the ranking."""
         return self.above >= 0
 
     @property
     def exhaustive(self) -> bool:
-        """Whether every ranking is known to hold the whole corpus (less the query itself, if dropped)."""
+        """Whether every ranking is known to contain the whole corpus (without the query itself, if dropped)."""
         if self.corpus is None:
             return False
         return bool((self.depth >= self.corpus - (self.dropped_self > 0)).all())
 
     def within(self, corpus: int | Collection[str], *, self_dropped: bool = False) -> Hits:
-        """The same hits, knowing the corpus: by its size, or by its item ids."""
+        """Return the same hits with the corpus known by its size or by its item ids."""
         if isinstance(corpus, int):
             size = corpus
             full = self.depth >= size - self_dropped
@@ -512,14 +522,14 @@ class Hits:
         return replace(self, corpus=size, outside=outside)
 
     def keep_rows(self, keep: NDArray[np.bool_]) -> Hits:
-        """Only the judged items where *keep* is true; the queries stay, some perhaps without gold."""
+        """Return the judged items where *keep* is true; all queries stay, even those left without gold."""
         index = self.query_index
         counts = np.bincount(index[keep], minlength=len(self.queries))
         rows = {name: getattr(self, name)[keep] for name in ("grade", "above", "tied", "tied_docid", "tied_input")}
         return replace(
             self,
             starts=np.concatenate(([0], np.cumsum(counts))),
-            items=[item for item, kept in zip(self.items, keep.tolist(), strict=True) if kept],
+            items=list(compress(self.items, keep.tolist())),
             outside=self.outside[keep] if len(self.outside) else self.outside,
             own=self.own[keep] if len(self.own) else self.own,
             subtopics=self.subtopics and [self.subtopics[row] for row in np.flatnonzero(keep).tolist()],
@@ -527,11 +537,11 @@ class Hits:
         )
 
     def keep_queries(self, keep: NDArray[np.bool_]) -> Hits:
-        """Only the queries where *keep* is true, with their rows."""
+        """Return the queries where *keep* is true, with their rows."""
         rows = self.keep_rows(keep[self.query_index])
         return replace(
             rows,
-            queries=[query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept],
+            queries=list(compress(self.queries, keep.tolist())),
             starts=np.concatenate(([0], np.cumsum(np.diff(self.starts)[keep]))),
             depth=self.depth[keep],
             confidence=None if self.confidence is None else self.confidence[:, keep],
@@ -539,12 +549,12 @@ class Hits:
 
     @property
     def is_own(self) -> NDArray[np.bool_]:
-        """Whether each judged item is the query itself."""
+        """Whether the id of each judged item is that of its query."""
         pairs = zip(np.array(self.queries, object)[self.query_index], self.items, strict=True)
         return np.fromiter((query == item for query, item in pairs), bool, len(self))
 
     def with_own(self) -> Hits:
-        """The same hits with the query's own entry among the rivals, where ``own`` says how it stands to each item."""
+        """Return the same hits with the query itself included in the counts, as far as ``own`` tells its rank."""
         if not len(self.own):
             return self
         above, tied = self.own == OWN["above"], (self.own == OWN["tied before"]) | (self.own == OWN["tied after"])
@@ -563,8 +573,11 @@ class Hits:
         )
 
     def set_aside(self, without: Hits) -> Hits:
-        """Of these hits and those counted *without* the query's own entry: the latter, but with the entry ranked where
-        it is itself a judged item, and with ``own`` to say how it stands to the others."""
+        """Return hits that exclude the query from the counts of other items, and rank it where it is a judged item.
+
+        Args:
+            without: The same hits counted without the query itself; ``own`` of the result holds the difference.
+        """
         is_own = self.is_own
         tied = np.where(self.tied_input > without.tied_input, OWN["tied before"], OWN["tied after"])
         own = np.where(self.above > without.above, OWN["above"], np.where(self.tied > without.tied, tied, OWN["below"]))

@@ -1,4 +1,4 @@
-"""Whether the order in which a run lists its items contradicts its scores, and the three ways to decide it."""
+"""Detect runs whose listed order contradicts their scores, and order a run by scores, distances or as listed."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from goldrank.native.fallback.hit_counting import ORDER_DEPTH, order_of
 if TYPE_CHECKING:
     from goldrank.io.columns import Columns
 
-DECISIONS: dict[str, str] = {
+SCORE_READINGS: dict[str, str] = {
     "similarity": "a higher score is better, whatever the order of the run says",
     "distance": "a lower score is better",
     "ignore": "the scores are not read: the rank column orders the run, or the list where there is none",
 }
 CHOICES_TEXT = "similarity (higher is better), distance (lower is better) or ignore (take the listed order)"
 LEAST_RISING_PAIRS = 5
-"""So many neighbours must rise before lists without ranks count as evidence, and two in each list: those of two items
-ascend by chance."""
+"""Without ranks, this many pairs of neighbours must rise, and two per list: lists of two items may rise by chance."""
 
 
 @dataclass(frozen=True)
 class ListedOrder:
-    """What the rank column or the list says about the scores, summed over the queries of a run.
+    """How the rank column or the listed order agrees with the scores, summed over the queries of a run.
 
-    Only the first 20 results of each query are read; `goldrank.native.fallback.hit_counting.order_of` gives the rules.
+    Only the first 20 results of each query count; `goldrank.native.fallback.hit_counting.order_of` gives the rules.
     """
 
     varied: int = 0
     """Queries whose scores are not all equal."""
     contradicting: int = 0
-    """Queries of these in which the ranks or the list put lower scores first."""
+    """Of these, queries in which the ranks or the list put lower scores first."""
     rising: int = 0
-    """Neighbouring results in those whose score rises."""
+    """Pairs of neighbouring results in contradicting queries whose score rises."""
     by_rank: int = 0
-    """How many of the contradicting queries have ranks of their own."""
+    """Contradicting queries that have a rank column."""
     rank_like: int = 0
-    """How many of the contradicting queries have the scores 0, 1, 2 … or 1, 2, 3 …, as ranks."""
+    """Contradicting queries whose scores are 0, 1, 2 … or 1, 2, 3 …, like ranks."""
     long_lines: int = 0
     """Lines of a TREC run with text after the tag."""
     unnamed: bool = False
-    """Whether the values stand in a table without a header, as ranks often do (query, item, rank)."""
+    """Whether the scores come from a table without a header, where they are often ranks (query, item, rank)."""
 
     @property
     def contradicts(self) -> bool:
@@ -69,7 +68,7 @@ class ListedOrder:
 
     @property
     def sentence(self) -> str:
-        """What was found, without a full stop."""
+        """The contradiction as a sentence without a full stop."""
         what = "the rank column puts" if 2 * self.by_rank > self.contradicting else "the list puts"
         counts = f"in {self.contradicting} of {self.varied} queries {what} lower scores first"
         ranks = ", and these values look like ranks (they count up from 0 or 1)" * self.looks_like_ranks
@@ -82,7 +81,7 @@ class ListedOrder:
 
 
 def listed_order(columns: Columns) -> ListedOrder:
-    """What the ranks of *columns*, or the order of their rows, say about the scores."""
+    """Return how the ranks of *columns*, or the order of their rows, agree with the scores."""
     sums = np.zeros(5, np.int64)
     for start, end in zip(columns.starts[:-1].tolist(), columns.starts[1:].tolist(), strict=True):
         first = slice(start, min(end, start + ORDER_DEPTH))
@@ -92,15 +91,15 @@ def listed_order(columns: Columns) -> ListedOrder:
     return ListedOrder(varied, contradicting, rising, by_rank, rank_like, unnamed=columns.unnamed)
 
 
-def decide(columns: Columns, scores: str) -> Columns:
-    """The same rows with scores of which the higher is better, as *scores* (one of ``DECISIONS``) says."""
+def order_by(columns: Columns, scores: str) -> Columns:
+    """Return the same rows with scores of which the higher is better; *scores* is a key of ``SCORE_READINGS``."""
     if scores == "distance":
         return replace(columns, values=-columns.values)
     if scores != "ignore":
         return columns
     if columns.ranks is None:
-        places = np.arange(len(columns.items)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
-        return replace(columns, values=np.asarray(-1 - places, np.float64))
+        positions = np.arange(len(columns.items)) - np.repeat(columns.starts[:-1], np.diff(columns.starts))
+        return replace(columns, values=np.asarray(-1 - positions, np.float64))
     if np.isnan(columns.ranks).any():
         row = int(np.isnan(columns.ranks).argmax())
         query = columns.queries[int(np.searchsorted(columns.starts, row, side="right")) - 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -146,7 +146,7 @@ class RunSource:
         if self._open is not None:
             run, hits = self._open
             self._warnings = tuple(id_warnings(self.gold, run, hits, self._name))
-            self._items = run.listed(SAMPLE_ROWS)
+            self._items = run.listed_items(SAMPLE_ROWS)
             self._open = None
 
     @property

@@ -12,7 +12,7 @@ from goldrank import stats
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats, Ints, Run
 from goldrank.metrics.overlap import Overlap, rank_biased_overlap
-from goldrank.ordering import DECISIONS
+from goldrank.ordering import SCORE_READINGS
 from goldrank.scoring import Bootstrap, as_run
 
 
@@ -107,13 +107,13 @@ def rbo(
         raise InputError(f"the persistence p={p:g} is not between 0 and 1", remedy="give one such as 0.9")
     if depth is not None and depth < 1:
         raise InputError(f"the depth {depth} is not a rank", remedy="give a whole number of at least 1")
-    if scores is not None and scores not in DECISIONS:
-        raise unknown_name("value of scores", scores, DECISIONS, f"one of {', '.join(DECISIONS)}")
+    if scores is not None and scores not in SCORE_READINGS:
+        raise unknown_name("value of scores", scores, SCORE_READINGS, f"one of {', '.join(SCORE_READINGS)}")
     runs = [as_run(first), as_run(second)]
     for run, name in zip(runs, ("the first run", "the second run"), strict=True):
         if scores is None:
             run.order.refuse(name)
-    rankings = [_rankings(run.decided(scores or "similarity")) for run in runs]
+    rankings = [_rankings(run.ordered_by(scores or "similarity")) for run in runs]
     common = [query for query in rankings[0] if query in rankings[1]]
     if not common:
         names = [shorten(next(iter(ranking), "")) for ranking in rankings]

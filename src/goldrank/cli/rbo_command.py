@@ -10,7 +10,7 @@ from goldrank.analysis.rank_overlap import RankOverlap, rbo
 from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.hits import Run
-from goldrank.ordering import DECISIONS
+from goldrank.ordering import SCORE_READINGS
 from goldrank.reporting.text import results
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.stats import aggregate
@@ -32,7 +32,9 @@ def parser() -> argparse.ArgumentParser:
         "-p", type=float, default=0.9, metavar="P", help="persistence: the chance to read on (default 0.9)"
     )
     command.add_argument("--depth", type=int, metavar="N", help="read no ranking further than this")
-    command.add_argument("--scores", choices=tuple(DECISIONS), help="what the scores are, or to take the listed order")
+    command.add_argument(
+        "--scores", choices=tuple(SCORE_READINGS), help="what the scores are, or to take the listed order"
+    )
     command.add_argument("--per-query", action="store_true", help="show the value of every query")
     options.add_statistics(command)
     options.add_output(command)

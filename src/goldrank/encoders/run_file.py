@@ -11,7 +11,7 @@ from goldrank.encoders.rankings import KnownItems, best, refuse_k
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Run
 from goldrank.io import FORMATS
-from goldrank.ordering import DECISIONS
+from goldrank.ordering import SCORE_READINGS
 from goldrank.specs import Spec
 
 _NONE_OF_THEM = ("query_prompt", "item_prompt", "batch_size", "device", "dtype", "max_length", "dim")
@@ -38,7 +38,7 @@ class RunFile:
             raise InputError(f"there is no format {own['format']!r}", remedy=f"there are: {', '.join(FORMATS)}")
         run = Run.read(path, format=own.get("format"))
         if "scores" in own:
-            run = run.decided(one_of("scores", own["scores"], tuple(DECISIONS)))
+            run = run.ordered_by(one_of("scores", own["scores"], tuple(SCORE_READINGS)))
         else:
             run.order.refuse(str(spec), "run:FILE(scores=…)")
         self._rankings = run.to_dict()

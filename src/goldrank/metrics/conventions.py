@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.ordering import DECISIONS
+from goldrank.ordering import SCORE_READINGS
 
 CHOICES: dict[str, dict[str, str]] = {
     "ties": {
@@ -49,7 +49,7 @@ CHOICES: dict[str, dict[str, str]] = {
         "drop": "gold that is not in the corpus is taken out",
         "drop_queries": "a query whose gold is all outside the corpus is left out; other such gold is a miss",
     },
-    "scores": DECISIONS,
+    "scores": SCORE_READINGS,
 }
 
 

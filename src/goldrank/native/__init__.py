@@ -1,13 +1,14 @@
-"""Reading of TREC files, counting of hits and comparison of scores: compiled code with a Python fallback.
+"""Parse TREC files, count hits and compare scores: compiled code with a Python fallback.
 
-Each subject is an extension module built from one ``.cpp`` file, and a module of the same name in `fallback`, which
-documents its functions and is used where the extension modules are not built.
+Each subject is an extension module built from one ``.cpp`` file. The module of the same name in `fallback` documents
+its functions, and replaces it if the extension modules are not built.
 """
 
 import os
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from goldrank.native.fallback.hit_counting import RunTotals
 from goldrank.native.faults import RowFault
 
 COMPILED = False
@@ -40,6 +41,7 @@ __all__ = [
     "COMPILED",
     "HAS_TILES",
     "RowFault",
+    "RunTotals",
     "count_beyond",
     "count_column_hits",
     "count_mapping_hits",

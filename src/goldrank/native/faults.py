@@ -1,4 +1,4 @@
-"""The error that the readers raise for a line or an entry that cannot be read."""
+"""The error that parsers raise for a line or an entry that cannot be read."""
 
 from __future__ import annotations
 

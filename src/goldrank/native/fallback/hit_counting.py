@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from mmap import mmap
-from typing import AnyStr
+from typing import AnyStr, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,25 @@ ORDER_DEPTH = 20
 """How many results of a query `order_of` looks at."""
 
 
+class RunTotals(NamedTuple):
+    """Sums over all queries of a run, also those without gold; compiled code returns them as a plain tuple."""
+
+    ignored: int
+    """Queries of the run without gold."""
+    dropped: int
+    """Results that `drop_self` removed."""
+    results: int
+    """Results in total."""
+    varied: int
+    """This and the next four: the sums of what `order_of` returns."""
+    contradicting: int
+    rising: int
+    by_rank: int
+    rank_like: int
+    long_lines: int
+    """Lines of a TREC run with text after the tag."""
+
+
 def count_trec_hits(
     data: bytes | bytearray | memoryview | mmap,
     gold_queries: Sequence[str],
@@ -28,7 +47,7 @@ def count_trec_hits(
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
     /,
-) -> tuple[int, int, int, int, int, int, int, int, int]:
+) -> RunTotals:
     """Count where each judged item landed in a TREC run, and how the order of the run agrees with its scores.
 
     Args:
@@ -44,9 +63,7 @@ def count_trec_hits(
         depth: Filled in; the number of results of each query.
 
     Returns:
-        A tuple `(ignored, dropped, results, varied, contradicting, rising, by_rank, rank_like, long_lines)`: how many
-        queries of the run have no gold, how many results `drop_self` removed, how many results there are in total, the
-        sums of what `order_of` returns over all queries of the run, and how many lines have text after the tag.
+        The numbers of `RunTotals`.
 
     Raises:
         RowFault: A line cannot be read, also of a query without gold; the earliest such line is reported. The contents
@@ -65,7 +82,7 @@ def count_trec_hits(
         ranks.setdefault(query, []).append(rank)
         long_lines += is_long
     totals = _count(rankings, queries, gold_starts, items, float32, drop_self, counts, depth)
-    return *totals, *_sum_orders(rankings, ranks, float32), long_lines
+    return RunTotals(*totals, *_sum_orders(rankings, ranks, float32), long_lines)
 
 
 def count_mapping_hits(
@@ -78,7 +95,7 @@ def count_mapping_hits(
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
     /,
-) -> tuple[int, int, int, int, int, int, int, int, int]:
+) -> RunTotals:
     """Count where each judged item landed in a run of the form `{query: {item: score}}`.
 
     The arguments and the result are those of `count_trec_hits`, except for the run. The order of the input is that of
@@ -98,7 +115,7 @@ def count_mapping_hits(
             raise RowFault(0, "mapping_type", query, type(ranking).__name__)
         rankings[query] = {item: _to_score(query, item, value) for item, value in dict(ranking.items()).items()}
     totals = _count(rankings, gold_queries, gold_starts, gold_items, float32, drop_self, counts, depth)
-    return *totals, *_sum_orders(rankings, {}, float32), 0
+    return RunTotals(*totals, *_sum_orders(rankings, {}, float32), long_lines=0)
 
 
 def count_column_hits(
@@ -114,7 +131,7 @@ def count_column_hits(
     counts: NDArray[np.int64],
     depth: NDArray[np.int64],
     /,
-) -> tuple[int, int, int, int, int, int, int, int, int]:
+) -> RunTotals:
     """Count where each judged item landed in a run held as columns.
 
     The results of `queries[q]` are the items and values from `starts[q]` to `starts[q + 1]`, each item once. The other

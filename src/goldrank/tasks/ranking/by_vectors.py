@@ -228,7 +228,7 @@ def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, data: R
         hits = hits_beside_own(exact, sides.items, queries, ids, data.gold)
     else:
         hits = exact.exact_hits(queries, data.gold, query_ids=ids)
-    run = Run.later(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
+    run = Run.deferred(lambda: exact.top_k(queries, min(_TOP, depth), query_ids=ids))
     return run, hits if left_out is None else left_out.settle(data, hits)
 
 
