@@ -13,7 +13,7 @@ from goldrank.cli import printing
 from goldrank.cli.main import main
 from goldrank.encoders import load
 from goldrank.errors import GoldrankError, InputError, shorten
-from goldrank.escaping import json_safe, spreadsheet_cell, visible, visible_line
+from goldrank.escaping import escape_cell, escape_json, escape_line, escape_text
 from goldrank.redaction import redact, redact_all, redact_command
 from goldrank.reporting.text import results
 from goldrank.reporting.text.grids import Cell, Grid, render
@@ -156,25 +156,25 @@ def test_a_pipe_gets_csv_exactly_and_json_the_same_data(monkeypatch):
     content = {"id": "a\u202e\x9b\x1b\n"}
     assert json.loads(results.to_json(content)) == content
     assert results.to_json(content).isascii()
-    assert json_safe('{"é": 1}') == '{"é": 1}'
+    assert escape_json('{"é": 1}') == '{"é": 1}'
 
 
 def test_visible_escapes_can_be_told_apart():
-    assert visible("a\tb\nc") == "a\tb\nc"
-    assert visible_line("a\tb\nc") == r"a\tb\nc"
-    assert visible("naïve 日本 🙂") == "naïve 日本 🙂"
+    assert escape_text("a\tb\nc") == "a\tb\nc"
+    assert escape_line("a\tb\nc") == r"a\tb\nc"
+    assert escape_text("naïve 日本 🙂") == "naïve 日本 🙂"
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=HYPERLINK(1)"])
 def test_no_cell_of_a_report_is_a_formula(cell):
     written = results.to_csv([["run"], [cell]])
     assert f"'{cell}" in written
-    assert spreadsheet_cell(f"x{cell}") == f"x{cell}"
+    assert escape_cell(f"x{cell}") == f"x{cell}"
 
 
 @pytest.mark.parametrize("cell", [-0.5, "-0.5", "+1e-3", "-12", None, 0, "bm25", ""])
 def test_numbers_and_plain_names_stay_as_they_are_in_a_report(cell):
-    assert spreadsheet_cell(cell) == cell
+    assert escape_cell(cell) == cell
 
 
 def test_run_files_keep_ids_that_look_like_formulas(tmp_path):

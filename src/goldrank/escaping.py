@@ -1,11 +1,11 @@
-"""Make text from data harmless where people read it: control characters on terminals, formulas in spreadsheets."""
+"""Escape text from data for display: control characters on terminals and in JSON, formulas in spreadsheets."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-# C0 and C1 controls, DEL, the marks and overrides of writing direction, and the separators that break a line.
+# C0 and C1 controls, DEL, direction marks and overrides, and the separators that break a line.
 _CONTROLS = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 _ANY_CONTROL = re.compile(f"[{_CONTROLS}]")
 _CONTROL_IN_TEXT = re.compile(r"(?![\n\t])" + f"[{_CONTROLS}]")
@@ -13,41 +13,41 @@ _UNPRINTABLE = re.compile("[\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def visible(text: str) -> str:
+def escape_text(text: str) -> str:
     r"""Return *text* with control characters, direction overrides and lone surrogates as visible escapes.
 
-    Line breaks and tabs stay, because our own layout has them.
+    Line breaks and tabs stay, because the layout of goldrank's own output contains them.
 
-    >>> visible("d1\x1b[2J\u202e!"), visible("two\nlines"), visible("a\rb\x9b")
+    >>> escape_text("d1\x1b[2J\u202e!"), escape_text("two\nlines"), escape_text("a\rb\x9b")
     ('d1\\x1b[2J\\u202e!', 'two\nlines', 'a\\rb\\x9b')
     """
     return _UNPRINTABLE.sub(_escape, _CONTROL_IN_TEXT.sub(_escape, text))
 
 
-def visible_line(text: str) -> str:
-    r"""Return *text* as `visible` does, with line breaks and tabs as escapes too.
+def escape_line(text: str) -> str:
+    r"""Return *text* as `escape_text` does, with line breaks and tabs as escapes too.
 
-    >>> visible_line("one\ntwo\t")
+    >>> escape_line("one\ntwo\t")
     'one\\ntwo\\t'
     """
     return _UNPRINTABLE.sub(_escape, _ANY_CONTROL.sub(_escape, text))
 
 
-def json_safe(written: str) -> str:
+def escape_json(written: str) -> str:
     r"""Return JSON text with the controls that JSON allows unescaped written as ``\uXXXX``: the same data.
 
-    >>> json_safe('{"id": "a\u202eb"}')
+    >>> escape_json('{"id": "a\u202eb"}')
     '{"id": "a\\u202eb"}'
     """
     return _UNPRINTABLE.sub(_json_escape, _CONTROL_IN_TEXT.sub(_json_escape, written))
 
 
-def spreadsheet_cell(value: Any) -> Any:
+def escape_cell(value: Any) -> Any:
     """Return a CSV cell that no spreadsheet takes for a formula: such a string gets a leading apostrophe.
 
     Numbers stay as they are, also negative ones and strings that read as a plain number.
 
-    >>> [spreadsheet_cell(value) for value in ("=1+1", "@SUM(A1)", "bm25", -0.5, "-0.5", "+x", "-2+3")]
+    >>> [escape_cell(value) for value in ("=1+1", "@SUM(A1)", "bm25", -0.5, "-0.5", "+x", "-2+3")]
     ["'=1+1", "'@SUM(A1)", 'bm25', -0.5, '-0.5', "'+x", "'-2+3"]
     """
     if isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value):

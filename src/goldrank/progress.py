@@ -1,4 +1,4 @@
-"""A progress bar with rate and time left for anything that takes longer than two seconds, on standard error."""
+"""Show a progress bar with rate and remaining time on standard error for work that takes more than two seconds."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import sys
 from types import TracebackType
 
-from goldrank.escaping import visible_line
+from goldrank.escaping import escape_line
 from goldrank.redaction import redact
 
 _DELAY = 2.0
 
 
 class Progress:
-    """Counts work done; silent when quick, when standard error is no terminal, or with GOLDRANK_PROGRESS=0.
+    """Shows a progress bar, except for short work, if standard error is not a terminal, or with GOLDRANK_PROGRESS=0.
 
     >>> with Progress("encoding", total=2, unit="text") as progress:
     ...     progress.advance(2)
@@ -26,11 +26,11 @@ class Progress:
         if shown:
             from tqdm import tqdm
 
-            desc = visible_line(redact(what))
+            desc = escape_line(redact(what))
             self._bar = tqdm(total=total, desc=desc, unit=f" {unit}s", delay=_DELAY, unit_scale=True, leave=False)
 
     def advance(self, count: int = 1) -> None:
-        """Say that *count* more are done."""
+        """Add *count* to the number of units that are done."""
         if self._bar is not None:
             self._bar.update(count)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from goldrank.escaping import visible, visible_line
+from goldrank.escaping import escape_line, escape_text
 from goldrank.redaction import redact
 
 # The styles that `report.grids` writes around text which it has escaped itself.
@@ -19,10 +19,10 @@ def show(text: str, *, end: str = "\n") -> None:
     keep data exact; tables are escaped where they are rendered.
     """
     if sys.stdout.isatty():
-        text = "".join(part if at % 2 else visible(part) for at, part in enumerate(_STYLE.split(text)))
+        text = "".join(part if at % 2 else escape_text(part) for at, part in enumerate(_STYLE.split(text)))
     print(text, end=end, flush=True)
 
 
 def say(line: str, *, end: str = "\n") -> None:
     """Print one line for people to standard error, without secrets and control characters."""
-    print(visible_line(redact(f"goldrank: {line}")), end=end, file=sys.stderr, flush=True)
+    print(escape_line(redact(f"goldrank: {line}")), end=end, file=sys.stderr, flush=True)

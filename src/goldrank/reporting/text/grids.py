@@ -8,7 +8,7 @@ import textwrap
 import unicodedata
 from dataclasses import dataclass, field, replace
 
-from goldrank.escaping import visible_line
+from goldrank.escaping import escape_line
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def _escaped(grid: Grid) -> Grid:
     """The grid with control characters of ids, texts and file names as visible escapes, and line breaks as blanks."""
 
     def plain(text: str) -> str:
-        return visible_line(text.replace("\n", " ").replace("\t", " "))
+        return escape_line(text.replace("\n", " ").replace("\t", " "))
 
     rows = [[replace(cell, text=plain(cell.text), detail=plain(cell.detail)) for cell in row] for row in grid.rows]
     headings, notes = [plain(text) for text in grid.headings], [plain(text) for text in grid.notes]

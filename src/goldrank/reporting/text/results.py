@@ -11,7 +11,7 @@ from typing import Any
 
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning
-from goldrank.escaping import json_safe, spreadsheet_cell
+from goldrank.escaping import escape_cell, escape_json
 from goldrank.metrics import Metric
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
@@ -216,7 +216,7 @@ def number(value: float) -> float | None:
 
 def to_json(content: Any) -> str:
     """JSON for people and programs; control characters are escaped, which leaves the data the same."""
-    return json_safe(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    return escape_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> str:
@@ -250,5 +250,5 @@ def to_csv(lines: Sequence[Sequence[Any]]) -> str:
     every id exact instead.
     """
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([spreadsheet_cell(cell) for cell in line] for line in lines)
+    csv.writer(stream, lineterminator="\n").writerows([escape_cell(cell) for cell in line] for line in lines)
     return stream.getvalue().rstrip("\n")
