@@ -1,4 +1,4 @@
-"""What goldrank raises when the user has to act: one sentence with the fault, the place and the remedy."""
+"""Errors and warnings for users, which name the problem, the place and the remedy, and the parts of their messages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from goldrank.redaction import redact
 
 
 class GoldrankError(Exception):
-    """Anything goldrank refuses or fails at; the command line prints it in one line and exits with 1.
+    """The base of all errors that goldrank raises for users; the command line prints it in one line and exits with 1.
 
-    No message holds a secret that `redact` can tell, wherever it is shown or stored.
+    Secrets that `redact` recognises are removed from the message.
     """
 
     exit_code = 1
@@ -23,7 +23,7 @@ class GoldrankError(Exception):
 
 
 class InputError(GoldrankError):
-    """Bad input or usage: *what* is wrong, *where* it stands and the *remedy*; the command exits with 2.
+    """Bad input or usage: *what* is wrong, *where* it is and the *remedy*; the command line exits with 2.
 
     >>> str(InputError("the score 'abc' is not a number", where="bm25.run:7", remedy="write a decimal number"))
     "bm25.run:7: the score 'abc' is not a number; write a decimal number"
@@ -37,15 +37,15 @@ class InputError(GoldrankError):
 
 
 class UnknownNameError(InputError):
-    """A name that does not exist was given: of a metric, a task, a stored run ..."""
+    """No metric, task, stored run or other object has the given name."""
 
 
 class AmbiguousNameError(InputError):
-    """The beginning of a name was given, and several names begin so."""
+    """Several names begin with the given prefix."""
 
 
 class MissingExtraError(GoldrankError):
-    """A feature was asked for whose package is not installed; the message says what to install."""
+    """A feature needs a package that is not installed; the message says how to install it."""
 
     exit_code = 2
 
@@ -74,14 +74,14 @@ class DataWarning:
         return (f"{self.subject}: " if self.subject else "") + self.message + (f" {self.remedy}" if self.remedy else "")
 
     def to_dict(self) -> dict[str, str]:
-        """The fields, for JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
 def unknown_name(
     kind: str, name: str, known: Iterable[str], listing: str, *, where: str | None = None
 ) -> UnknownNameError:
-    """The error for a name that does not exist, with the nearest ones that do.
+    """Return the error for a name that does not exist, with the most similar names that do.
 
     >>> str(unknown_name("metric", "ndgc", ["ndcg", "map"], "goldrank list metrics"))
     "there is no metric 'ndgc'; did you mean 'ndcg'? (goldrank list metrics)"
@@ -94,7 +94,7 @@ def unknown_name(
 
 
 def shorten(text: object, limit: int = 60) -> str:
-    """Return a repr short enough for an error message, whatever the input held, without secrets.
+    """Return a repr that is short enough for an error message, whatever the input is, without secrets.
 
     >>> shorten("x" * 1000, limit=8), shorten([{"text": "x" * 1000}], limit=8)
     ("'xxxxxxxx…'", "[{'text': 'xxxxxxxx…'}]")
@@ -112,7 +112,7 @@ def counts(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def reason_of(error: BaseException, limit: int = 160) -> str:
-    """Return what an exception says as a part of a sentence: its first line without a full stop, or its type.
+    """Return the message of an exception as a part of a sentence: its first line without a full stop, or its type.
 
     >>> reason_of(ValueError("no header.\\nand more")), reason_of(KeyError())
     ('no header', 'KeyError')
@@ -122,7 +122,7 @@ def reason_of(error: BaseException, limit: int = 160) -> str:
 
 
 class _ShortRepr(reprlib.Repr):
-    """Shows the beginning of strings, numbers and containers of any size and depth; small ones as `repr` does."""
+    """Abbreviates strings, numbers and containers of any size and depth; shows small ones as `repr` does."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class _ShortRepr(reprlib.Repr):
         return shown if isinstance(x, (str, bytes)) or len(shown) <= most else shown[:most] + "…"
 
     def repr_str(self, x: str, level: int) -> str:
-        # Redacted before it is cut: half of an address is not recognised as one.
+        # Redacted before it is cut, because `redact` does not recognise half of a URL.
         x = redact(x)
         return repr(x) if len(x) <= self._limit else repr(x[: self._limit])[:-1] + "…" + repr(x[:1])[-1]
 
@@ -144,12 +144,12 @@ class _ShortRepr(reprlib.Repr):
         return repr(x) if len(x) <= self._limit else repr(x[: self._limit])[:-1] + "…" + repr(x[:1])[-1]
 
     def repr_int(self, x: int, level: int) -> str:
-        # Python refuses to write integers of more than some thousands of digits.
+        # Python refuses to convert integers of more than some thousands of digits to text.
         digits = int(x.bit_length() * 0.30103) + 1
         return repr(x) if digits <= self._limit else f"a whole number of about {digits} digits"
 
     def repr_dict(self, x: dict[object, object], level: int) -> str:
-        # Unlike the one of the library, in the order of the dictionary.
+        # Unlike `reprlib`, in the order of the dictionary.
         if level <= 0:
             return "{…}"
         pairs = [f"{self.repr1(key, level - 1)}: {self.repr1(x[key], level - 1)}" for key in islice(x, self.maxdict)]

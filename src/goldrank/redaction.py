@@ -15,13 +15,13 @@ _SECRET_WORDS = {
     "token", "secret", "password", "passwd", "passphrase", "pwd", "pass", "sslpassword", "signature", "sig",
     "credential", "credentials", "apikey", "accesskey", "authorization", "auth", "jwt", "bearer",
 }  # fmt: skip
-# "key" alone is a secret; as one word of several only behind these, because a sort key is none.
+# "key" alone names a secret; in a name of several words only after one of these: a sort key is not secret.
 _KEY_WORDS = {
     "api", "access", "account", "app", "auth", "client", "master", "private", "secret", "service", "session", "shared",
 }  # fmt: skip
 
-# A colon that begins a port is followed by digits and the rest of an address, not by a password. The password itself
-# may hold any character but a blank, also an unescaped "/" or "@"; it ends before the address of another URL begins.
+# A colon before digits and the rest of an address begins a port, not a password. The password may contain any character
+# except white space, also an unescaped "/" or "@"; it ends before another URL begins.
 _PASSWORD = re.compile(r"(://[^:/@\s'\"(),]*):(?!\d{1,5}(?:[/?#,)\s'\"]|$))(?:(?!://)\S)*@")
 _HTTP_USER = re.compile(r"\b(https?|ftps?|git)://[^:/@\s'\"(),?#*]+@", re.IGNORECASE)
 _PARAMETER = re.compile(r"([?&;])([\w.%\[\]-]+)=([^&;#\s'\"),]*)")
@@ -33,11 +33,11 @@ _BEARER = re.compile(r"\b(bearer)\s+(?=\S*\d)[A-Za-z0-9._~+/=-]{16,}", re.IGNORE
 
 
 def redact(text: str) -> str:
-    """Return *text* without the secrets that can be told by their form; what has none comes back unchanged.
+    """Return *text* without the secrets that can be recognised by their form.
 
-    Hidden are: the password of a URL (and the whole user part of an HTTP address without a password), parameters of a
-    URL and members of a JSON object named like a key, token, secret, password or signature, and Authorization headers.
-    Redacting twice changes nothing more.
+    Hidden are: the password of a URL (and the whole user part of an HTTP URL without a password), parameters of a URL
+    and members of a JSON object named like a key, token, secret, password or signature, and Authorization headers.
+    Redacting is idempotent.
 
     >>> redact("pgvector:postgresql://ann:pa/ss@host:5432/db?sslmode=require&password=x")
     'pgvector:postgresql://ann:***@host:5432/db?sslmode=require&password=***'
@@ -58,7 +58,7 @@ def redact(text: str) -> str:
 
 
 def redact_command(arguments: Sequence[str]) -> str:
-    """Return a command line as a shell reads it, without secrets: also the values of options such as ``--token``.
+    """Return a command line quoted for a shell, without secrets, including the values of options such as ``--token``.
 
     >>> redact_command(["serve", "--token", "a b", "--password=x", "OPENAI_API_KEY=y", "--store", "my runs"])
     "serve --token '***' '--password=***' 'OPENAI_API_KEY=***' --store 'my runs'"
@@ -79,7 +79,7 @@ def redact_command(arguments: Sequence[str]) -> str:
 
 
 def redact_all(content: Any) -> Any:
-    """Return nested dicts and lists with every string redacted, and every value hidden that has a secret name.
+    """Return nested dicts and lists with every string redacted, and the values of secret names hidden.
 
     >>> redact_all({"stores": ["sqlite:///a.db", "postgresql://me:x@h/d"], "password": "y", "max_tokens": "5"})
     {'stores': ['sqlite:///a.db', 'postgresql://me:***@h/d'], 'password': '***', 'max_tokens': '5'}

@@ -1,4 +1,4 @@
-"""Parse spec strings: ``kind:argument(option=value, …)`` for models, and the parts that other specs share."""
+"""Parse spec strings such as ``kind:argument(option=value, …)``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITTEN = rf"(?P<kind>[A-Za-z0-9_]+)(?::(?P<argument>.*?))?(?:\((?P<options>{_I
 
 @dataclass(frozen=True)
 class Spec:
-    """A model as asked for: which kind, which one of it, and options.
+    """A parsed spec of a model: its kind, argument and options.
 
     >>> Spec.parse("st:BAAI/bge-base-en-v1.5(dim=256, query_prompt='query: ')")
     Spec(kind='st', argument='BAAI/bge-base-en-v1.5', options={'dim': '256', 'query_prompt': 'query: '})
@@ -29,27 +29,28 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Spec:
-        """Read a spec; values that hold commas, brackets or outer blanks are quoted."""
+        """Parse a spec; values that contain commas or brackets, or begin or end with a space, must be quoted."""
         match = re.fullmatch(_WRITTEN, text.strip(), re.DOTALL)
-        # A quote left open would otherwise pass all of "(option=…)" off as part of a file's name.
+        # With an unclosed quote, "(option=…)" would otherwise be read as part of a file name.
         if match is None or re.search(r"\([^()]*=.*\)$", match["argument"] or "", re.DOTALL):
             raise InputError(
-                f"{shorten(text)} does not read as a model",
+                f"{shorten(text)} is not a valid model",
                 remedy="write kind, kind:argument or kind:argument(option=value), quotes and brackets in quotes",
             )
         return cls(match["kind"].lower(), match["argument"] or "", parse_options(match["options"] or "", text))
 
     def updated(self, options: Mapping[str, object]) -> Spec:
-        """The same model with more options; None leaves one as it is."""
-        written = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in options.items() if v is not None}
-        return Spec(self.kind, self.argument, {**self.options, **written})
+        """Return the spec with *options* set, except those that are None."""
+        texts = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in options.items() if v is not None}
+        return Spec(self.kind, self.argument, {**self.options, **texts})
 
     def completed(self, defaults: Mapping[str, str], presets: Mapping[str, Mapping[str, str]]) -> Spec:
-        """Return the same model with every option written out, so that a changed default changes the identity.
+        """Return the spec with every option set, so that a changed default changes the identity of the model.
 
         Args:
-            defaults: the value of each option of this kind that is not given.
-            presets: named sets of options; ``preset=NAME`` puts one before the defaults, given options before both.
+            defaults: The default of each option of this kind.
+            presets: Named sets of options; the options of ``preset=NAME`` override the defaults, and options that are
+                given override both.
 
         >>> Spec.parse("tfidf(preset=sdr)").completed({"tokens": "words"}, {"sdr": {"tokens": "split"}}).options
         {'tokens': 'split'}
@@ -61,8 +62,8 @@ class Spec:
         return Spec(self.kind, self.argument, {**defaults, **(presets[name] if name else {}), **given})
 
     def __str__(self) -> str:
-        written = ",".join(f"{name}={_quoted(value)}" for name, value in self.options.items())
-        return self.kind + (f":{self.argument}" if self.argument else "") + (f"({written})" if written else "")
+        options = ",".join(f"{name}={_quoted(value)}" for name, value in self.options.items())
+        return self.kind + (f":{self.argument}" if self.argument else "") + (f"({options})" if options else "")
 
 
 _OPTION = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>.*)", re.DOTALL)
@@ -70,12 +71,12 @@ _CLOSING = {"(": ")", "{": "}"}
 
 
 def parse_options(inside: str, text: str, noun: str = "option") -> dict[str, str]:
-    """Return the options of ``name=value, name='value'``, unquoted.
+    """Parse ``name=value, name='value'``, and return the unquoted values by name.
 
     Args:
-        inside: the text between the brackets.
-        text: the whole spec, for error messages.
-        noun: what a name is called in error messages.
+        inside: The text between the brackets.
+        text: The whole spec, for error messages.
+        noun: The word for an option in error messages.
 
     >>> parse_options("dim=256, query_prompt='query: '", "st:x(…)")
     {'dim': '256', 'query_prompt': 'query: '}
@@ -96,7 +97,7 @@ def parse_options(inside: str, text: str, noun: str = "option") -> dict[str, str
 
 
 def split_at_commas(inside: str, text: str) -> list[str]:
-    """Return the stripped parts between the commas that are in no brackets, braces or quotes.
+    """Split text at the commas that are not within brackets, braces or quotes, and strip the parts.
 
     >>> split_at_commas("bm25(k1=0.9, b=0.4)*2, st:'a,b'", "…")
     ['bm25(k1=0.9, b=0.4)*2', "st:'a,b'"]
@@ -118,7 +119,7 @@ def split_at_commas(inside: str, text: str) -> list[str]:
             pieces.append(inside[start:at].strip())
             start = at + 1
     if quote or expected:
-        problem = f"a quote {quote} is left open" if quote else "the brackets do not match"
+        problem = f"a quote {quote} is not closed" if quote else "the brackets do not match"
         raise InputError(
             f"{problem} in {shorten(redact(text))}", remedy="close it, or put that part of the spec into quotes"
         )

@@ -14,21 +14,21 @@ _REMEDY = "write a number such as 20000, 1_000_000, 5M, 2k, 1B or 1e9"
 
 
 def parse_count(text: str, what: str, *, least: int = 1) -> int:
-    """A whole number: digits, with `_` or `,` between thousands, an exponent, or k, M, B (or G) and T behind it.
+    """Parse a whole number: digits, with `_` or `,` between thousands, an exponent, or the suffix k, M, B, G or T.
 
     >>> [parse_count(text, "items") for text in ("1e9", "1_000_000", "5M", "2.5k", "1B")]
     [1000000000, 1000000, 5000000, 2500, 1000000000]
     """
     number = _number(text, what)
     if number != number.to_integral_value():
-        raise InputError(f"{what} is {shorten(text)}, which is no whole number", remedy=_REMEDY)
+        raise InputError(f"{what} is {shorten(text)}, which is not a whole number", remedy=_REMEDY)
     if number < least:
         raise InputError(f"{what} is {shorten(text)}", remedy=f"give {least} or more")
     return int(number)
 
 
 def parse_amount(text: str, what: str, where: str = "") -> float:
-    """A number above 0, whole or not, written in the same ways.
+    """Parse a number above 0, whole or not, in the same notation as `parse_count`.
 
     >>> parse_amount("12.5", "words")
     12.5
@@ -42,7 +42,7 @@ def parse_amount(text: str, what: str, where: str = "") -> float:
 def _number(text: str, what: str, where: str = "") -> Decimal:
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise InputError(f"{what} is {shorten(text)}, which is no number from 0 up", where=where, remedy=_REMEDY)
+        raise InputError(f"{what} is {shorten(text)}, which is not a number of 0 or more", where=where, remedy=_REMEDY)
     digits, exponent, suffix = written.groups()
     number = Decimal(re.sub("[_,]", "", digits)) * Decimal(10) ** int(exponent or 0) * _SUFFIXES[suffix.lower()]
     if number > _MOST:
@@ -51,7 +51,7 @@ def _number(text: str, what: str, where: str = "") -> Decimal:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration in the unit that needs few digits.
+    """Return a duration in a unit that needs few digits.
 
     >>> [format_duration(seconds) for seconds in (0.0004, 0.25, 42, 600, 9000, 1e6, 1e9)]
     ['<1 ms', '0.25 s', '42 s', '10 min', '2.5 h', '11.6 days', '31.7 years']

@@ -95,10 +95,10 @@ def test_a_model_is_planned_with_the_rate_that_was_measured_for_it(capsys, tmp_p
     [
         (["plan"], "--items is not given"),
         (["plan", "--items", "1e9", "--dim", "8"], "--queries is not given"),
-        ([*JOB, "--depth", "many"], "--depth is 'many', which is no number"),
+        ([*JOB, "--depth", "many"], "--depth is 'many', which is not a number"),
         ([*JOB, "--gold=-1"], "--gold is '-1'"),
         ([*JOB, "--nodes", "0"], "--nodes is '0'; give 1 or more"),
-        ([*JOB, "--cores", "1.5"], "no whole number"),
+        ([*JOB, "--cores", "1.5"], "not a whole number"),
         ([*JOB, "--words", "0"], "--words is '0'; give a number above 0"),
         ([*JOB, "--encode-rate", "nan"], "--encode-rate is 'nan'"),
         ([*JOB, "--model", "wordllama", "--encode-rate", "5"], "one job has one model"),

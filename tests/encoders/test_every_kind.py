@@ -287,7 +287,7 @@ def test_a_module_beside_the_caller_can_be_named(tmp_path, monkeypatch):
         ("bm25(k1=nan)", "k1='nan'"),
         ("bm25(method=bm52)", "method"),
         ("openai:model@ftp://x", "names no model and address"),
-        ("st:x(query_prompt='it)", "does not read as a model"),
+        ("st:x(query_prompt='it)", "is not a valid model"),
         (42, "is no model"),
     ],
 )

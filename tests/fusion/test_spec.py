@@ -99,7 +99,7 @@ def test_any_fusion_reads_back_as_it_was_written(models, weighted, method, norma
         ("fuse:sum(bm25*0,tfidf*0)", "all weights are 0"),
         ("fuse:rrf(bm25(k1=1,tfidf)", "brackets do not match"),
         ("fuse:rrf(bm25),tfidf)", "brackets do not match"),
-        ("fuse:rrf(run:it's,tfidf)", "a quote ' is left open"),
+        ("fuse:rrf(run:it's,tfidf)", "a quote ' is not closed"),
     ],
 )
 def test_an_invalid_fusion_is_refused_with_a_remedy(text, message):

@@ -121,7 +121,7 @@ def split(text: str) -> Written:
     match = re.fullmatch(_FORM, rest)
     if match is None:
         raise InputError(
-            f"{shorten(text)} does not read as a metric", remedy="write name, name@k or name(parameter=value)@k"
+            f"{shorten(text)} is not a valid metric", remedy="write name, name@k or name(parameter=value)@k"
         )
     if level is not None and not 1 <= level <= _MOST_LEVELS:
         raise InputError(
