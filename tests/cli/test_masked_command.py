@@ -181,7 +181,7 @@ def test_runs_of_other_tasks_have_no_guesses_to_score(here, capsys):
     key = Store.open().list()[0].key
     code, _, err = run(capsys, "masked", "score", key)
     assert code == 2
-    assert "holds no guesses at masks" in err
+    assert "which predicts no masks" in err
 
 
 @pytest.fixture

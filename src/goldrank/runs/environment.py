@@ -1,4 +1,4 @@
-"""The environment of a result: versions, machine, command line and git commit."""
+"""Describe the environment of a result: versions, machine, command line and git commit."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "bm25s", "wordllama"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SHOWN_DIGITS = 12
 _SECONDS = 10
-# A folder may be linked from another one, not through a chain of them.
+# A reference may name another one; this stops a chain of references that is endless.
 _MOST_REFERENCES = 5
 
 
 def environment() -> dict[str, Any]:
-    """Return where a result was computed: versions, machine, commit and command; no part of its key."""
+    """Return versions, machine, git commit and command line, which are stored with a result but not part of its key."""
     return {
         "goldrank": goldrank.__version__,
         "python": platform.python_version(),
@@ -43,48 +43,44 @@ def environment() -> dict[str, Any]:
 class _Repository:
     root: Path
     git: Path
-    """HEAD and index of this working folder."""
+    """The folder with HEAD and index of this working tree."""
     common: Path
-    """Objects and branches, which several working folders may share."""
+    """The folder with objects and branches, which several working trees may share."""
 
 
 def git_commit(folder: Path | None = None) -> str | None:
-    """Return the commit of the working folder, with a + where tracked files differ from it; None outside a repository.
+    """Return the commit of the working tree, with a + if tracked files differ from it; None outside a repository.
 
-    The configuration of a repository is data that may come from anyone, and git runs programs that it names (file
-    system monitors, filters, hooks). So HEAD is read here, and changes are looked for by git in an empty repository of
-    our own that borrows only the index and the objects. The repository of another user is left alone.
+    The configuration of a repository may come from anyone, and git runs programs that it names (file system monitors,
+    filters, hooks). Therefore HEAD is read here without git, and git looks for changes in a new, empty repository that
+    borrows only the index and the objects. A repository that belongs to another user is not read.
     """
     try:
-        found = _find(Path.cwd() if folder is None else folder.resolve())
-        commit = None if found is None else _head(found)
+        repository = _find_repository(Path.cwd() if folder is None else folder.resolve())
+        commit = None if repository is None else _head(repository)
     except (OSError, ValueError):
         return None
-    if found is None or commit is None:
+    if repository is None or commit is None:
         return None
-    return commit[:_SHOWN_DIGITS] + ("+" if _is_changed(found, commit) else "")
+    return commit[:_SHOWN_DIGITS] + ("+" if _is_changed(repository, commit) else "")
 
 
-def _find(folder: Path) -> _Repository | None:
+def _find_repository(folder: Path) -> _Repository | None:
     for root in (folder, *folder.parents):
         place = root / ".git"
         if not place.exists():
             continue
         git = place
         if place.is_file():
-            # Of a linked working folder or a submodule.
-            named = place.read_text(encoding="utf-8").strip()
-            git = (root / named.removeprefix("gitdir:").strip()).resolve()
+            # In a linked working tree or a submodule, .git is a file that names the folder.
+            content = place.read_text(encoding="utf-8").strip()
+            git = (root / content.removeprefix("gitdir:").strip()).resolve()
         common = git
         if (git / "commondir").is_file():
             common = (git / (git / "commondir").read_text(encoding="utf-8").strip()).resolve()
-        own = all(_is_own(path) for path in (root, place, git, common))
+        own = not hasattr(os, "getuid") or all(path.stat().st_uid == os.getuid() for path in (root, place, git, common))
         return _Repository(root, git, common) if own and (git / "HEAD").is_file() else None
     return None
-
-
-def _is_own(path: Path) -> bool:
-    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 def _head(repository: _Repository) -> str | None:
@@ -113,7 +109,7 @@ def _reference(repository: _Repository, name: str) -> str | None:
 
 def _is_changed(repository: _Repository, commit: str) -> bool:
     program = shutil.which("git")
-    # On Windows the program might come from the working folder itself.
+    # On Windows, which() also looks in the working folder, which may hold a program of anyone.
     if program is None or os.name == "nt":
         return False
     with tempfile.TemporaryDirectory(prefix="goldrank-git-") as scratch:
@@ -128,7 +124,7 @@ def _is_changed(repository: _Repository, commit: str) -> bool:
         try:
             for index in [repository.git / "index", *repository.git.glob("sharedindex.*")]:
                 shutil.copyfile(index, place / index.name)
-            done = subprocess.run(
+            result = subprocess.run(
                 [program, f"--git-dir={place}", f"--work-tree={repository.root}", "--no-optional-locks",
                  "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}",
                  "diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", commit, "--"],
@@ -142,7 +138,7 @@ def _is_changed(repository: _Repository, commit: str) -> bool:
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
             return False
-    return done.returncode == 1
+    return result.returncode == 1
 
 
 def _git_environment() -> dict[str, str]:

@@ -36,7 +36,7 @@ def evaluate(
     sharding: Sharding | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Evaluate a model on a task; nothing is stored but encoded texts.
+    """Evaluate a model on a task without storing the result; embeddings are cached.
 
     >>> articles = [{"id": "a", "text": "red wine", "labels": ["b"]}, {"id": "b", "text": "white wine"}]
     >>> evaluate("bm25", articles).scores["mrr"].value
@@ -48,13 +48,17 @@ def evaluate(
         task: a name (``goldrank list tasks``), a path, a Task, or data in memory: a list of records with ``id``,
             ``text`` and ``labels``, a Hugging Face ``Dataset`` or ``DatasetDict``, a data frame, or a mapping with
             ``corpus``, ``queries`` and ``qrels``.
-        metrics: computed instead of the task's own.
-        settings: how the model is evaluated; *options* are single ones, such as ``similarity="dot"`` or ``limit=100``.
-        sharding: the cluster that encodes and searches, with the same result; None is this process.
+        metrics: the metrics to compute instead of those of the task.
+        settings: how the model is evaluated.
+        sharding: the cluster that encodes and searches, with the same result; None uses this process.
+        options: single settings that replace those of *settings*, such as ``similarity="dot"`` or ``limit=100``.
 
     Returns:
-        A `RankingEvaluation`, or a `MeasurementEvaluation` for a task of similarity or a probe such as ``sts-b``.
+        A `RankingEvaluation`, or a `MeasurementEvaluation` for similarity tasks such as ``sts-b`` and for probes.
         Both have ``scores`` by name, the headline first.
+
+    Raises:
+        InputError: the model, the task or a setting is unknown or they do not go together.
     """
     chosen = _settings(settings or Settings(), options)
     known_task = find_task(task)
@@ -70,7 +74,7 @@ def evaluate(
 
 
 def prepare_model(model: Any, settings: Settings) -> Model:
-    """Load a model with the options of the preset, followed by the reranker that the settings name."""
+    """Load a model with the options of the preset, and add the reranker that the settings name."""
     loaded = load_model(preset_model(model, settings.preset))
     return loaded if settings.rerank is None else with_reranking(loaded, settings.rerank, settings.rerank_depth)
 
@@ -88,23 +92,23 @@ def _settings(settings: Settings, options: dict[str, Any]) -> Settings:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One model on one task, stored."""
+    """The stored result of one model on one task."""
 
     model: str
     stored: StoredRun
     fresh: bool
-    """Whether it was evaluated now instead of found in the store."""
+    """Whether the model was evaluated now; False if the result was already stored."""
     scores: Scores | None = None
-    """The task's own metrics, if it was evaluated now and ranks."""
+    """The scores in the task's own metrics, if they were computed now; None for tasks that do not rank."""
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader should know of how the result came about."""
+        """Remarks on how the result was computed, one sentence each."""
         return list(self.stored.environment.get("remarks", ()))
 
     @property
     def warnings(self) -> list[DataWarning]:
-        """What makes the scores of this model misleading; the remarks include it."""
+        """What makes the scores of this model misleading; the remarks include these warnings."""
         return [DataWarning(**entry) for entry in self.stored.environment.get("warnings", ())]
 
 
@@ -145,7 +149,7 @@ def find_or_evaluate_all(
     overwrite: str,
     report: Callable[[str], None],
 ) -> tuple[list[Outcome], list[str]]:
-    """Return the outcomes of all models, and the models without one; raise InputError if that is all of them."""
+    """Return the outcomes of all models, and the models without a result; raise InputError if no model has one."""
     outcomes = {
         model.spec: find_or_evaluate(job_of(data, model, quality), store, overwrite, report) for model in models
     }

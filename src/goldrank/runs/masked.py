@@ -39,10 +39,10 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be predicted: the examples, by whom, how many guesses a mask, and what shows of the other masks."""
+    """A prediction to make: examples, predictor, guesses per mask, and what is shown in place of the other masks."""
 
     data: str
-    """The name of the examples, part of the key."""
+    """The name of the examples; it is part of the key."""
     chunks: Sequence[Chunk]
     spec: str
     predictor: Predictor
@@ -51,7 +51,7 @@ class Order:
 
     @cached_property
     def checksum(self) -> str:
-        """A digest of the examples, whatever their order."""
+        """A digest of the examples that does not depend on their order."""
         lines = sorted(
             json.dumps(
                 [
@@ -83,11 +83,11 @@ class Order:
         return f"{KIND}-{self.data}"
 
     def checkpoint(self) -> Checkpoint:
-        """Return where guesses are kept until all are there."""
+        """Return the checkpoint that holds the guesses until all masks are predicted."""
         return Checkpoint(digest({**self.inputs(), "checkpoint": KIND}))
 
     def evaluate(self) -> MaskedEvaluation:
-        """Guess every mask."""
+        """Predict every mask."""
         started = time.perf_counter()
         guesses = predict_all(self.chunks, self.predictor, k=self.k, context=self.context, checkpoint=self.checkpoint())
         seconds = time.perf_counter() - started
@@ -98,17 +98,19 @@ class Order:
         """Store the texts of the examples beside the results, once for each data set."""
         texts = store.texts(self.checksum)
         if texts is not None and not texts.there and len(self.chunks) <= MOST_ITEMS:
-            texts.keep((), (Text(text_id(one.page, one.sequence), one.title, one.text) for one in self.chunks))
+            texts.keep(
+                (), (Text(text_id(chunk.page, chunk.sequence), chunk.title, chunk.text) for chunk in self.chunks)
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedEvaluation:
-    """The guesses of one model at the masks of some examples."""
+    """The guesses of one model for the masks of a set of examples."""
 
     order: Order
     guesses: pyarrow.Table
     joined: list[str]
-    """What is known of guesses and examples that did not fit together, one sentence each."""
+    """Remarks on guesses and examples that could not be matched, one sentence each."""
     seconds: float
 
     @cached_property
@@ -118,13 +120,13 @@ class MaskedEvaluation:
 
     @property
     def scores(self) -> Mapping[str, Any]:
-        """The metrics of the masks."""
+        """The scores at the level of single masks."""
         hits = self.masked_scores.levels["mask"].hits
         return score_level(hits, metrics_for(self.order.k), self.order.spec, Bootstrap())
 
     @property
     def stored_scores(self) -> None:
-        """None: a stored run is scored level by level."""
+        """None, because a stored run is scored level by level."""
         return None
 
     def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
@@ -151,7 +153,7 @@ class MaskedEvaluation:
         )
 
     def discard_checkpoints(self) -> None:
-        """Remove the guesses that were kept so that a killed prediction could resume."""
+        """Remove the guesses that were saved so that a killed prediction could resume."""
         self.order.checkpoint().remove()
 
 
@@ -166,16 +168,16 @@ def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> Outco
 
 
 def text_id(page: str, sequence: int) -> str:
-    """Under which id the text of an example is kept among the store's texts."""
+    """Return the id under which the store holds the text of an example."""
     return f"{page}:{sequence}"
 
 
 def table_of(stored: StoredRun) -> pyarrow.Table:
-    """The guesses of a stored run, a row for each mask."""
+    """Return the guesses of a stored run, one row per mask; raise InputError for a run of another kind."""
     if stored.result_kind != "masked":
         raise InputError(
-            f"{stored.key} holds no guesses at masks, but a run of {stored.task}",
-            remedy="make one with goldrank masked predict",
+            f"{stored.key} is a run of {stored.task}, which predicts no masks",
+            remedy="make predictions with goldrank masked predict",
         )
     return stored.predictions_table()
 
@@ -186,27 +188,27 @@ def scores_of(
     aliases: Mapping[str, Sequence[str]] | None = None,
     sharding: Sharding | None = None,
 ) -> MaskedScores:
-    """A stored run scored anew under *rules*, here or by a cluster."""
+    """Score the guesses of a stored run under *rules*, in this process or on a cluster."""
     return score_predictions(table_of(stored), rules, aliases=aliases, sharding=sharding)
 
 
 def summaries_of(scores: MaskedScores, k: int) -> dict[str, dict[str, Any]]:
-    """What a list of runs shows of the masks, by reading."""
+    """Return, by masked profile, the scores at the level of single masks that a list of runs shows."""
     return {
-        of.rules.profile: summary_of(score_level(of.levels["mask"].hits, metrics_for(k), "", Bootstrap()))
-        for of in scores.readings
+        reading.rules.profile: summary_of(score_level(reading.levels["mask"].hits, metrics_for(k), "", Bootstrap()))
+        for reading in scores.readings
     }
 
 
 def mask_hits(stored: StoredRun, profile: str = "source") -> Hits:
-    """Return the hits of the masks under a profile, counted anew if the run was stored under another."""
+    """Return the hits of the masks under a masked profile, counted again if the run was stored under another."""
     if stored.environment.get("reading") == profile:
         return stored.hits()
     return scores_of(stored, Rules.of(profile)).levels["mask"].hits
 
 
 def name_of(path: Path | str) -> str:
-    """What a file of examples is called: its name without endings.
+    """Return the name of a file of examples: its file name without extensions.
 
     >>> name_of("data/small-test-mask.jsonl.xz")
     'small-test-mask'

@@ -33,7 +33,7 @@ from goldrank.tasks.unused_settings import command_line_name, refuse_unused
 
 @dataclass(frozen=True)
 class Measures:
-    """Metrics, conventions, intervals and level of significance of a comparison; None is the task's own."""
+    """Metrics, conventions, intervals and significance level of a comparison; None stands for those of the task."""
 
     metrics: Sequence[str] | None = None
     profile: str | None = None
@@ -60,7 +60,7 @@ class Leaderboard(ABC):
     data: TaskData
     outcomes: list[Outcome]
     missing: list[str]
-    """Models without a stored result, if none were to be evaluated."""
+    """Models without a stored result, if evaluating was forbidden."""
     quality: DataQuality
     """What was found in the data before any model was evaluated."""
 
@@ -119,7 +119,7 @@ class RankingLeaderboard(Leaderboard):
         return dict(self.comparison.scores)
 
     def with_positives_filtered(self) -> dict[str, float]:
-        """Return the first metric of each model when the other positives of a query are no rivals of a positive."""
+        """Return the first metric of each model when other positives of the same query do not count as rivals."""
         values = {}
         for outcome in self.outcomes:
             scores = self.comparison.scores[outcome.model]
@@ -142,14 +142,14 @@ class MeasurementLeaderboard(Leaderboard):
 
     data: MeasurementData
     p_values: Mapping[tuple[str, str], float]
-    """For every two models, the better first, after Holm's correction."""
+    """The p-value of each pair of models, the better one first, after Holm's correction."""
     alpha: float = 0.05
 
     @classmethod
     def of(
         cls, data: Any, outcomes: list[Outcome], missing: list[str], quality: DataQuality, measures: Measures
     ) -> MeasurementLeaderboard:
-        """Order the models by their headline, and test every two of them."""
+        """Order the models by their headline, and test the difference of each pair."""
         headlines = {outcome: next(iter(stored_values(outcome.stored).values())).value for outcome in outcomes}
         ordered = list(stats.best_first(headlines))
         p_values = data.task.compare_all({outcome.model: outcome.stored for outcome in ordered})
@@ -221,8 +221,8 @@ def prepare(
     loaded = [prepare_model(model, settings) for model in models]
     specs = [model.spec for model in loaded]
     if len(set(specs)) != len(specs):
-        twice = next(spec for spec in specs if specs.count(spec) > 1)
-        raise InputError(f"the model {twice} is given twice", remedy="name each model once")
+        repeated = next(spec for spec in specs if specs.count(spec) > 1)
+        raise InputError(f"the model {repeated} is given twice", remedy="name each model once")
     prepared = []
     for task in tasks:
         data = find_task(task).load(settings, sharding)
@@ -270,7 +270,7 @@ def compare_rankings(data: RankingData, outcomes: Sequence[Outcome], measures: M
 
 
 def score_outcome(outcome: Outcome, scoring: Scoring) -> Scores:
-    """Return the scores of a model; they are computed now unless they were when it was evaluated."""
+    """Return the scores of a model, computed from its stored hits unless the evaluation has computed them already."""
     if outcome.scores is not None and scoring.is_of(outcome.scores):
         return outcome.scores
     hits = count_under(outcome.stored, scoring.conventions).hits

@@ -1,4 +1,4 @@
-"""Score without leaks, and with near-duplicates merged, to show how much of a score they explain."""
+"""Score without leaks and with near-duplicates merged, to show how much of a score is due to them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.task import RankingTask
 
-# Rankings with more results than these are not scored a second time only to say what near-duplicates do to them.
 MOST_RESULTS = 5_000_000
+"""Longer runs are not scored again without near-duplicates."""
 
 
 def score_effects(
     quality: DataQuality, data: RankingData, scores: Mapping[str, Scores], runs: Iterable[tuple[str, Run]]
 ) -> dict[str, str]:
-    """Return by code of a warning how the first metric of each model changes without what it warns of.
+    """Return, by the code of a warning, how the first metric of each model changes without its cause.
 
     Args:
-        quality: what was found in the data.
-        data: what was ranked.
+        quality: leaks and near-duplicates of the data.
+        data: the data that was ranked.
         scores: the scores of each model.
-        runs: the rankings of each model; they are read only where there are near-duplicates.
+        runs: the rankings of each model; they are read only if there are near-duplicates.
     """
     effects = {}
     for code, leaking in quality.leaks.by_code().items():
@@ -42,11 +42,11 @@ def _without(leaking: frozenset[str], scores: Mapping[str, Scores]) -> str:
     changes = []
     for model, model_scores in scores.items():
         metric, value = next(iter(model_scores.items()))
-        kept = np.array([query not in leaking for query in value.queries], bool)
-        if not kept.any():
+        clean = np.array([query not in leaking for query in value.queries], bool)
+        if not clean.any():
             return "No query is left without these."
-        weights = None if value.weights is None else value.weights[kept]
-        rest = stats.aggregate(value.values[kept], weights, value.metric.definition.aggregate)
+        weights = None if value.weights is None else value.weights[clean]
+        rest = stats.aggregate(value.values[clean], weights, value.metric.definition.aggregate)
         changes.append(f"{rest:.4f} instead of {value.value:.4f} ({model})")
     return f"Without these queries {metric} is {', '.join(changes)}."
 
@@ -77,10 +77,10 @@ def _collapsed(
 def collapse_duplicates(
     gold: Gold, run: Run, groups: tuple[tuple[str, ...], ...], task: RankingTask
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Return gold and rankings in which all near-duplicates of one group are one item.
+    """Return gold and rankings in which each group of near-duplicates is one item.
 
-    It has the best rank and the highest grade of its group. Where queries are items, a query's own entry is left out,
-    so that a copy of the query is an item like any other.
+    The item has the best rank and the highest grade of its group. If queries are corpus items, the query itself is
+    left out of its ranking, so that a copy of the query is an item like any other.
 
     >>> gold, run = Gold({"q": {"b": 1}}), Run({"q": {"a": 3.0, "c": 2.0, "b": 1.0}})
     >>> from goldrank.tasks.catalogue import find_task
@@ -102,8 +102,8 @@ def collapse_duplicates(
             row[name] = max(grade, row.get(name, grade))
     rankings: dict[str, dict[str, float]] = {}
     for query, ranking in run.to_dict().items():
-        kept = rankings.setdefault(query, {})
+        merged = rankings.setdefault(query, {})
         for item, value in best(ranking, len(ranking)).items():
             if not (related and item == query):
-                kept.setdefault(named(item, query), value)
+                merged.setdefault(named(item, query), value)
     return judged, rankings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,15 +19,22 @@ StoredRuns = Mapping[str, StoredRun]
 
 
 def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
-    """The profile asked for; as their task changes it where that is the one that all the runs have of their own.
+    """Return the profile to score stored runs under.
 
-    Runs that guess masks also know ``source`` and ``strict``, which say when a guess is right, not how ranks are read.
+    Args:
+        runs: the runs, by key.
+        asked: the profile that the user chose, or None for that of the runs. If the runs were stored under it, it
+            includes the conventions that their task changes. For masked runs it may also be ``source`` or ``strict``,
+            which say when a guess is right.
+
+    Raises:
+        InputError: the profile is unknown, or the runs have different conventions and none was chosen.
     """
     if asked in READINGS:
         for key, run in runs.items():
             if run.result_kind != "masked":
                 raise InputError(
-                    f"the profile {asked} is one of guesses at masks, and {key} is a run of {run.task}",
+                    f"the profile {asked} is for runs of masked entities, and {key} is a run of {run.task}",
                     remedy="leave it out, or see goldrank list profiles",
                 )
         return replace(own_profile(runs, None), name=asked, metrics=tuple(next(iter(runs.values())).metrics))
@@ -36,15 +44,15 @@ def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
     for key, run in others:
         if (run.profile, run.conventions) != (base.profile, base.conventions):
             raise InputError(
-                f"{first} and {key} have different conventions of their own "
+                f"{first} and {key} were stored with different conventions "
                 f"({_conventions_text(base)}; {_conventions_text(run)})",
-                remedy="choose one for all with --profile",
+                remedy="choose one profile for all with --profile",
             )
     return profile_of(base)
 
 
 def profile_of(run: StoredRun) -> Profile:
-    """The run's own profile, as its task changes it."""
+    """Return the profile of a run with the conventions that its task changes."""
     chosen = find_profile(run.profile)
     return replace(chosen, conventions=agree(chosen, run.conventions))
 
@@ -56,7 +64,7 @@ def _conventions_text(run: StoredRun) -> str:
 def own_metrics(
     runs: StoredRuns, asked: Sequence[str] | None, profile: Profile, *, profile_was_asked: bool
 ) -> list[Metric]:
-    """The metrics asked for; else those of a profile asked for; else those of the runs."""
+    """Return the metrics that the user chose, else those of a profile that the user chose, else those of the runs."""
     if asked is not None:
         return parse_all(asked)
     if profile_was_asked:
@@ -68,15 +76,15 @@ def own_metrics(
 def count(
     runs: StoredRuns, profile: Profile, changes: Mapping[str, Any], metrics: Sequence[Metric] = ()
 ) -> tuple[dict[str, Hits], list[str]]:
-    """The hits of each run under the conventions, for *metrics*, and what a reader should know about them."""
+    """Return the hits of each run under the conventions, with what *metrics* need, and notes on the counting."""
     agreed = agree(profile, changes)
     counted = {key: count_run(run, profile, agreed) for key, run in runs.items()}
-    hits = {key: add_stored_confidence(one.hits, runs[key], metrics, agreed) for key, one in counted.items()}
-    return hits, [one.note for one in counted.values() if one.note]
+    hits = {key: add_stored_confidence(result.hits, runs[key], metrics, agreed) for key, result in counted.items()}
+    return hits, [result.note for result in counted.values() if result.note]
 
 
 def count_run(run: StoredRun, profile: Profile, agreed: Conventions) -> Counted:
-    """The hits of a run under conventions; those of guesses at masks in the reading of the profile, else ``source``."""
+    """Return the hits of a run under conventions; masked runs are read by the masked profile, ``source`` by default."""
     counted = count_under(run, agreed)
     if run.result_kind != "masked":
         return counted
@@ -84,7 +92,7 @@ def count_run(run: StoredRun, profile: Profile, agreed: Conventions) -> Counted:
 
 
 def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:
-    """Raise where a comparison would not be one of the models: other tasks, other gold, other corpora."""
+    """Raise InputError if runs differ in task, gold or corpus, so that their models cannot be compared."""
     (first, base), *others = runs.items()
     for key, run in others:
         if run.task != base.task:
@@ -99,16 +107,17 @@ def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:
 
 
 def different_data(runs: StoredRuns) -> tuple[DataWarning, ...]:
-    """Runs of one task over data that have changed between them, although the gold may be the same."""
+    """Return a warning for each run whose data differs from that of the first run of the same task."""
     warnings = []
     (first, base), *others = runs.items()
     for key, run in others:
-        one, other = base.inputs.get("data"), run.inputs.get("data")
-        if run.task == base.task and one != other:
+        first_checksum, checksum = base.inputs.get("data"), run.inputs.get("data")
+        if run.task == base.task and first_checksum != checksum:
             warnings.append(
                 DataWarning(
                     "different-data",
-                    f"{first} and {key} are of the same task, but their data differ (checksums {one} and {other}).",
+                    f"{first} and {key} are of the same task, but their data differ "
+                    f"(checksums {first_checksum} and {checksum}).",
                     remedy="Run both again on the same collection.",
                 )
             )
@@ -120,11 +129,11 @@ def _gold(hits: Hits) -> tuple[list[str], list[int], list[str], list[float]]:
 
 
 def distinct_names(runs: StoredRuns) -> dict[str, str]:
-    """What to call each run: its model, with as much of its task and settings as tells it from the others."""
-    names = {key: one.model for key, one in runs.items()}
+    """Return a name for each run: its model, with as much of its task and settings as makes the names distinct."""
+    names = {key: run.model for key, run in runs.items()}
     for field in ("task", "context", "k"):
-        values = {key: str(one.inputs.get(field, one.task if field == "task" else "")) for key, one in runs.items()}
+        values = {key: str(run.inputs.get(field, run.task if field == "task" else "")) for key, run in runs.items()}
         if len(set(values.values())) > 1:
             names = {key: f"{name}, {field}={values[key]}" for key, name in names.items()}
-    twice = {name for name in names.values() if list(names.values()).count(name) > 1}
-    return {key: f"{name} ({key})" if name in twice else name for key, name in names.items()}
+    repeated = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {key: f"{name} ({key})" if name in repeated else name for key, name in names.items()}
