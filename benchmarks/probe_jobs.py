@@ -50,7 +50,7 @@ def goldrank_probes_once(folder: str, model: str) -> tuple[float, Result]:
 def _goldrank(folder: str, model: str, draws: int) -> tuple[float, Result]:
     from goldrank.data.labelled_sets import LABELLED_SETS
     from goldrank.encoders import load
-    from goldrank.tasks.probe_measuring import measure
+    from goldrank.tasks.probe import measure
     from goldrank.tasks.settings import Settings
 
     encoder: Any = load(model)

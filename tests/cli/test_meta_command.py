@@ -99,7 +99,10 @@ def test_stored_runs_are_taken_from_the_store(capsys, tmp_path):
         (["scores.csv", "--downstream", "acuracy"], "did you mean 'accuracy'"),
         (["scores.csv", "--downstream", "f1", "--where", "modle=ant"], "did you mean 'model'"),
         (["scores.csv", "--downstream", "f1", "--where", "model"], "names no column and value"),
-        (["scores.csv", "--downstream", "f1", "--where", "model=ant,bee,cat,dog"], "4 models are too few for a correlation"),
+        (
+            ["scores.csv", "--downstream", "f1", "--where", "model=ant,bee,cat,dog"],
+            "4 models are too few for a correlation",
+        ),
         (["scores.csv", "--downstream", "f1", "--pivot", "f1"], "--pivot draws a figure"),
         (["scores.csv", "--downstream", "f1", "--plot", "a.gif"], "names no image format"),
         (["scores.csv", "--downstream", "f1", "--alpha", "5"], "alpha is 5"),

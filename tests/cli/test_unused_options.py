@@ -36,10 +36,10 @@ def place(tmp_path_factory):
 # The command line, and what it says: "OPTION has no effect …" unless the sentence begins otherwise.
 CASES = {
     # goldrank run: the model does not use it
-    "run -m bm25 -t wines --similarity dot": "--similarity has no effect on bm25 with wines: vectors are compared by "
-    "it in rankings and correlations only; leave it out",
-    "run -m bm25 -t wines --similarity cosine": "--similarity has no effect on bm25 with wines: vectors are compared "
-    "by it in rankings and correlations only; leave it out",
+    "run -m bm25 -t wines --similarity dot": "--similarity has no effect on bm25 with wines: it compares vectors, "
+    "in rankings and correlations only; leave it out",
+    "run -m bm25 -t wines --similarity cosine": "--similarity has no effect on bm25 with wines: it compares vectors, "
+    "in rankings and correlations only; leave it out",
     "run -m bm25 -t wines --index faiss:Flat": "--index has no effect on bm25 with wines: it searches vectors, for "
     "tasks that rank; leave it out",
     "run -m bm25 -t wines --scoring sdr": "--scoring has no effect on bm25 with wines: it compares vectors, for tasks "
@@ -50,11 +50,11 @@ CASES = {
     "run -m random:8 -t wines --oov keep": f"--oov has no effect on random:8 with wines: {BY_WORDS}",
     # goldrank run: the task does not use it
     "run -m random:8 -t sentence-pairs --oov mean": f"--oov has no effect on random:8 with sentence-pairs: {BY_WORDS}",
-    "run -m words:words.txt -t sentence-pairs --oov miss": "sentence-pairs ranks nothing, so that no pair can be "
-    "missed; say what becomes of texts without a known word: --oov keep, skip or mean",
+    "run -m words:words.txt -t sentence-pairs --oov miss": "sentence-pairs ranks nothing, so no pair can count as "
+    "a miss; choose another treatment of texts without a known word: --oov keep, skip or mean",
     "run -m random:8 -t probe:labels.csv --oov mean": f"--oov has no effect on random:8 with probe:labels: {BY_WORDS}",
     "run -m random:8 -t probe:labels.csv --similarity dot": "--similarity has no effect on random:8 with probe:labels: "
-    "vectors are compared by it in rankings and correlations only; leave it out",
+    "it compares vectors, in rankings and correlations only; leave it out",
     "run -m random:8 -t sentence-pairs --index faiss:Flat": "--index has no effect on random:8 with sentence-pairs: it "
     "searches vectors, for tasks that rank; leave it out",
     "run -m random:8 -t sentence-pairs --scoring max_sim": "--scoring has no effect on random:8 with sentence-pairs: "
@@ -68,7 +68,7 @@ CASES = {
     "run -m random:8 -t sentence-pairs --query-text title": "--query-text has no effect on random:8 with "
     "sentence-pairs: no text is made of parts here; leave it out",
     "run -m random:8 -t sentence-pairs --seed 3": "--seed has no effect on random:8 with sentence-pairs: nothing is "
-    "drawn here; leave it out",
+    "sampled here; leave it out",
     "run -m random:8 -t sentence-pairs --metric mrr": f"--metric {FIGURES}",
     "run -m random:8 -t sentence-pairs --profile sdr": f"--profile {FIGURES}",
     "run -m random:8 -t sentence-pairs --ties expected": f"--ties {FIGURES}",
@@ -79,7 +79,7 @@ CASES = {
     "run -m random:8 -t sentence-pairs --worst 3": "--worst has no effect on tasks that rank nothing, which have no "
     "queries; leave it out",
     "run -m random:8 -t sentence-pairs --limit 3": "the task sentence-pairs measures all its data and ranks nothing, "
-    "so a limit or a reranker has no effect; leave --limit and --rerank away, or run it by itself",
+    "so a limit or a reranker has no effect; leave --limit and --rerank out, or run it by itself",
     # goldrank run: what it goes with is not there
     "run -m random:8 -t wines --fit-on evaluated": "--fit-on has no effect without a transform that learns; add one, "
     "such as --transform center, or leave it out",

@@ -342,7 +342,7 @@ def test_a_password_in_the_address_of_an_index_is_refused_and_not_shown():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"similarity": "dot"}, "similarity has no effect on bm25 with wines: vectors are compared by it"),
+        ({"similarity": "dot"}, "similarity has no effect on bm25 with wines: it compares vectors"),
         ({"oov": "mean"}, "oov has no effect on bm25 with wines: it is for models of word vectors"),
         ({"rerank_depth": 5}, "rerank_depth has no effect without rerank; name a scorer with rerank"),
     ],

@@ -125,7 +125,7 @@ def test_the_preset_scores_ranks_by_the_profile_of_the_reference(vectors, words)
             "wordllama",
             "sentence-pairs",
             {"similarity": "l2"},
-            "the preset evalrank has no settings for sentence-pairs by l2; leave --similarity away, or give cosine",
+            "the preset evalrank has no settings for sentence-pairs by l2; leave --similarity out, or give cosine",
         ),
     ],
 )

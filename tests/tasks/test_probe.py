@@ -11,9 +11,8 @@ from goldrank.encoders import load
 from goldrank.engines.base import usable_cores
 from goldrank.errors import InputError
 from goldrank.tasks import probe_fitting
-from goldrank.tasks.probe import PROBE_TASKS, probe_of
-from goldrank.tasks.probe_fitting import Features, Probe, folds_of, side_by_side
-from goldrank.tasks.probe_measuring import compare, measure
+from goldrank.tasks.probe import PROBE_TASKS, compare, measure, probe_of
+from goldrank.tasks.probe_fitting import Features, Probe, draw_folds, fit_paths
 from goldrank.tasks.settings import Settings
 
 RNG = np.random.default_rng(3)
@@ -126,12 +125,12 @@ def test_labels_and_vectors_of_the_test_part_are_not_seen_in_fitting():
 
 def test_every_row_is_tested_once_in_a_draw_by_a_model_that_did_not_see_it():
     codes = np.arange(100) % 4
-    made = folds_of(codes, np.arange(100), seed=1)
+    made = draw_folds(codes, np.arange(100), seed=1)
     assert sorted(row for _, ask in made for row in ask.tolist()) == list(range(100))
     for fit, ask in made:
         assert not set(fit.tolist()) & set(ask.tolist())
         assert np.bincount(codes[ask]).tolist() == [5, 5, 5, 5]
-    assert folds_of(codes, np.arange(100), seed=2)[0][1].tolist() != made[0][1].tolist()
+    assert draw_folds(codes, np.arange(100), seed=2)[0][1].tolist() != made[0][1].tolist()
 
 
 def test_pairs_are_seen_as_difference_and_product():
@@ -154,9 +153,7 @@ def test_sparse_vectors_give_what_the_same_dense_ones_give():
     vectors = np.maximum(RNG.standard_normal((300, 8)), 0)
     codes = (vectors[:, 0] + 0.3 * RNG.standard_normal(300) > 0.4).astype(np.int64)
     job = (np.arange(200), np.arange(200, 300))
-    [dense], [sparse] = (
-        side_by_side(Probe(Features.of(made), codes), [job]) for made in (vectors, csr_matrix(vectors))
-    )
+    [dense], [sparse] = (fit_paths(Probe(Features.of(each), codes), [job]) for each in (vectors, csr_matrix(vectors)))
     assert np.mean(dense.codes == sparse.codes) > 0.99
     assert dense.converged
     assert sparse.converged

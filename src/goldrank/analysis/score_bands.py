@@ -36,7 +36,6 @@ from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap, Score
 from goldrank.stats.resampling import Floats
 from goldrank.tasks.catalogue import find_task
-from goldrank.tasks.measurement import MeasurementTask
 from goldrank.tasks.ranking.data import RankingData
 
 _MOST_GRADES = 10
@@ -139,7 +138,7 @@ class PairScores:
     def of(cls, task: str) -> PairScores:
         """Read all splits of a similarity task."""
         source = find_task(task)
-        if not isinstance(source, MeasurementTask) or source.kind != "similarity":
+        if source.kind != "similarity":
             raise InputError(f"{source.name} has no scored pairs", remedy="name a similarity task, such as sts-b")
         scores: dict[tuple[str, str], float] = {}
         for split in (None, "dev", "train"):

@@ -1,4 +1,4 @@
-"""The named tasks, and how a name, a name with a path, a path or data in memory becomes a task."""
+"""The named tasks, and the task of a name, a name with a path, a path, or data in memory."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from goldrank.tasks.task import Task
 _OWN = "written for goldrank, Apache-2.0"
 _NONE_STATED = "none stated; public copies"
 _SDR = "Ginzburg et al., Self-Supervised Document Similarity Ranking via Contextualized Language Models, 2021"
-# The top hundred of a hundred articles holds all of them.
+# A metric at 100 would see all of the hundred articles.
 _AMONG_HUNDRED = ("mrr", "mpr(unfound=last)", "recall@10", "ndcg@10")
 _PLAIN = TextRule(parts=("title", "text"))
 
-_ALL = (
+_RANKING_TASKS = (
     RankingTask(
         "wines",
         "related",
@@ -76,7 +76,7 @@ _ALL = (
         "retrieval",
         sources.local("cranfield", "cran", format="smart"),
         "225 questions over 1,400 abstracts on aerodynamics",
-        # Its texts begin with their titles already.
+        # The texts of this collection begin with their titles.
         text=TextRule(parts=("text",)),
         format="smart",
         about=DatasetDescription(
@@ -182,12 +182,12 @@ _ALL = (
     ),
 )
 
-_EVERY: tuple[Task, ...] = (*_ALL, *EVALRANK_TASKS, *SIMILARITY_TASKS, *PROBE_TASKS)
-TASKS: Registry[Task] = Registry("goldrank.tasks", Task, {task.name: task for task in _EVERY})  # type: ignore[type-abstract]
+_TASKS: tuple[Task, ...] = (*_RANKING_TASKS, *EVALRANK_TASKS, *SIMILARITY_TASKS, *PROBE_TASKS)
+TASKS: Registry[Task] = Registry("goldrank.tasks", Task, {task.name: task for task in _TASKS})  # type: ignore[type-abstract]
 
 
 def is_measurement(task: str | Task) -> bool:
-    """Return whether a task produces measured values instead of rankings, as far as its name tells.
+    """Return whether a task produces measured values instead of rankings; of a name, without reading any data.
 
     >>> is_measurement("sts-b:./STSBenchmark"), is_measurement("probe:reviews.csv"), is_measurement("wines")
     (True, True, False)
@@ -234,7 +234,7 @@ def find_task(task: object) -> Task:
 
 
 def _in_memory(data: object) -> RankingTask:
-    """Return the task of data in memory; results are told apart by its content, not by its name."""
+    """Return the task of data in memory, whose results are stored under a checksum of its content."""
     if isinstance(data, Collection):
         return task_of(data)
     if isinstance(data, Iterator):
@@ -248,7 +248,7 @@ def _in_memory(data: object) -> RankingTask:
 
 
 def _from_path(text: str) -> RankingTask:
-    """Return the task of a collection at a path: read here to know its kind, and again for another split."""
+    """Return the task of a collection at a path; it is read now to know its kind, and again for another split."""
     path: str | Path = text if text.startswith(("irds:", "hf:")) else Path(text).expanduser()
     first = read_collection(path)
     name = text.partition(":")[2].replace("/", "-") if isinstance(path, str) else path.resolve().name.partition(".")[0]

@@ -20,7 +20,7 @@ from goldrank.tasks.ranking.task import RankingTask
 _PAPER = "Wang, Kuo & Li, Just Rank: Rethinking Evaluation with Word and Sentence Similarities, ACL 2022"
 _NOTES = (
     "The query is no rival, and the positive's score comes from the same product as its rivals'. Ties count as the "
-    "mean over their orders. What a model has no vector for is a miss. As the authors coded it: --preset evalrank."
+    "mean over their orders. Texts without a vector are misses. To reproduce the authors' code: --preset evalrank."
 )
 
 SelfPairs = Literal["keep", "drop"]
@@ -69,26 +69,26 @@ def from_pairs(
     case: Case | None = None,
     background: Sequence[PathLike] = (),
 ) -> Collection:
-    """Make EvalRank data of pairs with scores, as the authors of "Just Rank" made theirs.
+    """Build EvalRank data from scored pairs, as the authors of "Just Rank" built theirs.
 
-    The best-scored share of *every* source is taken, so that scales need not agree; of equal scores at the border the
-    earlier ones are taken. Each positive is added in both directions, and what is there already is not added again.
-    The background are the texts of the positives, then those of all pairs, then those of *background*, each once.
+    The pairs with the best scores of *every* source become positives, so that scales may differ; of equal scores at
+    the threshold, the earlier pairs are chosen. Each positive is added in both directions, but only once. The
+    background consists of the texts of the positives, of all pairs, and of *background*, in this order, each once.
 
     Args:
         paths: files and folders as `read_pair_sources` takes them: STS benchmark, STR, SICK, word similarity, tables.
-        top: the share of a source's pairs that are positives, rounded down.
-        reverse: let the second text of a positive pair ask for the first one too.
-        self_pairs: what becomes of pairs of a text with itself: ``keep`` or ``drop``. By default they are kept for
+        top: the share of the pairs of each source that become positives; their number is rounded down.
+        reverse: use the second text of each positive pair as a query as well.
+        self_pairs: whether to ``keep`` or ``drop`` pairs of a text with itself. By default they are kept for
             sentences and dropped for words, as the authors did.
         case: ``lower`` or ``keep``. By default words are lower-cased and sentences are not, as the authors did.
-        background: files of further texts, one a line.
+        background: files of further texts, one per line.
 
     Returns:
-        The collection; its remarks say what each column was taken for and what was left out.
+        The collection; its remarks name the role of each column and what was left out.
 
     Raises:
-        InputError: a file cannot be read, the share is none of the pairs, or no pair is left.
+        InputError: a file cannot be read, the share is less than one pair, or no pair is left.
     """
     if not 0 < top <= 1:
         raise InputError(f"the top share is {top:g}", remedy="give a number above 0 and up to 1, such as 0.25")
@@ -119,7 +119,7 @@ def from_pairs(
 
 
 def _usable_rows(source: ScoredPairs, remarks: list[str]) -> list[tuple[str, str, float]]:
-    """Both texts and the score of every pair that has two texts."""
+    """Return both texts and the score of each pair without an empty text."""
     firsts, seconds = map(str.strip, source.first), map(str.strip, source.second)
     rows = list(zip(firsts, seconds, source.scores.tolist(), strict=True))
     usable = [row for row in rows if row[0] and row[1]]
@@ -130,39 +130,40 @@ def _usable_rows(source: ScoredPairs, remarks: list[str]) -> list[tuple[str, str
 
 
 def _best_rows(rows: list[tuple[str, str, float]], top: float, source: ScoredPairs, remarks: list[str]) -> list[int]:
-    """The rows of the best *top* share, best first; of equal scores the earlier ones."""
+    """Return the rows of the *top* share with the best scores, best first; of equal scores the earlier ones."""
     # A share such as 0.29 of 100 is 28.999999999999996 in floating point.
-    taken = int(len(rows) * top + 1e-9)
-    if not taken:
+    size = int(len(rows) * top + 1e-9)
+    if not size:
         raise InputError(
             f"the top {top:g} of {counts(len(rows), 'pair')} is none", where=source.source, remedy="take a larger share"
         )
     order = sorted(range(len(rows)), key=lambda row: -rows[row][2])
-    last = rows[order[taken - 1]][2]
-    remark = f"{source.name}: {counts(taken, 'pair')} of {len(rows)}, scored {last:g} or more, taken as positives"
-    if left := sum(rows[row][2] == last for row in order[taken:]):
+    last = rows[order[size - 1]][2]
+    remark = f"{source.name}: {counts(size, 'pair')} of {len(rows)}, scored {last:g} or more, taken as positives"
+    if left := sum(rows[row][2] == last for row in order[size:]):
         remark += f"; {counts(left, 'pair')} scored {last:g} too, later in the source, not taken"
     remarks.append(remark)
-    return order[:taken]
+    return order[:size]
 
 
 def _distinct(
     best: list[PositivePair], where: str, remarks: list[str], *, reverse: bool, keeps_self: bool
 ) -> list[PositivePair]:
-    """The positives, each direction once."""
+    """Return each positive once, in both directions if *reverse* is set."""
     pairs: dict[PositivePair, None] = {}
-    again = dropped = 0
+    repeated = dropped = 0
     for pair in best:
         if pair.text == pair.positive and not keeps_self:
             dropped += 1
             continue
         before = len(pairs)
         pairs |= dict.fromkeys([pair, PositivePair(pair.positive, pair.text)] if reverse else [pair])
-        again += len(pairs) == before
+        repeated += len(pairs) == before
     if dropped:
         remarks.append(f"{counts(dropped, 'positive pair')} of a text with itself left out")
-    if again:
-        remarks.append(f"{counts(again, 'positive pair')} given again{', in either direction,' * reverse} counted once")
+    if repeated:
+        direction = ", in either direction," if reverse else ""
+        remarks.append(f"{counts(repeated, 'positive pair')} given again{direction} counted once")
     if not pairs:
         raise InputError("no pair of two different texts is left", where=where, remedy="give other pairs")
     return list(pairs)

@@ -32,7 +32,7 @@ class MeasuredValue:
 
     value: float
     count: int
-    """The number of pairs or examples that it is computed from."""
+    """The number of pairs or examples that the value is computed from."""
     low: float | None = None
     high: float | None = None
     method: str = ""
@@ -49,9 +49,9 @@ class Measurement:
     """The values that a model reached, and the predictions that they are computed from."""
 
     scores: dict[str, MeasuredValue]
-    """By name, the headline first: ``spearman``, ``accuracy`` …"""
+    """The values by name, the headline first: ``spearman``, ``accuracy`` …"""
     predictions: Mapping[str, Sequence[Any]]
-    """Columns of equal length: an ``id``, what is right as ``gold``, and ``predicted``."""
+    """Columns of equal length, among them ``id``, ``gold`` and ``predicted``."""
     remarks: tuple[str, ...] = ()
 
     @classmethod
@@ -93,12 +93,12 @@ class MeasurementTask:
     compare: Callable[[Measurement, Measurement], float]
     """The two-sided p-value of the difference in the headline, paired over the predictions."""
     read_at: Callable[[Path, str | None], Any] | None = None
-    """Reads the data from a path of the user's; None if the data is built in."""
+    """Reads the data from a path; None if the data is built in."""
     summary: str = ""
     version: int = 1
     about: DatasetDescription | None = None
     settings_used: tuple[str, ...] = ("transform", "fit_on")
-    """The settings that have an effect on it."""
+    """The settings that have an effect on the result."""
 
     @property
     def result_kind(self) -> ResultKind:
@@ -117,14 +117,14 @@ class MeasurementTask:
         return replace(self, read=lambda split: read_at(path, split))
 
     def with_metrics(self, metrics: Sequence[str]) -> MeasurementTask:
-        """Raise InputError: metrics are computed from rankings."""
+        """Raise InputError, because metrics are computed from rankings."""
         raise InputError(
             f"metrics have no effect on {self.name}: values are measured there, and nothing is ranked",
             remedy="leave them out",
         )
 
     def compare_all(self, stored: Mapping[str, StoredRun]) -> dict[tuple[str, str], float]:
-        """Return the p-value of every two runs after Holm's correction, each pair in the order of *stored*."""
+        """Return the p-value of each pair of runs after Holm's correction; pairs are in the order of *stored*."""
         if len(stored) < 2:
             return {}
         measurements = {name: Measurement.from_stored(run) for name, run in stored.items()}
@@ -141,12 +141,12 @@ class MeasurementTask:
         if settings.limit is not None or settings.rerank is not None:
             raise InputError(
                 f"the task {self.name} measures all its data and ranks nothing, so a limit or a reranker has no effect",
-                remedy="leave --limit and --rerank away, or run it by itself",
+                remedy="leave --limit and --rerank out, or run it by itself",
             )
         if settings.oov == "miss":
             raise InputError(
-                f"{self.name} ranks nothing, so that no pair can be missed",
-                remedy="say what becomes of texts without a known word: --oov keep, skip or mean",
+                f"{self.name} ranks nothing, so no pair can count as a miss",
+                remedy="choose another treatment of texts without a known word: --oov keep, skip or mean",
             )
         examples = self.read(settings.split)
         level = getattr(examples, "level", None)
@@ -176,7 +176,7 @@ class MeasurementData:
 
     @property
     def split(self) -> str | None:
-        """None: reading a split that does not exist is an error already."""
+        """None, because reading a split that does not exist raises an error."""
         return None
 
     @property
@@ -192,7 +192,7 @@ class MeasurementData:
         return setting in self.task.settings_used
 
     def check(self, model: Model) -> None:
-        """Raise InputError if *model* has no vectors, or not such as the settings need."""
+        """Raise InputError if *model* has no vectors, or not those that the settings need."""
         check_measured(_encoder(model, self.task.name), self.examples, self.settings)
 
     def inputs(self, model: Model) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class MeasurementData:
         }
 
     def inspect(self) -> DataQuality:
-        """Return nothing: what a reader should know is in the remarks."""
+        """Return an empty result: the data of measurements is not inspected."""
         return DataQuality()
 
     def evaluate(self, model: Model) -> MeasurementEvaluation:
@@ -221,7 +221,7 @@ class MeasurementData:
         return MeasurementEvaluation(self, model, measurement, time.perf_counter() - started)
 
     def save_texts(self, store: Store) -> None:
-        """Store nothing: the explorer shows no texts of measurements."""
+        """Store nothing, because the explorer shows no texts of measurements."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,12 +251,12 @@ class MeasurementEvaluation:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What a reader should know of how the values came about."""
+        """Remarks on the data and on how the values were computed, one sentence each."""
         return (*self.data.remarks, *self.measurement.remarks)
 
     @property
     def stored_scores(self) -> None:
-        """None: the measured values are stored themselves."""
+        """None, because the measured values themselves are stored."""
         return None
 
     def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
@@ -271,7 +271,7 @@ class MeasurementEvaluation:
         )
 
     def discard_checkpoints(self) -> None:
-        """Do nothing: a measurement has no checkpoints."""
+        """Do nothing, because a measurement has no checkpoints."""
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={score.value:.4f}" for name, score in self.scores.items() if ":" not in name)
@@ -281,7 +281,7 @@ class MeasurementEvaluation:
 def _encoder(model: Model, task: str) -> Encoder:
     if model.encoder is None:
         raise InputError(
-            f"{model.spec} ranks without vectors of its own, and {task} measures vectors",
+            f"{model.spec} ranks without vectors, and {task} measures vectors",
             remedy="leave it out, or run it on tasks of retrieval and related articles",
         )
     return model.encoder

@@ -14,22 +14,22 @@ Recipe = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Preset:
-    """What a reference system does, as settings; options given beside it win."""
+    """The settings of a reference system; options that the user gives replace them."""
 
     name: str
     title: str
     models: tuple[str, ...]
-    """Kinds of models that have a preset of the same name, which they get too."""
+    """Kinds of models that are loaded with their own preset of the same name."""
     recipes: Mapping[tuple[str, Level | None], Mapping[str, Recipe]]
-    """Settings by kind of task and level of its texts, for each similarity that the system has."""
+    """By kind of task and level of its texts, the settings for each similarity that the system supports."""
     profiles: Mapping[str, str]
-    """The profile that scores a kind of task."""
+    """The profile for each kind of task."""
 
     def recipe(self, task: str, kind: str, level: Level | None, similarity: str) -> Recipe:
         """Return the settings for a task.
 
         Raises:
-            InputError: the system has no such task, or no such similarity.
+            InputError: the system does not support the kind of task or the similarity.
         """
         by_similarity = self.recipes.get((kind, level))
         if by_similarity is None:
@@ -41,12 +41,12 @@ class Preset:
         if similarity not in by_similarity:
             raise InputError(
                 f"the preset {self.name} has no settings for {task} by {similarity}",
-                remedy=f"leave --similarity away, or give {' or '.join(by_similarity)}",
+                remedy=f"leave --similarity out, or give {' or '.join(by_similarity)}",
             )
         return by_similarity[similarity]
 
 
-# Words out of vocabulary have the mean of the vectors, which is not brought to length 1: the cosine is a dot product.
+# The system gives words out of vocabulary the mean vector without normalising it, so its cosine is a dot product.
 _WORDS: Mapping[str, Recipe] = {
     "cosine": {"similarity": "dot", "transform": "center|normalize", "fit_on": "vocabulary", "oov": "mean"},
     "l2": {"transform": "center", "fit_on": "vocabulary", "oov": "mean"},
@@ -63,7 +63,7 @@ PRESETS = {
             ("evalrank", "word"): _WORDS,
             ("similarity", "word"): _WORDS,
             ("evalrank", "sentence"): {"cosine": _RANKED_SENTENCES, "l2": _RANKED_SENTENCES},
-            # Its runs by l2 compare the sentences of STS by cosine too.
+            # The l2 runs of the system compare STS sentences by cosine as well.
             ("similarity", "sentence"): {"cosine": {"oov": "keep"}},
             ("probe", None): {"cosine": {}},
         },

@@ -19,35 +19,35 @@ Codes = NDArray[np.int64]
 
 FOLDS = 5
 STRENGTHS = (1e-2, 1e-3, 1e-4, 1e-5)
-"""SentEval's grid of L2 penalties on the mean loss, strongest first: each fit starts from the one before."""
-# At this gradient, in float32, at most one prediction in a thousand differs from those of the optimum.
+"""SentEval's grid of L2 penalties on the mean loss, strongest first: each fit starts from the previous solution."""
+# With this gradient tolerance in float32, at most one prediction in a thousand differs from those of the optimum.
 _TOLERANCE = 1e-5
 _MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What a classifier sees of each example, before it is scaled.
+    """The features of each example before scaling.
 
-    One text gives its vector, a pair a and b gives |a−b| and a·b, element by element.
+    The features of a text are its vector, those of a pair of texts are |a−b| and a·b, element by element.
     """
 
     matrix: Any
-    """(examples, columns) in float32; dense, or sparse rows."""
+    """The features in float32, of shape (examples, columns), dense or sparse."""
     degrees: NDArray[np.float64]
-    """By which power of the vectors' scale each column grows."""
+    """For each column, the power of the vectors' scale with which it grows."""
     middle: Any
-    """The mean of the one vector, or the two, of each example."""
+    """The vector of each example; of a pair, the mean of its two vectors."""
     squares: NDArray[np.float64]
-    """The mean of their squared lengths."""
+    """The squared length of that vector; of a pair, the mean of the two squared lengths."""
 
     @classmethod
     def of(cls, first: Any, second: Any | None = None) -> Features:
-        """The features of texts, or of pairs of them."""
+        """Compute the features of texts, or of pairs of texts, from their vectors."""
         sparse = not isinstance(first, np.ndarray)
-        first, second = (None if made is None else made.astype(np.float32) for made in (first, second))
-        for made in (first, second):
-            if made is not None and not np.isfinite(made.data if sparse else made).all():
+        first, second = (None if vectors is None else vectors.astype(np.float32) for vectors in (first, second))
+        for vectors in (first, second):
+            if vectors is not None and not np.isfinite(vectors.data if sparse else vectors).all():
                 raise InputError(
                     "a vector holds a value that is not finite", remedy="check the model and the transform"
                 )
@@ -64,32 +64,33 @@ class Features:
         return cls(matrix, np.concatenate([degrees, 2 * degrees]), (first + second) / 2, squares)
 
     def scaled(self, rows: Rows) -> Callable[[Rows], Any]:
-        """A function that gives rows as a model fitted on *rows* alone may see them.
+        """Return a function that scales rows by statistics of *rows* only, the rows that the model is fitted on.
 
-        One number, how far the vectors lie from their mean (root mean square), divides them all, so that the grid of
-        penalties means the same for every model: a vector file times 1000 gives the same predictions. Columns are not
-        standardised one by one: their spread says which dimensions matter, and without it wordllama loses two points
-        on SICK-E and three on MRPC. The mean of the columns is taken off, which moves no optimum (the intercept is not
-        penalised) and saves steps; sparse rows keep theirs, since they would be sparse no more.
+        All vectors are divided by one number, their root mean square distance from the mean, so that the penalties of
+        the grid mean the same for every model: vectors times 1000 give the same predictions. Columns are not
+        standardised one by one, because their variance says which dimensions matter: without it wordllama loses two
+        points on SICK-E and three on MRPC. The mean of each column is subtracted, which does not change the optimum
+        (the intercept is not penalised) but saves steps; sparse rows stay uncentred, because centring would make them
+        dense.
         """
         centre = _mean(self.middle[rows])
         square, offset = float(np.mean(self.squares[rows])), float(centre @ centre)
-        # Vectors that are all equal differ from their mean by rounding alone.
+        # Equal vectors differ from their mean only by rounding.
         spread = float(np.sqrt(square - offset)) if square - offset > 1e-10 * square else 1.0
         divisor = spread**self.degrees
         if not isinstance(self.matrix, np.ndarray):
             from scipy.sparse import diags
 
             scale = diags(1 / divisor)
-            return lambda asked: (self.matrix[asked] @ scale).tocsr().astype(np.float32)
+            return lambda selected: (self.matrix[selected] @ scale).tocsr().astype(np.float32)
         mean = (centre if self.middle is self.matrix else _mean(self.matrix[rows])).astype(np.float32)
         factor = (1 / divisor).astype(np.float32)
 
-        def dense(asked: Rows) -> Any:
-            made = self.matrix[asked]
-            made -= mean
-            made *= factor
-            return made
+        def dense(selected: Rows) -> Any:
+            vectors = self.matrix[selected]
+            vectors -= mean
+            vectors *= factor
+            return vectors
 
         return dense
 
@@ -106,63 +107,64 @@ def _mean(vectors: Any) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A data set as the classifier sees it: features, and labels as numbers from 0."""
+    """The data of a classifier: features, and labels as numbers from 0."""
 
     features: Features
     codes: Codes
 
-    def path(self, fit: Rows, ask: Rows) -> Said:
-        """What models fitted on *fit* alone say of *ask*, one for each penalty."""
+    def fit_path(self, fit: Rows, test: Rows) -> PenaltyPath:
+        """Fit one model for each penalty on the rows *fit*, and predict the labels of the rows *test*."""
         from sklearn.linear_model import LogisticRegression
 
         scaled = self.features.scaled(fit)
-        known, asked, right = scaled(fit), scaled(ask), self.codes[fit]
-        # SentEval's softmax has weights for both of two classes, which halves what the penalty costs their difference.
-        share = 2.0 if len(np.unique(right)) == 2 else 1.0
+        fit_features, test_features, labels = scaled(fit), scaled(test), self.codes[fit]
+        # SentEval's softmax has weights for both of two classes, which halves the penalty on their difference.
+        share = 2.0 if len(np.unique(labels)) == 2 else 1.0
         model = LogisticRegression(solver="lbfgs", tol=_TOLERANCE, max_iter=_MOST_STEPS, warm_start=True)
-        said, steps = [], 0
+        predictions, steps = [], 0
         for strength in STRENGTHS:
             model.C = share / (strength * len(fit))
-            model.fit(known, right)
+            model.fit(fit_features, labels)
             steps = max(steps, int(np.max(model.n_iter_)))
-            said.append(np.asarray(model.predict(asked), dtype=np.int64))
-        return Said(ask, np.array(said), (np.array(said) == self.codes[ask]).mean(axis=1), steps < _MOST_STEPS)
+            predictions.append(np.asarray(model.predict(test_features), dtype=np.int64))
+        codes = np.array(predictions)
+        return PenaltyPath(test, codes, (codes == self.codes[test]).mean(axis=1), steps < _MOST_STEPS)
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """What the models of all penalties say of some rows."""
+class PenaltyPath:
+    """The predictions of the models of all penalties for some rows."""
 
     rows: Rows
     codes: Codes
-    """(penalties, rows)"""
+    """The predicted labels, of shape (penalties, rows)."""
     accuracies: NDArray[np.float64]
-    """The share that each penalty gets right."""
+    """The accuracy of each penalty."""
     converged: bool
 
 
 def best_penalty(accuracies: Sequence[NDArray[np.float64]]) -> int:
-    """Which penalty has the highest mean accuracy over the folds; the stronger of two that are equal.
+    """Return the position of the penalty with the highest mean accuracy over the folds; of equal ones the strongest.
 
     >>> best_penalty([np.array([0.5, 0.75, 0.75, 0.5]), np.array([0.5, 0.75, 0.75, 1.0])])
     1
     """
     means = np.mean(np.asarray(accuracies), axis=0)
-    # A hair below the best is the best: means of the same counts may differ in their last bit.
+    # The tolerance is for means of the same counts, which may differ in their last bit.
     return int(np.argmax(means >= means.max() - 1e-12))
 
 
-def folds_of(codes: Codes, rows: Rows, seed: int, folds: int = FOLDS) -> list[tuple[Rows, Rows]]:
-    """The *rows* as so many pairs of what to fit on and what to ask, every class spread evenly."""
+def draw_folds(codes: Codes, rows: Rows, seed: int, folds: int = FOLDS) -> list[tuple[Rows, Rows]]:
+    """Return the rows to fit on and the rows to test on for each of the stratified folds of *rows*."""
     from sklearn.model_selection import StratifiedKFold
 
-    made = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32).split(np.zeros(len(rows)), codes[rows])
-    return [(rows[fit], rows[ask]) for fit, ask in made]
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
+    return [(rows[fit], rows[test]) for fit, test in splitter.split(np.zeros(len(rows)), codes[rows])]
 
 
 def check_folds(labels: Sequence[str], *, nested: bool, where: str) -> None:
-    """Refuse a class with too few rows to be in every fold, before anything is encoded."""
-    # Of n rows the largest outer fold takes n/5 rounded up, and the rest has to fill five inner folds.
+    """Raise InputError if a class has too few rows to be in every fold."""
+    # Of n rows of a class, the largest outer fold holds n/5 rounded up; the others have to fill five inner folds.
     needed = 7 if nested else FOLDS
     names, sizes = np.unique(np.array(labels, dtype=object), return_counts=True)
     for name, size in zip(names.tolist(), sizes.tolist(), strict=True):
@@ -176,11 +178,12 @@ def check_folds(labels: Sequence[str], *, nested: bool, where: str) -> None:
             )
 
 
-def side_by_side(probe: Probe, jobs: Sequence[tuple[Rows, Rows]]) -> list[Said]:
-    """Every path, in order, on all cores: each by one thread, so that their number changes no bit."""
+def fit_paths(probe: Probe, jobs: Sequence[tuple[Rows, Rows]]) -> list[PenaltyPath]:
+    """Fit a path for each pair of rows to fit and to test on; one thread each, so that results are reproducible."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
-        return list(spread(lambda job: probe.path(*job), jobs, usable_cores()))
+        # PenaltyPath.converged reports it instead.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return list(spread(lambda job: probe.fit_path(*job), jobs, usable_cores()))

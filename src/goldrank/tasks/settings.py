@@ -18,8 +18,8 @@ from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 SCORINGS = {
     "single": "one vector for each document",
-    "max_sim": "one vector for each section; the best match of each of the query's, averaged",
-    "sum_max_sim": "one vector for each section; the best match of each of the query's, added up",
+    "max_sim": "one vector for each section; the best match of each section of the query, averaged",
+    "sum_max_sim": "one vector for each section; the best match of each section of the query, added up",
     "sdr": "one vector for each sentence; SDR's hierarchical score of sentences in sections",
 }
 assert set(SCORINGS) == {"single", *SCORERS}
@@ -35,7 +35,7 @@ OOV = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is asked, whatever model it is.
+    """How models are evaluated: everything that decides a result besides model and task.
 
     >>> Settings(similarity="cosin")
     Traceback (most recent call last):
@@ -48,25 +48,25 @@ class Settings:
     scoring: str = "single"
     transform: str = "none"
     fit_on: str = "corpus"
-    """What a transform learns from: ``corpus``, ``evaluated``, the model's ``vocabulary``, or a file of texts."""
+    """What a transform is fitted on: ``corpus``, ``evaluated``, the model's ``vocabulary``, or a file of texts."""
     oov: str | None = None
-    """What becomes of texts of which the model knows no word, one of ``OOV``; None for the task's own."""
+    """The treatment of texts of which the model knows no word, one of ``OOV``; None for that of the task."""
     depth: int | str | None = None
-    """Items kept of each ranking; ``all``, or None for the task's own."""
+    """The number of items stored of each ranking; ``all``, or None for that of the task."""
     rerank: str | None = None
-    """A pair scorer that orders the top of each ranking anew."""
+    """A pair scorer that reranks the top of each ranking."""
     rerank_depth: int = 100
     text: TextRule | None = None
     """How items become texts; None is the task's rule."""
     query_text: TextRule | None = None
     split: str | None = None
     limit: int | None = None
-    """Evaluate only so many queries, drawn with the seed."""
+    """Evaluate only this number of queries, sampled with the seed."""
     seed: int = 0
     preset: str | None = None
-    """A reference system whose settings count wherever nothing else is given, one of ``PRESETS``."""
+    """A reference system whose settings replace the defaults, one of ``PRESETS``."""
     given: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
-    """The settings that a preset leaves alone; what differs from its default is added."""
+    """The settings that a preset does not replace; those that differ from their defaults are added."""
 
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
@@ -96,11 +96,11 @@ class Settings:
             raise InputError(f"the seed {self.seed} is negative", remedy="give a whole number from 0 up")
         if self.preset is not None:
             find_preset(self.preset)
-        changed = {one.name for one in fields(self) if one.name != "given" and getattr(self, one.name) != one.default}
-        object.__setattr__(self, "given", self.given | changed)
+        changed = {entry.name for entry in fields(self) if getattr(self, entry.name) != entry.default}
+        object.__setattr__(self, "given", self.given | (changed - {"given"}))
 
     def under_preset(self, task: str, kind: str, level: Level | None) -> Settings:
-        """Return the settings of the preset for a task, with those that are given in place of its own.
+        """Return the settings for a task: those of the preset, except where the user gave others.
 
         >>> chosen = Settings(preset="evalrank", oov="skip").under_preset("ws353", "similarity", "word")
         >>> chosen.similarity, chosen.transform, chosen.fit_on, chosen.oov
@@ -109,14 +109,14 @@ class Settings:
         if self.preset is None:
             return self
         recipe = find_preset(self.preset).recipe(task, kind, level, self.similarity)
-        # The similarity that is given has chosen the recipe.
+        # The similarity that the user gave has chosen the recipe, which may name another one.
         changes: dict[str, Any] = {name: recipe[name] for name in recipe if name not in self.given - {"similarity"}}
         return replace(self, **changes)
 
     def _check_index(self) -> None:
         find_index_kind(self.index)
         if redact(self.index) != self.index:
-            # Settings are stored with every result.
+            # Settings are stored with every result, and must not contain passwords.
             raise InputError(
                 "the address of the index holds a password",
                 where=redact(self.index),
@@ -129,14 +129,14 @@ class Settings:
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """What is recorded with a result, rules and limits included."""
-        # A preset is a short form of other settings, and these are shown.
+        """Return the settings as they are stored with a result."""
+        # A preset stands for other settings, which are stored instead.
         names = [entry.name for entry in fields(self) if entry.name not in ("preset", "given")]
         shown: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name in ("text", "query_text"):
             shown[name] = None if shown[name] is None else shown[name].as_dict()
         if self.fit_on not in FIT_ON:
-            # What a file of texts says counts, not only how it is called.
+            # The content of a file of texts decides the result, not only its name.
             shown["fit_on"] = f"{self.fit_on} {file_digest(self.fit_on)[:16]}"
         return shown
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,23 +34,15 @@ from goldrank.vectors.similarity import rowwise
 KINDS = ("spearman", "pearson", "kendall")
 """The correlations that are measured, the headline first."""
 _RESAMPLES = 1000
-# No difference is certain, even where a float cannot hold how uncertain it is.
+# A p-value is never 0, even if a float cannot represent it.
 _SMALLEST_P = 1e-300
-_BECOME = {
+_OOV_REMARKS = {
     "keep": "compared by the vector that the model gives such texts",
     "mean": "which are given the mean vector",
     "skip": "left out",
 }
-# What the settings call l2 is a distance; people's scores are higher for what is more alike.
+# The l2 of the settings is a distance, and human scores are similarities.
 _MEASURES = {"l2": "euclidean_similarity"}
-
-
-@runtime_checkable
-class Covering(Protocol):
-    """An encoder that knows which texts it has a vector for."""
-
-    def covers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Whether each text has a word that is known."""
 
 
 def measure(
@@ -60,33 +52,33 @@ def measure(
     *,
     interval: str = "fisher",
 ) -> Measurement:
-    """Correlate the similarities of a model with people's.
+    """Correlate the similarities of a model with human scores.
 
-    The headline is Spearman's correlation. Where a set has subsets it is the mean of theirs, weighted by size, and
-    beside it stand the plain mean (``spearman_unweighted``) and the correlation over all pairs at once
-    (``spearman_pooled``); over several sets it is the plain mean of theirs. Limits of a mean are combined from those of
-    its parts as if these were independent samples [1]_. A correlation that is undefined, because no two
+    The headline is Spearman's correlation. For a set with subsets it is the mean over the subsets, weighted by size;
+    the unweighted mean (``spearman_unweighted``) and the correlation over all pairs at once (``spearman_pooled``) are
+    given as well. For several sets it is the unweighted mean over the sets. The interval of a mean is combined from
+    those of its parts as if these were independent samples [1]_. A correlation that is undefined, because no two
     similarities differ, counts as 0.
 
-    ``coverage`` is the share of pairs of which both texts have a known word. Unless ``oov`` says otherwise, pairs of
-    words are left out where one is unknown, and sentences have the vector that the model gives them.
+    ``coverage`` is the share of pairs in which both texts have a known word. Unless ``oov`` says otherwise, pairs of
+    words are left out if one is unknown, and sentences have the vector that the model gives them.
 
     Args:
         encoder: the model.
         data: the pairs.
-        settings: similarity, transform, what that is fitted on, and what becomes of texts without a known word.
-        interval: ``fisher``, or ``bootstrap``, which takes far longer for Kendall.
+        settings: similarity, transform, what the transform is fitted on, and how texts without a known word are
+            treated.
+        interval: ``fisher``, or ``bootstrap``, which is much slower for Kendall.
 
     References:
         .. [1] G. Y. Zou, "Toward using confidence intervals to compare correlations", Psychological Methods 12 (2007).
     """
     if isinstance(data, PairSets):
-        return _over_sets([measure_set(encoder, one, settings, interval) for one in data.sets], data)
-    return measure_set(encoder, data, settings, interval)
+        return _over_sets([_measure_set(encoder, pairs, settings, interval) for pairs in data.sets], data)
+    return _measure_set(encoder, data, settings, interval)
 
 
-def measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interval: str) -> Measurement:
-    """The measurement of one set."""
+def _measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interval: str) -> Measurement:
     scored = _scored(encoder, data, settings)
     remarks, gold, predicted = list(scored.remarks), data.scores[scored.rows], scored.predicted
     subsets = [data.subset[row] for row in scored.rows] if data.subset else []
@@ -100,12 +92,12 @@ def measure_set(encoder: Encoder, data: ScoredPairs, settings: Settings, interva
             for name, rows in parts.items()
         }
         sizes = [float(rows.sum()) for rows in parts.values()]
-        values = {kind: _mean([one[kind] for one in each.values()], sizes, "subset") for kind in KINDS}
+        values = {kind: _mean([part[kind] for part in each.values()], sizes, "subset") for kind in KINDS}
         for kind in KINDS:
-            values[f"{kind}_unweighted"] = _mean([one[kind] for one in each.values()], [1.0] * len(each), "subset")
+            values[f"{kind}_unweighted"] = _mean([part[kind] for part in each.values()], [1.0] * len(each), "subset")
             values[f"{kind}_pooled"] = whole[kind]
-        values |= {f"{kind}:{name}": one[kind] for name, one in each.items() for kind in KINDS}
-        undefined = [name for name, one in each.items() if _undefined(one["spearman"])]
+        values |= {f"{kind}:{name}": part[kind] for name, part in each.items() for kind in KINDS}
+        undefined = [name for name, part in each.items() if _undefined(part["spearman"])]
     if undefined:
         remarks.append(f"no two similarities differ in {', '.join(undefined)}: the correlation counts as 0")
     if scored.coverage is not None:
@@ -134,31 +126,30 @@ def _scored(encoder: Encoder, data: ScoredPairs, settings: Settings) -> _Scored:
     texts, pairs = [*data.first, *data.second], len(data)
     if data.level == "word":
         texts = [text.lower() for text in texts]
-    made = transformed_vectors(encoder, texts, settings, training=data.training or None)
-    vectors, remarks, policy = made.vectors, made.remarks, settings.oov or data.oov
-    told = isinstance(encoder, Covering)
-    known = encoder.covers(texts) if isinstance(encoder, Covering) else np.ones(len(texts), np.bool_)
+    encoded = transformed_vectors(encoder, texts, settings, training=data.training or None)
+    vectors, remarks, policy = encoded.vectors, encoded.remarks, settings.oov or data.oov
+    covers = getattr(encoder, "covers", None)
+    known = np.ones(len(texts), np.bool_) if covers is None else covers(texts)
     covered = known[:pairs] & known[pairs:]
     rows = np.arange(pairs)
     if policy == "mean" and not known.all():
-        # Each text once, however many pairs it is in.
-        place = {text: row for row, text in enumerate(texts) if known[row]}
-        vectors[np.flatnonzero(~known)] = made.mean(list(place.values()))
+        # Each text counts once, even if it is in several pairs.
+        row_of = {text: row for row, text in enumerate(texts) if known[row]}
+        vectors[np.flatnonzero(~known)] = encoded.mean(list(row_of.values()))
     elif policy == "skip":
         rows = rows[covered]
     if not covered.all():
-        told_of = _BECOME[policy]
         what = "a word out of vocabulary" if data.level == "word" else "a text of unknown words only"
-        remarks = (*remarks, f"{counts(int((~covered).sum()), 'pair')} of {pairs} with {what}, {told_of}")
+        remarks = (*remarks, f"{counts(int((~covered).sum()), 'pair')} of {pairs} with {what}, {_OOV_REMARKS[policy]}")
     predicted = _similarities(vectors[rows], vectors[rows + pairs], settings.similarity)
-    coverage = MeasuredValue(float(covered.mean()), pairs) if told else None
+    coverage = None if covers is None else MeasuredValue(float(covered.mean()), pairs)
     return _Scored(rows.tolist(), predicted, coverage, remarks)
 
 
 def _similarities(first: Any, second: Any, name: str) -> NDArray[np.float64]:
     values = rowwise(first.astype(np.float64), second.astype(np.float64), _MEASURES.get(name, name))
     if name == "cosine":
-        # The rounding of a vector's product with itself must not put pairs of equal texts into an order.
+        # Pairs of equal texts must be tied, although the product of a vector with itself is rounded.
         differ = first != second
         same = ~differ.any(axis=1) if isinstance(differ, np.ndarray) else differ.getnnz(axis=1) == 0
         values[same & (values > 0)] = 1.0
@@ -178,7 +169,7 @@ def _undefined(value: MeasuredValue) -> bool:
 
 
 def _mean(scores: Sequence[MeasuredValue], weights: Sequence[float], part: str) -> MeasuredValue:
-    """The weighted mean; its limits lie as far away as the root of the summed squares of the parts' distances."""
+    """Return the weighted mean; the distance of each limit is the root of the sum of the parts' squared distances."""
     shares = np.array(weights) / sum(weights)
     values = np.array([score.value for score in scores])
     low = np.array([-1.0 if score.low is None else score.low for score in scores])
@@ -191,38 +182,37 @@ def _mean(scores: Sequence[MeasuredValue], weights: Sequence[float], part: str) 
 
 
 def _over_sets(each: Sequence[Measurement], data: PairSets) -> Measurement:
-    names = [one.name for one in data.sets]
-    values = {kind: _mean([one.scores[kind] for one in each], [1.0] * len(each), "set") for kind in KINDS}
-    for name, one in zip(names, each, strict=True):
-        values |= {f"{kind}:{name}": one.scores[kind] for kind in KINDS}
-    if all("coverage" in one.scores for one in each):
-        known = sum(one.scores["coverage"].value * one.scores["coverage"].count for one in each)
+    names = [pairs.name for pairs in data.sets]
+    values = {kind: _mean([part.scores[kind] for part in each], [1.0] * len(each), "set") for kind in KINDS}
+    for name, part in zip(names, each, strict=True):
+        values |= {f"{kind}:{name}": part.scores[kind] for kind in KINDS}
+    if all("coverage" in part.scores for part in each):
+        known = sum(part.scores["coverage"].value * part.scores["coverage"].count for part in each)
         values["coverage"] = MeasuredValue(known / len(data), len(data))
-    columns = {column: [cell for one in each for cell in one.predictions[column]] for column in each[0].predictions}
+    columns = {column: [cell for part in each for cell in part.predictions[column]] for column in each[0].predictions}
     remarks = [
         remark if len(names) == 1 else f"{name}: {remark}"
-        for name, one in zip(names, each, strict=True)
-        for remark in one.remarks
+        for name, part in zip(names, each, strict=True)
+        for remark in part.remarks
     ]
     return Measurement(values, columns, tuple(remarks))
 
 
-def compare(one: Measurement, other: Measurement) -> float:
-    """The p-value of the difference between two models' headlines, two-sided, over the pairs that both compared.
+def compare(first: Measurement, second: Measurement) -> float:
+    """Return the two-sided p-value of the difference between two headlines, over the pairs that both models compared.
 
-    Williams' test of two correlations with the same gold. Where the headline is a mean, its parts are tested one by
-    one and the results combined by Stouffer's method with the weights that they have in the mean.
+    This is Williams' test of two correlations with the same gold. If the headline is a mean, its parts are tested one
+    by one and the results are combined by Stouffer's method with the weights of the mean.
     """
-    found = [_by_pair(measured.predictions) for measured in (one, other)]
-    both = [pair for pair in found[0] if pair in found[1]]
+    of_first, of_second = _by_pair(first.predictions), _by_pair(second.predictions)
     groups: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for pair in both:
-        gold, predicted = found[0][pair]
-        groups.setdefault(pair[:2], []).append((gold, predicted, found[1][pair][1]))
+    for pair, (gold, predicted) in of_first.items():
+        if pair in of_second:
+            groups.setdefault(pair[:2], []).append((gold, predicted, of_second[pair][1]))
     sizes: dict[str, int] = {}
     for (name, _), rows in groups.items():
         sizes[name] = sizes.get(name, 0) + len(rows)
-    tested = [(len(rows) / sizes[name], *_tested(np.array(rows).T)) for (name, _), rows in groups.items()]
+    tested = [(len(rows) / sizes[name], *_williams_test(np.array(rows).T)) for (name, _), rows in groups.items()]
     if not tested:
         return 1.0
     if len(tested) == 1:
@@ -241,20 +231,20 @@ def _by_pair(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[str, str, str],
     return {(str(a), str(b), str(c)): (float(gold), float(predicted)) for a, b, c, gold, predicted in rows}
 
 
-def _tested(rows: NDArray[np.float64]) -> tuple[float, float]:
-    """By how much the first model's correlation is higher, and the p-value of that."""
+def _williams_test(rows: NDArray[np.float64]) -> tuple[float, float]:
+    """Return by how much the correlation of the first model is higher, and the p-value of the difference."""
     gold, first, second = rows
     pairs = ((gold, first), (gold, second), (first, second))
     of_first, of_second, between = (np.nan_to_num(np.array(correlation(*pair, KINDS[0]))) for pair in pairs)
     p = float(williams(of_first, of_second, between, len(gold)))
     if math.isnan(p) and len(gold) > 3:
-        # Two models that order in exactly opposite ways leave Williams' formula without an answer.
+        # Williams' formula is undefined for two models with exactly opposite orders.
         p = compare_correlations(gold, first, second, KINDS[0], method="bootstrap", resamples=_RESAMPLES)
     return float(of_first - of_second), 1.0 if math.isnan(p) else max(p, _SMALLEST_P)
 
 
-def _of(one: PairSet) -> MeasurementTask:
-    return _task(one.name, one.read, one.read_at, one.summary, one.about)
+def _of(pairs: PairSet) -> MeasurementTask:
+    return _task(pairs.name, pairs.read, pairs.read_at, pairs.summary, pairs.about)
 
 
 def _over(name: str, sets: Sequence[PairSet], summary: str, about: DatasetDescription) -> MeasurementTask:

@@ -48,7 +48,7 @@ class Task(Protocol):
 
     @property
     def version(self) -> int:
-        """Raised whenever the same data would give other results."""
+        """Increased whenever the same data would give other results."""
         ...
 
     @property
@@ -163,13 +163,13 @@ class Evaluation(Protocol):
         ...
 
     def discard_checkpoints(self) -> None:
-        """Remove what was kept so that a killed evaluation could resume."""
+        """Remove what was saved so that a killed evaluation could resume."""
         ...
 
 
 @dataclass(frozen=True)
 class EvaluationJob:
-    """One model on one task, as the store knows it: what decides the result, and how to compute it."""
+    """One model on one task: the inputs that decide the result and identify it in the store, and how to compute it."""
 
     task: str
     model: str

@@ -10,7 +10,7 @@ from goldrank.tasks.settings import Settings
 from goldrank.tasks.task import TaskData
 
 _REASONS = {
-    "similarity": "vectors are compared by it in rankings and correlations only",
+    "similarity": "it compares vectors, in rankings and correlations only",
     "index": "it searches vectors, for tasks that rank",
     "scoring": "it compares vectors, for tasks that rank",
     "transform": "it changes vectors, and no model here has any",
@@ -19,12 +19,12 @@ _REASONS = {
     "rerank": "it is for tasks that rank",
     "text": "no text is made of parts here",
     "query_text": "no text is made of parts here",
-    "seed": "nothing is drawn here",
+    "seed": "nothing is sampled here",
 }
 
 
 def command_line_name(setting: str) -> str:
-    """Return a setting as it is written on the command line; four options together are the setting ``text``."""
+    """Return the command-line option of a setting; the setting ``text`` stands for four options."""
     if setting == "text":
         return "--text, with --separator, --sections and --words,"
     return f"--{setting.replace('_', '-')}"
@@ -56,5 +56,5 @@ def refuse_unused(
         if settings.split is not None and each.split not in (None, settings.split):
             raise InputError(
                 f"there is no split {settings.split!r} of {each.task.name}, which has {each.split}",
-                remedy=f"leave {written('split')} away",
+                remedy=f"leave {written('split')} out",
             )
