@@ -111,7 +111,7 @@ def compare(
     """Compare runs query by query: test whether differences are significant, and find the smallest detectable ones.
 
     Args:
-        gold, metrics, profile, corpus, bootstrap, conventions: As in :func:`score`.
+        gold, metrics, profile, corpus, bootstrap, conventions: As in `score`.
         runs: Two or more runs by name, or a list of files or of runs with a ``name``, such as those of ranx.
         common: Compare only on the queries for which every run has results.
         test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (metrics that are 0 or 1 only), or ``tukey``: Tukey's
@@ -168,7 +168,7 @@ def compare_hits(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     **conventions: Any,
 ) -> Comparison:
-    """Compare the hits of several runs on the same gold; the arguments are those of :func:`compare`."""
+    """Compare the hits of several runs on the same gold; the arguments are those of `compare`."""
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
     hits, left_out = _common(hits) if common else (hits, None)
@@ -199,7 +199,7 @@ def compare_scores(
     Args:
         scores: The scores of each run.
         left_out: How many queries were left out to compare on common ones only; None if that was not requested.
-        test, correction, family, alpha, bootstrap: As in :func:`compare`.
+        test, correction, family, alpha, bootstrap: As in `compare`.
     """
     _refuse_different_queries(scores)
     pairs = _pairs(scores, test, bootstrap)

@@ -177,7 +177,7 @@ class Gold(_ItemsByQuery):
 class Run(_ItemsByQuery):
     """The ranked items of each query with their scores (results, predictions).
 
-    Items are ranked by descending score; the tie policy decides about equal scores. :attr:`order` says whether the
+    Items are ranked by descending score; the tie policy decides about equal scores. `order` says whether the
     listed order agrees with the scores. A TREC file and a dict are converted to columns only on demand, because scoring
     only needs the ranks of the judged items.
 

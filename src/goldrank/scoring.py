@@ -333,7 +333,7 @@ def score_hits(
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
     **conventions: Any,
 ) -> Scores:
-    """Score hits that are already counted; the arguments are those of :func:`score`."""
+    """Score hits that are already counted; the arguments are those of `score`."""
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
     agreed = agree(chosen, conventions)
