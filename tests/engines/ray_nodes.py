@@ -7,16 +7,17 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from goldrank.engines.ray_cluster import answers
 from vector_servers import free_port
 
 # Not 127.0.0.1, which Ray replaces by the address of the machine in its network.
@@ -26,6 +27,15 @@ SMALL = ["--object-store-memory=80000000", "--block", "--disable-usage-stats", "
 WATCHFUL = {"RAY_health_check_period_ms": "1000", "RAY_health_check_failure_threshold": "4"}
 # With gRPC's own handlers of forks, one in three of the processes that a fresh head forks for a client dies at once.
 NODE_ENVIRONMENT = {**WATCHFUL, "GRPC_ENABLE_FORK_SUPPORT": "0"}
+
+
+def wait_until(condition: Callable[[], object], otherwise: Callable[[], object]) -> None:
+    """Wait for an event; the limit is far beyond what any machine needs, and after it the test fails."""
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(otherwise())
 
 
 def processes_of_session(session: int) -> list[int]:
@@ -41,15 +51,15 @@ def processes_of_session(session: int) -> list[int]:
 
 def kill_session(session: int) -> None:
     """Kill all of a session, with what it starts meanwhile."""
-    for _ in range(3000):
-        found = processes_of_session(session)
-        if not found:
-            return
-        for process in found:
+
+    def none_is_left() -> bool:
+        processes = processes_of_session(session)
+        for process in processes:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        time.sleep(0.05)
-    raise AssertionError(f"processes {found} outlive SIGKILL")
+        return not processes
+
+    wait_until(none_is_left, lambda: f"processes {processes_of_session(session)} outlive SIGKILL")
 
 
 class Node:
@@ -71,12 +81,8 @@ class Node:
         return "Ray runtime started" in self.log.read_text()
 
     def wait(self) -> None:
-        for _ in range(3000):
-            assert self.process.poll() is None, self.log.read_text()[-2000:]
-            if self.started:
-                return
-            time.sleep(0.1)
-        raise AssertionError(self.log.read_text()[-2000:])
+        wait_until(lambda: self.started or self.process.poll() is not None, self.log.read_text)
+        assert self.process.poll() is None, self.log.read_text()[-2000:]
 
     def kill(self) -> None:
         kill_session(self.process.pid)
@@ -103,23 +109,17 @@ class Nodes:
     def wait_for_head(self) -> None:
         """Until it serves clients too, which it does last."""
         self.head.wait()
-        for _ in range(3000):
-            with suppress(OSError), socket.create_connection((HOST, self.client_port)):
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"nothing serves clients at {self.client_address}")
+        wait_until(
+            lambda: answers(f"{HOST}:{self.client_port}"), lambda: f"nothing serves clients at {self.client_address}"
+        )
 
     def add_worker(self, *options: str) -> None:
         self.workers.append(Node(self.home, [f"--address={self.address}", "--num-cpus=1", *options]))
 
     def kill_a_worker(self, choice) -> None:
         """Kill one that has started, and start another in its place."""
-        for _ in range(3000):
-            alive = [worker for worker in self.workers if worker.started]
-            if alive:
-                break
-            time.sleep(0.1)
-        victim = choice(alive)
+        wait_until(lambda: any(worker.started for worker in self.workers), lambda: "no worker has started")
+        victim = choice([worker for worker in self.workers if worker.started])
         self.workers.remove(victim)
         victim.kill()
         self.add_worker()

@@ -9,11 +9,12 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from engines.ray_nodes import kill_session, processes_of_session, ray_cluster
+from engines.ray_nodes import kill_session, processes_of_session, ray_cluster, wait_until
 from goldrank.engines import open_engine
 from goldrank.engines import ray_cluster as joining
 from goldrank.engines.ray_engine import RayEngine
@@ -27,13 +28,15 @@ pytest.importorskip("ray", reason="the Ray engine needs the package ray")
 
 @pytest.fixture(scope="module", autouse=True)
 def _functions_travel_by_value():
-    """The nodes cannot import this file."""
+    """The nodes cannot import the files of the tests."""
     from ray import cloudpickle
 
-    module = sys.modules[__name__]
-    cloudpickle.register_pickle_by_value(module)
+    modules = sys.modules[__name__], sys.modules[wait_until.__module__]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
     yield
-    cloudpickle.unregister_pickle_by_value(module)
+    for module in modules:
+        cloudpickle.unregister_pickle_by_value(module)
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +106,28 @@ def make_dying():
     return die
 
 
-def quick_then_long(given):
-    number, marker = given
-    if number:
-        # Longer than it takes to give up: whoever finishes was not given up.
-        time.sleep(900)
-        Path(marker).touch()
-    return number
+def wait_unless_first(folder):
+    """Return at once if no other task came before; wait to be released otherwise, in a process that is named."""
+    try:
+        (folder / "first").touch(exist_ok=False)
+    except FileExistsError:
+        (folder / f"waiting-{os.getpid()}").touch()
+        wait_until((folder / "released").exists, lambda: "a task was not given up")
 
 
-def make_quick_then_long():
-    return quick_then_long
+def make_wait_unless_first():
+    return wait_unless_first
+
+
+def living_processes(folder):
+    """The processes of tasks that wait in this folder, without those that are dead and only not yet reaped."""
+    living = []
+    for path in folder.glob("waiting-*"):
+        process = path.name.partition("-")[2]
+        with suppress(OSError):
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                living.append(process)
+    return living
 
 
 def threads(_):
@@ -199,13 +213,17 @@ def test_a_part_that_kills_its_worker_is_given_up_after_the_retries(nodes, way):
 @pytest.mark.parametrize(("through", "way"), [("joined", "map"), ("joined", "map_with"), ("client", "map_with")])
 def test_what_is_abandoned_is_given_up(request, through, way, tmp_path):
     engine = request.getfixturevalue(through)
-    work = {"map": quick_then_long, "map_with": make_quick_then_long}[way]
-    marker = tmp_path / "finished"
-    made = getattr(engine, way)(work, [(n, str(marker)) for n in range(20)], what="waiting", total=20)
-    assert next(made) == 0
-    made.close()
-    assert sorted(engine.map(square, range(9), what="squaring", total=9)) == list(map(square, range(9)))
-    assert not marker.exists()
+    work = {"map": wait_unless_first, "map_with": make_wait_unless_first}[way]
+    results = getattr(engine, way)(work, [tmp_path] * 20, what="waiting", total=20)
+    try:
+        assert next(results) is None
+        wait_until(lambda: living_processes(tmp_path), lambda: "no task waits")
+        results.close()
+        wait_until(lambda: not living_processes(tmp_path), lambda: f"{living_processes(tmp_path)} were not given up")
+        assert sorted(engine.map(square, range(9), what="squaring", total=9)) == list(map(square, range(9)))
+        assert living_processes(tmp_path) == []
+    finally:
+        (tmp_path / "released").touch()
 
 
 @pytest.mark.parametrize("way", ["map", "map_with"])
@@ -291,11 +309,7 @@ def test_a_cluster_of_our_own_ends_with_its_process(tmp_path, end):
         assert len(processes_of_session(session)) > 3
         process.send_signal(end)
         process.communicate(timeout=300)
-        for _ in range(3000):
-            if not processes_of_session(session):
-                break
-            time.sleep(0.1)
-        assert processes_of_session(session) == []
+        wait_until(lambda: not processes_of_session(session), lambda: processes_of_session(session))
     finally:
         kill_session(session)
 

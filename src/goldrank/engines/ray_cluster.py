@@ -31,7 +31,6 @@ Message = tuple[str, int, Any]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     # Under `uv run` Ray would send the working folder to every node.
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
 }

@@ -14,7 +14,10 @@ import sys
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -28,8 +31,6 @@ _STORE_BYTES = 200_000_000
 _GLANCE = 0.05
 _COUNTING = 2.0
 _ASKING = 3
-# A share of what only the head node has: whoever wants it runs there.
-_ON_HEAD = {"node:__internal_head__": 0.001}
 # The environment of the nodes of a cluster is not ours to set, that of our own workers is. It goes with the work, not
 # with the whole job: for that, the head asks an agent before it serves a client, again and again while that starts.
 _OURS = {"env_vars": ONE_THREAD}
@@ -108,22 +109,20 @@ class Driver:
     def __init__(self, connection: Connection, retries: int) -> None:
         self._connection, self._retries = connection, retries
         self._orders: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self._jobs: dict[int, Callable[[Any], Any]] = {}
-        self._pools: dict[int, Any] = {}
-        self._pending: dict[Any, int] = {}
-        self._perform = ray.remote(num_cpus=1, max_retries=retries, retry_exceptions=False, runtime_env=_OURS)(perform)
+        self._jobs: dict[int, TaskJob | PoolJob] = {}
         self._cpus, self._counted = cpus(), time.monotonic()
 
     def serve(self) -> None:
         """Run until the other end closes the socket."""
         threading.Thread(target=self._listen, daemon=True).start()
         while True:
-            for order in self._new_orders():
+            pending = {reference: number for number, job in self._jobs.items() for reference in job.pending}
+            for order in self._new_orders(0.0001 if pending else _COUNTING):
                 if order is None:
                     return
                 self._obey(*order)
-            if self._pending:
-                self._hand_over()
+            if pending:
+                self._hand_over(pending)
             self._count_cpus()
 
     def _listen(self) -> None:
@@ -134,50 +133,40 @@ class Driver:
         except (EOFError, OSError):
             self._orders.put(None)
 
-    def _new_orders(self) -> Iterator[Message | None]:
+    def _new_orders(self, timeout: float) -> Iterator[Message | None]:
         try:
-            yield self._orders.get(timeout=0.0001 if self._pending else _COUNTING)
+            yield self._orders.get(timeout=timeout)
             while True:
                 yield self._orders.get_nowait()
         except queue.Empty:
             return
 
-    def _obey(self, kind: str, job: int, content: Any) -> None:
+    def _obey(self, kind: str, number: int, content: Any) -> None:
         if kind == "work":
-            work, key = [ray.put(content)], uuid.uuid4().hex
-            self._jobs[job] = lambda task: self._perform.remote(key, work, task)
+            self._jobs[number] = TaskJob(content, self._retries)
         elif kind == "pool":
-            make, tasks, workers, accelerated = content
-            gpus = int(ray.cluster_resources().get("GPU", 0)) if accelerated else 0
-            pool = ray.remote(num_cpus=0, resources=_ON_HEAD)(Pool).remote(make, tasks, workers, gpus, self._retries)
-            self._pools[job] = pool
-            self._jobs[job] = lambda _: pool.next_outcome.remote()
+            make, accelerated = content
+            self._jobs[number] = PoolJob(make, accelerated, self._retries)
         elif kind == "task":
-            self._pending[self._jobs[job](content)] = job
+            self._jobs[number].add(content)
         else:
-            self._end(job)
+            self._jobs.pop(number).end()
 
-    def _end(self, job: int) -> None:
-        # What is still under way runs out, unseen: `ray.cancel` of a task that is just being sent to its worker aborts
-        # this process. Whoever wants to be rid of it at once ends this process instead.
-        self._jobs.pop(job, None)
-        pool = self._pools.pop(job, None)
-        if pool is not None:
-            # Its workers end with it.
-            ray.kill(pool)
-
-    def _hand_over(self) -> None:
-        ready, rest = ray.wait(list(self._pending), num_returns=1, timeout=_GLANCE)
+    def _hand_over(self, pending: dict[ray.ObjectRef, int]) -> None:
+        ready, rest = ray.wait(list(pending), num_returns=1, timeout=_GLANCE)
         if ready and rest:
             ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for reference in ready:
-            job = self._pending.pop(reference)
-            if job not in self._jobs:
+            number = pending[reference]
+            if number not in self._jobs:
                 continue
             try:
-                self._connection.send(("result", job, ray.get(reference)))
+                result = self._jobs[number].complete(reference)
             except ray.exceptions.RayError as error:
-                self._connection.send(("lost", job, self._reason(error)))
+                self._connection.send(("lost", number, self._reason(error)))
+            else:
+                if result is not None:
+                    self._connection.send(("result", number, result))
 
     def _reason(self, error: ray.exceptions.RayError) -> str:
         kinds = ray.exceptions
@@ -215,7 +204,12 @@ def outcome(make: Callable[[], object]) -> bytes:
     try:
         return bytes(cloudpickle.dumps((True, make())))
     except (Exception, SystemExit) as error:
-        failure = WorkerFailure.of(error)
+        return failed_outcome(error)
+
+
+def failed_outcome(error: BaseException) -> bytes:
+    """Return the outcome of work that raised *error*."""
+    failure = WorkerFailure.of(error)
     try:
         content = bytes(cloudpickle.dumps((False, failure)))
         pickle.loads(content)[1].error("")
@@ -224,65 +218,112 @@ def outcome(make: Callable[[], object]) -> bytes:
     return content
 
 
+class TaskJob:
+    """Tasks that any worker can do; Ray itself runs them again where a worker or node is lost."""
+
+    def __init__(self, work: bytes, retries: int) -> None:
+        options = {"num_cpus": 1, "max_retries": retries, "retry_exceptions": False, "runtime_env": _OURS}
+        self._perform = partial(ray.remote(**options)(perform).remote, uuid.uuid4().hex, [ray.put(work)])
+        self.pending: set[ray.ObjectRef] = set()
+
+    def add(self, task: bytes) -> None:
+        """Submit *task*."""
+        self.pending.add(self._perform(task))
+
+    def complete(self, reference: ray.ObjectRef) -> bytes:
+        """Return the outcome of a task that is done; raise a RayError if it was lost."""
+        self.pending.remove(reference)
+        return bytes(ray.get(reference))
+
+    def end(self) -> None:
+        """Do nothing: tasks under way run out, unseen.
+
+        `ray.cancel` of a task that is just being sent to its worker aborts this process. Whoever wants to be rid of the
+        tasks at once ends this process instead.
+        """
+
+
 class PreparedWorker:
-    """A worker of a pool: prepares something expensive, such as a model, once and then does one task at a time."""
+    """An actor that prepares something expensive, such as a model, once and then does one task at a time."""
 
-    def __init__(self, make: bytes) -> None:
-        self._failed: bytes | None = None
-        self._work: Callable[[Any], Any] | None = None
-
-        def prepare() -> None:
+    def prepare(self, make: bytes) -> bytes | None:
+        """Prepare for tasks; return None, or the outcome if *make* raised an error."""
+        try:
             self._work = pickle.loads(make)()
+        except (Exception, SystemExit) as error:
+            return failed_outcome(error)
+        return None
 
-        prepared = outcome(prepare)
-        if self._work is None:
-            # An error raised here would look to Ray like a lost worker.
-            self._failed = prepared
-
-    def __call__(self, batch: Any) -> Any:
-        """Return a table with the outcomes of the tasks of *batch*."""
-        import pyarrow as pa
-
-        outcomes = [self._perform(task) for task in batch["task"].to_pylist()]
-        return pa.table({"outcome": pa.array(outcomes, pa.large_binary())})
-
-    def _perform(self, task: bytes) -> bytes:
-        work = self._work
-        if work is None:
-            assert self._failed is not None
-            return self._failed
-        return outcome(lambda: work(pickle.loads(task)))
+    def perform(self, task: bytes) -> bytes:
+        """Return the outcome of *task*."""
+        return outcome(lambda: self._work(pickle.loads(task)))
 
 
-class Pool:
-    """Ray Data at work, on the head node: there it also serves drivers that are outside of the cluster."""
+@dataclass(eq=False)
+class _Task:
+    content: bytes = b""
+    losses: int = 0
 
-    def __init__(self, make: bytes, tasks: list[bytes], workers: int, gpus: int, retries: int) -> None:
-        from ray.data import ActorPoolStrategy, DataContext, from_items
 
-        context = DataContext.get_current()
-        context.enable_progress_bars = False
-        context.print_on_execution_start = False
-        # A part may take long, and a node that starts again after a loss too.
-        context.execution_no_progress_timeout_s = -1
-        context.max_consecutive_actor_init_deaths = retries
-        size = max(1, min(gpus or workers, len(tasks)))
-        dataset = from_items([{"task": task} for task in tasks], override_num_blocks=len(tasks)).map_batches(
-            PreparedWorker,
-            fn_constructor_args=(make,),
-            batch_size=1,
-            batch_format="pyarrow",
-            compute=ActorPoolStrategy(min_size=1, max_size=size, initial_size=size),
-            num_cpus=1,
-            # Without one, Ray hides the GPUs of a node.
-            num_gpus=1 if gpus else 0,
-            runtime_env=_OURS,
-            max_restarts=-1,
-            max_task_retries=retries,
-        )
-        batches = dataset.iter_batches(batch_size=None, prefetch_batches=0, batch_format="pyarrow")
-        self._outcomes: Iterator[bytes] = (each for batch in batches for each in batch["outcome"].to_pylist())
+class PoolJob:
+    """Tasks for workers that each prepare something expensive, such as a model, once.
 
-    def next_outcome(self) -> bytes:
-        """Wait for the next outcome and return it."""
-        return next(self._outcomes)
+    A worker has at most one task, and only once it is prepared: no task waits behind another one, or for a node that
+    may never come back. So this class replaces lost workers itself, instead of having Ray restart them.
+    """
+
+    def __init__(self, make: bytes, accelerated: bool, retries: int) -> None:
+        gpus = int(ray.cluster_resources().get("GPU", 0)) if accelerated else 0
+        # Without one, Ray hides the GPUs of a node.
+        options = {"num_cpus": 1, "num_gpus": 1 if gpus else 0, "runtime_env": _OURS}
+        self._start_worker = ray.remote(**options)(PreparedWorker).remote
+        self._make = ray.put(make)
+        self._size = max(1, gpus or cpus())
+        self._retries = retries
+        self._preparation = _Task()
+        self._waiting: deque[_Task] = deque()
+        self._idle: list[Any] = []
+        self.pending: dict[ray.ObjectRef, tuple[Any, _Task]] = {}
+
+    def add(self, task: bytes) -> None:
+        """Have *task* done as soon as a worker is free."""
+        self._waiting.append(_Task(task))
+        self._assign()
+
+    def _assign(self) -> None:
+        while self._waiting and self._idle:
+            worker, task = self._idle.pop(), self._waiting.popleft()
+            self.pending[worker.perform.remote(task.content)] = worker, task
+        preparing = sum(task is self._preparation for _, task in self.pending.values())
+        for _ in range(min(len(self._waiting) - preparing, self._size - len(self.pending))):
+            worker = self._start_worker()
+            self.pending[worker.prepare.remote(self._make)] = worker, self._preparation
+
+    def complete(self, reference: ray.ObjectRef) -> bytes | None:
+        """Return the outcome of a task, or None if it must be done again or a worker is prepared.
+
+        Raises:
+            ray.exceptions.RayError: The task was lost once more than it may be retried.
+        """
+        worker, task = self.pending.pop(reference)
+        result: bytes | None = None
+        try:
+            result = ray.get(reference)
+            # Even if its preparation failed: then the job ends with that outcome.
+            self._idle.append(worker)
+            self._preparation.losses = 0
+        except ray.exceptions.RayError as error:
+            # It may be alive and only out of reach.
+            ray.kill(worker)
+            task.losses += 1
+            if isinstance(error, ray.exceptions.RayTaskError) or task.losses > self._retries:
+                raise
+            if task is not self._preparation:
+                self._waiting.appendleft(task)
+        self._assign()
+        return result
+
+    def end(self) -> None:
+        """Kill the workers, whatever they do; a worker that is not yet started will never be."""
+        for worker in [*self._idle, *(worker for worker, _ in self.pending.values())]:
+            ray.kill(worker)

@@ -1,4 +1,4 @@
-"""The engine on a Ray cluster: Ray tasks for `map`, a Ray Data actor pool for `map_with`."""
+"""The engine on a Ray cluster: Ray tasks for `map`, a pool of Ray actors for `map_with`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from goldrank.errors import GoldrankError
 from goldrank.progress import Progress
 
 RETRIES = 20
-_NO_MORE = object()
 
 
 class RayEngine:
@@ -49,14 +48,10 @@ class RayEngine:
         accelerated: bool = False,
     ) -> Iterator[Result]:
         """Map tasks with workers that each call *make* once; see Engine."""
-        content = (_packed(make), [_packed(task) for task in tasks], self.workers, accelerated)
-        # All tasks are with the pool from the start; what is drawn here is leave to hand over one more result.
-        return cast(Iterator[Result], self._results("pool", content, [None] * len(tasks), what, total))
+        content = (_packed(make), accelerated)
+        return cast(Iterator[Result], self._results("pool", content, map(_packed, tasks), what, total))
 
-    def _results(
-        self, kind: str, content: Any, orders: Iterable[bytes | None], what: str, total: int
-    ) -> Iterator[object]:
-        source = iter(orders)
+    def _results(self, kind: str, content: Any, tasks: Iterator[bytes], what: str, total: int) -> Iterator[object]:
         under_way = 0
         cluster = self._joined()
         job = cluster.open_job()
@@ -64,8 +59,8 @@ class RayEngine:
             cluster.send(kind, job, content)
             with Progress(what, total=total, unit="shard") as progress:
                 while True:
-                    while under_way < 2 * cluster.workers and (order := next(source, _NO_MORE)) is not _NO_MORE:
-                        cluster.send("task", job, order)
+                    while under_way < 2 * cluster.workers and (task := next(tasks, None)) is not None:
+                        cluster.send("task", job, task)
                         under_way += 1
                     if not under_way:
                         return
