@@ -283,12 +283,12 @@ def test_a_module_beside_the_caller_can_be_named(tmp_path, monkeypatch):
         ("tfidf(smart=xyz)", "not a SMART weighting"),
         ("tfidf(min_df=-1)", "neither a share nor a count"),
         ("tfidf:5", "no argument"),
-        ("bm25(b=2)", "between 0 and 1"),
+        ("bm25(b=2)", "from 0 to 1"),
         ("bm25(k1=nan)", "k1='nan'"),
         ("bm25(method=bm52)", "method"),
         ("openai:model@ftp://x", "names no model and address"),
         ("st:x(query_prompt='it)", "is not a valid model"),
-        (42, "is no model"),
+        (42, "is not a model"),
     ],
 )
 def test_a_bad_spec_is_one_clear_sentence(spec, message):
@@ -315,7 +315,7 @@ def test_every_kind_says_what_it_is_and_its_example_reads():
 def test_loading_what_is_loaded_gives_it_back_but_takes_no_options():
     encoder = load("random:4")
     assert load(encoder) is encoder
-    with pytest.raises(InputError, match="made already"):
+    with pytest.raises(InputError, match="already loaded"):
         load(encoder, dim=2)
     assert isinstance(load("bm25"), Searcher)
 

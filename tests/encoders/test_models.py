@@ -226,7 +226,7 @@ def test_a_model_that_is_nowhere_says_that_a_local_path_works_too(kind, monkeypa
     pytest.importorskip({"st": "sentence_transformers", "flag": "FlagEmbedding", "model2vec": "model2vec"}[kind])
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="local folder with the model works too"):
+    with pytest.raises(InputError, match="give the path of a local folder with the model"):
         load(f"{kind}:nobody/no-such-model")
 
 

@@ -128,8 +128,8 @@ def test_a_refusal_is_an_error_at_once(server, code, remedy):
     ("change", "message"),
     [
         (lambda rows: [rows[0][:2], *rows[1:]], "different dimensions"),
-        (lambda rows: rows[:-1], "gave 4 vectors for 5 texts"),
-        (lambda rows: [], "gave 0 vectors"),
+        (lambda rows: rows[:-1], "returned 4 vectors for 5 texts"),
+        (lambda rows: [], "returned 0 vectors"),
     ],
 )
 def test_wrong_vectors_are_refused(server, change, message):
@@ -138,7 +138,9 @@ def test_wrong_vectors_are_refused(server, change, message):
         encoder(server).encode_items(TEXTS)
 
 
-@pytest.mark.parametrize(("body", "message"), [(b"<html>", "not JSON"), (b'{"data": [{"vector": 1}]}', "another form")])
+@pytest.mark.parametrize(
+    ("body", "message"), [(b"<html>", "not JSON"), (b'{"data": [{"vector": 1}]}', "not that of an embeddings server")]
+)
 def test_an_answer_that_holds_no_vectors_is_refused(server, body, message):
     server.faults = [Reply(body)]
     with pytest.raises(GoldrankError, match=message):

@@ -54,8 +54,8 @@ def test_a_second_argument_with_a_default_is_not_taken_for_the_items():
         (lambda pairs: 1.0, r"shape \(\)"),
         (lambda pairs: [float("nan")] * len(pairs), "not finite"),
         (lambda pairs: [float("inf")] * len(pairs), "not finite"),
-        (lambda pairs: ["x"] * len(pairs), "no list of numbers"),
-        (lambda pairs: [None] * len(pairs), "not finite|no list of numbers"),
+        (lambda pairs: ["x"] * len(pairs), "not a list of numbers"),
+        (lambda pairs: [None] * len(pairs), "not finite|not a list of numbers"),
         (lambda pairs: 1 / 0, "failed: ZeroDivisionError"),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_module_beside_the_caller_can_be_named(tmp_path, monkeypatch):
         ("pairs:no_such_module_9:f", "pairs:no_such_module_9:f cannot be imported"),
         ("pairs", "write pairs:module:function"),
         ("cross", "needs a model"),
-        (42, "a int is no pair scorer"),
+        (42, "a int is not a pair scorer"),
     ],
 )
 def test_a_bad_spec_is_one_clear_sentence(spec, message):
@@ -122,7 +122,7 @@ def test_a_bad_spec_is_one_clear_sentence(spec, message):
 def test_loading_what_is_loaded_gives_it_back_but_takes_no_options():
     scorer = load_pair_scorer("overlap")
     assert load_pair_scorer(scorer) is scorer
-    with pytest.raises(InputError, match="made already"):
+    with pytest.raises(InputError, match="already loaded"):
         load_pair_scorer(scorer, batch_size=2)
 
 
@@ -229,7 +229,7 @@ def test_a_cross_encoder_counts_the_pairs_that_it_truncates(tiny_cross, tmp_path
 @pytest.mark.heavy
 def test_a_classifier_and_a_folder_without_a_model_are_refused(tmp_path):
     folder = save_cross_encoder(tmp_path / "classes", 3)
-    with pytest.raises(InputError, match="tells 3 classes apart"):
+    with pytest.raises(InputError, match="is a classifier of 3 classes"):
         cross(folder)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="could not be loaded"):

@@ -60,7 +60,7 @@ def test_unknown_items_are_counted_and_a_file_over_another_corpus_is_refused(fil
 
 
 def test_a_file_about_other_queries_is_refused(file):
-    with pytest.raises(InputError, match=r"none of the 2 queries is in the file \(it has 'q1', asked for is '7'\)"):
+    with pytest.raises(InputError, match=r"none of the 2 queries is in the file \(it has 'q1', the task has '7'\)"):
         load(f"run:{file}").search(["7", "8"], ["", ""], 5)
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldrank.encoders import keys, load
-from goldrank.encoders.keys import Keys
+from goldrank.encoders import load, row_lookup
+from goldrank.encoders.row_lookup import RowLookup
 from goldrank.errors import InputError
 
 IDS, TEXTS = ["d1", "d2", "d3"], ["a cat", "a dog", "a bird"]
@@ -68,7 +68,7 @@ def test_dim_truncates_and_brings_unit_vectors_back_to_length(tmp_path):
         ('{"id": "a", "vector": [1, 2]}\n{"id": "a", "vector": [3, 4]}\n', "'a' stands in rows 1 and 2"),
         ('{"id": "a", "vector": [1, NaN]}\n', "row 1 is not finite"),
         ('{"id": "a", "vector": ["x", 1]}\n', "of one length"),
-        ('{"id": "a", "vector": [1]}\nnot json\n', r"v\.jsonl:2: the line is no JSON object"),
+        ('{"id": "a", "vector": [1]}\nnot json\n', r"v\.jsonl:2: the line is not a JSON object"),
         ('{"name": "a", "numbers": [1]}\n', "columns name, numbers hold no ids"),
         ("", "empty"),
     ],
@@ -102,16 +102,16 @@ texts = st.lists(st.text(st.characters(), max_size=3))
 
 
 @pytest.mark.parametrize("hashed", [hash, len, lambda key: 0])
-@given(held=texts, asked=texts)
-def test_keys_find_what_a_dict_does_whatever_their_hashes(hashed, held, asked):
-    first = {key: row for row, key in reversed(list(enumerate(held)))}
-    twice = next(((first[key], row) for row, key in enumerate(held) if first[key] != row), None)
+@given(keys=texts, others=texts)
+def test_a_row_lookup_finds_what_a_dict_does_for_any_hash_function(hashed, keys, others):
+    first = {key: row for row, key in reversed(list(enumerate(keys)))}
+    duplicate = next(((first[key], row) for row, key in enumerate(keys) if first[key] != row), None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keys, "hash", hashed, raising=False)
-        made = Keys(held)
-        assert made.find([*asked, *held]).tolist() == [first.get(key, -1) for key in [*asked, *held]]
-        assert made.repeated() == twice
-    assert list(made) == held
+        patch.setattr(row_lookup, "hash", hashed, raising=False)
+        lookup = RowLookup(keys)
+        assert lookup.find([*others, *keys]).tolist() == [first.get(key, -1) for key in [*others, *keys]]
+        assert lookup.find_duplicate() == duplicate
+    assert list(lookup) == keys
 
 
 @pytest.mark.parametrize("listed", [b"d1\nd2\nd3\n", b"d1\nd2\nd3", b"\xef\xbb\xbfd1\r\nd2\r\nd3\r\n"])

@@ -154,9 +154,8 @@ def test_the_order_of_items_within_the_input_changes_nothing(method, normalise, 
 @EVERY
 def test_a_run_of_weight_0_is_ignored(method, normalise):
     first, second = Run({"q": {"a": 2.0, "b": 1.0}}), Run({"q": {"c": 5.0, "b": 4.0}, "only": {"x": 1.0}})
-    assert fuse([first, second], method, weights=[1, 0], normalise=normalise) == fuse(
-        [first], method, normalise=normalise
-    )
+    fused = fuse([first, second], method, weights=[1, 0], normalise=normalise)
+    assert fused == fuse([first], method, normalise=normalise)
 
 
 @EVERY

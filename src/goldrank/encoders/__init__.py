@@ -1,4 +1,4 @@
-"""Encoders: text to vectors, each kind of model in a module of its own, named by a spec string."""
+"""Encoders: models from text to vectors or rankings, one module per kind, loaded from a spec string."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ ACCESS: dict[Access, str] = {
     "local": "reads local files only and runs no code of others",
     "download": "downloads a model that is no local folder; runs no code of it",
     "hub": "downloads a model that is no local folder; code in a local folder, or with trust_remote_code=true, runs",
-    "network": "sends texts, and a key where there is one, to the server that it names",
+    "network": "sends texts, and a key if there is one, to the server that it names",
     "code": "runs the Python code that it names",
 }
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of model: where its code is, and what a user has to know to choose it."""
+    """A kind of model: where its code is, and its description for users."""
 
     module: str
     maker: str
-    """The class or function in the module that makes an encoder of a spec."""
+    """The class or function of the module that turns a spec into a model."""
     summary: str
     install: str
-    """The command that brings its packages; empty if goldrank itself does."""
+    """The command that installs its packages; empty if goldrank itself does."""
     example: str
     access: Access = "local"
-    """What it reaches besides local files; data may name only models of the access ``local``."""
+    """What it uses besides local files; data may name only models of the access ``local``."""
 
 
 def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
@@ -51,7 +51,9 @@ _BUILT_IN: dict[str, Kind] = {
     "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(preset=sdr)"),
     "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "", "lsa:128"),
     "bm25": _kind("bm25", "Bm25", "BM25 ranking by shared words, no vectors", "", "bm25(k1=0.9,b=0.4)"),
-    "words": _kind("words", "make", "mean or SIF of the vectors of a word file", "", "words:glove.6B.50d.txt"),
+    "words": _kind(
+        "words", "make_word_encoder", "mean or SIF of the vectors of a word file", "", "words:glove.6B.50d.txt"
+    ),
     "doc2vec": _kind("doc2vec", "Doc2Vec", "PV-DBOW trained on the corpus", "doc2vec", "doc2vec:100(epochs=30)"),
     "st": _kind(
         "st", "SentenceTransformers", "any sentence-transformers model", "st", "st:BAAI/bge-base-en-v1.5", "hub"
@@ -61,7 +63,9 @@ _BUILT_IN: dict[str, Kind] = {
     "model2vec": _kind(
         "model2vec", "Model2Vec", "static model2vec models", "model2vec", "model2vec:models/potion", "download"
     ),
-    "vectors": _kind("vectors", "Vectors", "vectors made elsewhere, looked up by id or text", "", "vectors:items.npz"),
+    "vectors": _kind(
+        "vectors", "PrecomputedVectors", "vectors made elsewhere, looked up by id or text", "", "vectors:items.npz"
+    ),
     "openai": _kind(
         "openai",
         "OpenAi",
@@ -91,10 +95,10 @@ KINDS: Registry[Kind] = Registry("goldrank.encoders", Kind, _BUILT_IN)
 
 
 def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | Searcher:
-    """The model that *spec* names, or that a function or an object is; *options* come on top of those in the spec.
+    """Return the model of a spec, a function or an object; *options* are added to those of the spec.
 
-    An object that encodes, such as a SentenceTransformer, is asked by ``encode_query`` and ``encode_document`` where it
-    has these, else by ``encode``, even if it can be called.
+    An object with the method ``encode``, such as a SentenceTransformer, is called through ``encode_query`` and
+    ``encode_document`` if it has these, else through ``encode``.
 
     >>> encoder = load("random:4", seed=7)
     >>> encoder.encode_items(["a", "b"]).shape
@@ -106,12 +110,12 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
     if isinstance(spec, (Encoder, Searcher)):
         if options:
             raise InputError(
-                "options cannot be given to a model that is made already", remedy="give them where it is made"
+                "options cannot be given to a model that is already loaded", remedy="give them where it is loaded"
             )
         return spec
     if isinstance(spec, str) and is_fusion(spec):
         raise InputError(
-            f"{shorten(spec)} is a fusion of runs, not one model", remedy="evaluate it as it is: goldrank run -m fuse:…"
+            f"{shorten(spec)} is a fusion of runs, not one model", remedy="evaluate it with goldrank run -m fuse:…"
         )
     if isinstance(spec, (str, Spec)):
         parsed = (Spec.parse(spec) if isinstance(spec, str) else spec).updated(options)
@@ -125,14 +129,14 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
     function = encoding_of(spec) if callable(getattr(spec, "encode", None)) else spec
     if not callable(function):
         raise InputError(
-            f"a {type(spec).__name__} is no model",
+            f"a {type(spec).__name__} is not a model",
             remedy="give a spec string, a function of texts, or an object with a method encode",
         )
     return CallableEncoder(named(spec).updated(options), function)
 
 
 def searcher(function: Callable[..., Any]) -> Searcher:
-    """A model that ranks by calling ``function(query, k)``: item ids in order, (id, score) pairs or a dict.
+    """Return a model that calls ``function(query, k)``, which returns item ids in order, (id, score) pairs or a dict.
 
     >>> model = searcher(lambda query, k: ["d3", "d1"])
     >>> model.search(["q1"], ["which is best?"], 10)["q1"]

@@ -1,4 +1,4 @@
-"""What an encoder is, and the part that all of them share: prompts, batches, order, dimension and precision."""
+"""The protocols of models, the options that all kinds share, and the base class of encoders that work in batches."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 Side = Literal["query", "item"]
 MOST_DIMENSIONS = 65_536
-"""Of models that have as many as are asked for: more than any that is in use."""
+"""A limit for models of any dimension, above that of all models in use."""
 Dense = NDArray[np.float32]
-# A dense float32 matrix or a scipy.sparse CSR matrix; scipy is imported only where one is made.
+# A dense float32 matrix or a scipy.sparse CSR matrix; scipy is imported only if one is created.
 Vectors = Any
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Text to vectors, queries and items perhaps differently."""
+    """A model from texts to vectors, which may encode queries and items differently."""
 
     @property
     def identity(self) -> str:
-        """Everything that can change a vector: kind, model, version, options. Two equal ones give equal vectors."""
+        """Everything that can change a vector: kind, model, version, options. Equal identities give equal vectors."""
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per text."""
+        """Return one row per text."""
 
     def encode_items(self, texts: Sequence[str]) -> Vectors:
-        """One row per text."""
+        """Return one row per text."""
 
 
 @runtime_checkable
 class Fitted(Protocol):
-    """An encoder that first has to see the corpus (tf-idf, LSA, doc2vec)."""
+    """An encoder that has to be fitted on the corpus (TF-IDF, LSA, doc2vec)."""
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn from the texts of the corpus."""
@@ -59,46 +59,46 @@ class Searcher(Protocol):
         """Everything that can change a score."""
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
-        """Take in the corpus."""
+        """Index the corpus."""
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
-        """The k best items of each query."""
+        """Return the k best items of each query."""
 
 
 @runtime_checkable
 class PairScorer(Protocol):
-    """A model that reads a query and an item together and says how well they match (a cross-encoder)."""
+    """A model that scores a query and an item together (a cross-encoder)."""
 
     @property
     def identity(self) -> str:
         """Everything that can change a score."""
 
     def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> NDArray[np.float64]:
-        """One score per pair, the higher the better: the first query with the first item, and so on."""
+        """Return one score per pair, higher is better: the first query with the first item, and so on."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What every encoder can be told."""
+    """The options that all kinds of encoders share."""
 
     query_prompt: str | None = None
-    """Put before every query; None leaves it to the model."""
+    """Prefix of every query; None for the model's own."""
     item_prompt: str | None = None
-    """Put before every item; None leaves it to the model."""
+    """Prefix of every item; None for the model's own."""
     batch_size: int = 64
     device: str | None = None
     dtype: str = "float32"
-    """What the model computes in; vectors always come out as float32."""
+    """The type that the model computes in; vectors are always float32."""
     max_length: int | None = None
-    """Tokens kept of each text; None is the model's own limit."""
+    """Tokens that are read of each text; None for the model's own limit."""
     dim: int | None = None
-    """Keep only the first so many dimensions (Matryoshka), normalised again if the model normalises."""
+    """Keep only the first dimensions (Matryoshka), normalised again if the model normalises."""
 
     @classmethod
     def take(cls, spec: Spec, *own: str, without: Sequence[str] = ()) -> tuple[Options, dict[str, str]]:
-        """Split a spec's options into the common ones and the kind's *own*; refuse unknown ones.
+        """Split the options of a spec into the common ones and the kind's *own*; raise for unknown ones.
 
-        Those *without* are common ones that the kind cannot honour: to take one and ignore it would be a lie.
+        *without* names common options that have no effect on the kind, which are refused too.
         """
         common: dict[str, Any] = {}
         rest: dict[str, str] = {}
@@ -120,7 +120,7 @@ class Options:
 
 
 def positive(name: str, value: str, most: int = 1_000_000_000) -> int:
-    """A whole number from 1 to *most*."""
+    """Parse a whole number from 1 to *most*."""
     if not value.isdecimal() or len(value) > 12 or not 1 <= int(value) <= most:
         raise InputError(
             f"{name}={shorten(value, 20)} is not a whole number from 1 to {most}", remedy=f"write {name}=64 or the like"
@@ -129,31 +129,33 @@ def positive(name: str, value: str, most: int = 1_000_000_000) -> int:
 
 
 def number(name: str, value: str, *, low: float = 0.0, most: float = 1e300) -> float:
-    """A finite real number from *low* to *most*."""
+    """Parse a finite real number from *low* to *most*."""
     try:
-        found = float(value)
+        parsed = float(value)
     except ValueError:
-        found = float("nan")
-    if not low <= found <= most:
+        parsed = float("nan")
+    if not low <= parsed <= most:
         limit = f"from {low:g} up" if most == 1e300 else f"from {low:g} to {most:g}"
-        raise InputError(f"{name}={value!r} is not a number {limit}", remedy=f"write {name}=1.5 or the like")
-    return found
+        raise InputError(
+            f"{name}={value!r} is not a number {limit}", remedy=f"write {name}={min(1.5, most):g} or the like"
+        )
+    return parsed
 
 
 def yes_no(name: str, value: str) -> bool:
-    """``true`` or ``false``."""
+    """Parse ``true`` or ``false``."""
     return one_of(name, value.lower(), ("true", "false")) == "true"
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:
-    """One of a few words."""
+    """Return *value* if it is one of the choices."""
     if value not in choices:
         raise unknown_name(f"{name} called", value, choices, f"write {name}={'|'.join(choices)}")
     return value
 
 
 def checked_texts(texts: Sequence[str]) -> list[str]:
-    """The texts as a list of strings that any model can take: half a surrogate pair becomes U+FFFD.
+    """Return the texts as a list of valid strings: half a surrogate pair becomes U+FFFD.
 
     >>> checked_texts(["naïve", "half \\ud83d"])
     ['naïve', 'half \ufffd']
@@ -176,7 +178,7 @@ def _checked_text(text: object, at: int) -> str:
 
 
 def refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
-    """Raise unless there is one id per text, each once."""
+    """Raise unless there is one id per text and all ids differ."""
     if len(ids) != len(texts):
         raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
     if duplicate := find_duplicate(ids):
@@ -184,46 +186,46 @@ def refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
 
 
 def unit(vectors: NDArray[Any]) -> Dense:
-    """Rows brought to length 1; a row of zeros stays."""
+    """Normalise rows to length 1; a row of zeros stays."""
     rows = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-# How the work is done and who may ask for it, never what comes out: no part of an identity.
+# Options that change neither vectors nor scores, and are not part of an identity.
 _UNCHANGING = ("batch_size", "device", "concurrency", "timeout", "retries", "key", "key_env", "key_header")
 
 
 def identity_of(spec: Spec, version: str) -> str:
     """Return the spec with its options in order of name, without those that change no vector, and the version.
 
-    Secrets are redacted: they are stored nowhere, and a new password is no new model.
+    Secrets are redacted: they are not stored, and a new password does not make a new model.
     """
     changing = {name: spec.options[name] for name in sorted(spec.options) if name not in _UNCHANGING}
     return redact(f"{Spec(spec.kind, spec.argument, changing)} {version}")
 
 
 class BatchEncoder(ABC):
-    """An encoder that turns one batch at a time into vectors; everything around that is done here."""
+    """An encoder that encodes one batch at a time; this class adds prompts, batching, ``dim=`` and checks."""
 
     normalizes = False
-    """Whether the model's vectors have unit length, so that truncated ones are brought back to it."""
+    """Whether the model's vectors have unit length, so that truncated vectors are normalised again."""
     default_query_prompt = ""
     default_item_prompt = ""
     uses_torch = False
-    """Whether it computes by torch, on a GPU where there is one and no other device is asked for."""
+    """Whether it uses torch, which by default runs on a GPU if there is one."""
     width: int | None = None
-    """How many dimensions the model has, where that is known before a text is encoded."""
+    """The number of dimensions of the model, if it is known before a text is encoded."""
 
     def __init__(self, spec: Spec, options: Options, completed: Spec | None = None) -> None:
         self.spec, self.options = spec, options
         self._completed = completed or spec
-        """The spec with defaults and preset written out, where the kind has such: what the identity names."""
+        """The spec with all defaults and the preset written out, for the identity."""
         self.texts_per_call = options.batch_size
 
     @property
     def accelerated(self) -> bool:
-        """Whether a GPU would be used."""
+        """Whether it uses a GPU if there is one."""
         return self.uses_torch and (self.options.device or "cuda").startswith("cuda")
 
     @property
@@ -233,7 +235,7 @@ class BatchEncoder(ABC):
 
     @abstractmethod
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """The vectors of a few texts, prompts already in place."""
+        """Return the vectors of one batch of texts, which already have their prompts."""
 
     @property
     def identity(self) -> str:
@@ -241,17 +243,17 @@ class BatchEncoder(ABC):
         return identity_of(self._completed, self.version)
 
     def prompt(self, side: Side) -> str:
-        """What is put before a text of that side."""
+        """Return the prefix that `encode` adds to a text of that side."""
         given = self.options.query_prompt if side == "query" else self.options.item_prompt
         default = self.default_query_prompt if side == "query" else self.default_item_prompt
         return default if given is None else given
 
     def prompt_read(self, side: Side) -> str:
-        """What the model reads before a text of that side, whoever puts it there."""
+        """Return the prefix that the model reads before a text of that side, from `encode` or from the model."""
         return self.prompt(side)
 
     def check_dimension(self) -> int | None:
-        """Return how many dimensions the vectors will have, None where only the model's vectors tell."""
+        """Return the number of dimensions of the vectors; None if it is not known before a text is encoded."""
         dim = self.options.dim
         if dim is not None and self.width is not None and dim > self.width:
             raise InputError(
@@ -260,15 +262,15 @@ class BatchEncoder(ABC):
         return dim or self.width
 
     def encode_queries(self, texts: Sequence[str]) -> Dense:
-        """One row per query."""
+        """Return one row per query."""
         return self.encode(texts, "query")
 
     def encode_items(self, texts: Sequence[str]) -> Dense:
-        """One row per item."""
+        """Return one row per item."""
         return self.encode(texts, "item")
 
     def encode(self, texts: Sequence[str], side: Side) -> Dense:
-        """One row per text, in the order given; long texts share batches, so that little is padded."""
+        """Return one row per text, in the order given; texts of similar length share a batch, to pad little."""
         texts = checked_texts(texts)
         prompt = self.prompt(side)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]), reverse=True)
@@ -287,9 +289,9 @@ class BatchEncoder(ABC):
     def _checked(self, batch: NDArray[Any], count: int) -> Dense:
         vectors = np.asarray(batch, dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != count:
-            raise GoldrankError(f"{self.spec} gave an array of shape {vectors.shape} for {count} texts")
+            raise GoldrankError(f"{self.spec} returned an array of shape {vectors.shape} for {count} texts")
         if not np.isfinite(vectors).all():
-            raise GoldrankError(f"{self.spec} gave a vector that is not finite; check the model and its dtype")
+            raise GoldrankError(f"{self.spec} returned a vector that is not finite; check the model and its dtype")
         dim = self.options.dim
         if dim is None:
             return vectors
@@ -297,5 +299,5 @@ class BatchEncoder(ABC):
             raise InputError(
                 f"dim={dim} is more than the {vectors.shape[1]} dimensions of {self.spec.kind}", remedy="ask for fewer"
             )
-        cut = vectors[:, :dim]
-        return unit(cut) if self.normalizes else np.ascontiguousarray(cut)
+        truncated = vectors[:, :dim]
+        return unit(truncated) if self.normalizes else np.ascontiguousarray(truncated)

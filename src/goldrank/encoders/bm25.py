@@ -1,4 +1,4 @@
-"""BM25 through bm25s: ranks items by the words they share with the query, no vectors."""
+"""BM25 through bm25s: rank items by the words they share with the query, without vectors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of, refuse_ids
 from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
+from goldrank.encoders.rankings import refuse_k
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints, Run
@@ -27,7 +28,7 @@ DEFAULTS = {
     "stemmer": "none",
 }
 PRESETS = {
-    # What bm25s does with texts by default: all the same, but without English stop words.
+    # The tokenizer of bm25s, which also removes English stop words.
     "bm25s": {"stopwords": "en"}
 }
 
@@ -35,15 +36,15 @@ PRESETS = {
 class Bm25:
     """``bm25(k1=1.5, b=0.75, method=lucene)`` over lower-case runs of two or more letters and digits.
 
-    The defaults are those of bm25s, except that no stop words are left out and nothing is stemmed, because both depend
-    on a language: ``stopwords=en`` and ``stemmer=english`` ask for them, ``preset=bm25s`` for its stop words.
+    The defaults are those of bm25s, but without its stop words, because they depend on a language: ``stopwords=en``
+    removes stop words, ``stemmer=english`` stems, and ``preset=bm25s`` removes the stop words of bm25s.
 
-    A ranking holds the items that share a word with the query, k of them at most. Items with equal scores are
-    ordered by id, last first, as trec_eval does, so that the cut at k is the same however the corpus is ordered.
+    A ranking holds at most k items that share a word with the query. Items with equal scores are ordered by descending
+    id as in trec_eval, so that the cut at k does not depend on the order of the corpus.
     """
 
-    # Quicker to search again than to keep what was found until a run is stored.
     instant = True
+    """Searching is so fast that no checkpoint of it is worth writing."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -56,12 +57,11 @@ class Bm25:
         own = self._completed.options
         self._parameters = {
             "k1": number("k1", own["k1"]),
-            "b": number("b", own["b"]),
+            "b": number("b", own["b"], most=1.0),
             "delta": number("delta", own["delta"]),
             "method": one_of("method", own["method"], METHODS),
         }
-        if self._parameters["b"] > 1:  # type: ignore[operator]
-            raise InputError(f"b={own['b']} is not between 0 and 1", remedy="write b=0.75 or the like")
+
         self._tokens = tokenizer(own["tokens"])
         self._stopwords = self._stopword_list(own["stopwords"])
         self._stem = _stemmer(own["stemmer"])
@@ -70,11 +70,11 @@ class Bm25:
 
     @property
     def identity(self) -> str:
-        """Everything that can change a score, the corpus included."""
+        """Everything that can change a score, including the corpus."""
         return identity_of(self._completed, f"{version_of('bm25s')}{self._indexed}")
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
-        """Take in the corpus."""
+        """Index the corpus."""
         texts = checked_texts(texts)
         refuse_ids(ids, texts)
         documents = [self._words(text) for text in texts]
@@ -87,48 +87,47 @@ class Bm25:
         self._model: Any = require("bm25s", "bm25", "lexical").BM25(**self._parameters, dtype="float64")
         self._model.index((numbered, vocabulary), show_progress=False, create_empty_token=False)
         self._vocabulary, self._ids = vocabulary, list(ids)
-        order = sorted(range(len(self._ids)), key=lambda at: self._ids[at].encode("utf-8", "surrogatepass"))
-        self._place = np.empty(len(order), np.int64)
-        self._place[order] = np.arange(len(order))
+        order = sorted(range(len(self._ids)), key=lambda row: self._ids[row].encode("utf-8", "surrogatepass"))
+        self._id_order = np.empty(len(order), np.int64)
+        self._id_order[order] = np.arange(len(order))
         self._indexed = f" over {len(texts)} texts {texts_stamp([*self._ids, *texts])}"
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
-        """The k best items of each query; a query that shares no word with any item has an empty ranking."""
+        """Return the k best items of each query; the ranking of a query that shares no word with any item is empty."""
         if not self._ids:
             raise InputError("bm25 has no corpus to search", remedy="call .index(ids, texts) first")
-        if k < 1:
-            raise InputError(f"k={k} is not a whole number from 1 up", remedy="ask for at least one item")
+        refuse_k(k)
         texts = checked_texts(texts)
         refuse_ids(ids, texts)
-        found: list[tuple[Ints, Floats]] = []
+        results: list[tuple[Ints, Floats]] = []
         with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
             for text in texts:
-                found.append(self._best(text, k))
+                results.append(self._best(text, k))
                 progress.advance()
-        return Run.from_positions(ids, self._ids, found, str(self.spec))
+        return Run.from_positions(ids, self._ids, results, str(self.spec))
 
     def _best(self, text: str, k: int) -> tuple[Ints, Floats]:
         words = [self._vocabulary[word] for word in self._words(text) if word in self._vocabulary]
         if not words:
             return np.zeros(0, np.int64), np.zeros(0)
-        sharing = self._sharing(words)
-        scores = self._model.get_scores_from_ids(words)[sharing]
+        rows = self._sharing(words)
+        scores = self._model.get_scores_from_ids(words)[rows]
         if len(scores) > k:
-            # Everything tied with the k-th stays in until the ids have decided.
-            kept = scores >= np.partition(scores, -k)[-k]
-            sharing, scores = sharing[kept], scores[kept]
-        best = np.lexsort((-self._place[sharing], -scores))[:k]
-        return sharing[best], scores[best]
+            # Items tied with the k-th stay until the order of the ids decides.
+            candidates = scores >= np.partition(scores, -k)[-k]
+            rows, scores = rows[candidates], scores[candidates]
+        best = np.lexsort((-self._id_order[rows], -scores))[:k]
+        return rows[best], scores[best]
 
     def _sharing(self, words: list[int]) -> NDArray[np.int64]:
+        """Return the rows of the items that contain one of the words."""
         starts, items = self._model.scores["indptr"], self._model.scores["indices"]
-        return np.unique(np.concatenate([items[starts[word] : starts[word + 1]] for word in set(words)])).astype(
-            np.int64
-        )
+        lists = [items[starts[word] : starts[word + 1]] for word in set(words)]
+        return np.unique(np.concatenate(lists)).astype(np.int64)
 
     def _words(self, text: str) -> list[str]:
-        kept = [word for word in self._tokens(text) if word not in self._stopwords]
-        return self._stem.stemWords(kept) if self._stem else kept
+        words = [word for word in self._tokens(text) if word not in self._stopwords]
+        return self._stem.stemWords(words) if self._stem else words
 
     def _stopword_list(self, name: str) -> frozenset[str]:
         if name.lower() == "none":

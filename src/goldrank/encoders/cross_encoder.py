@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from goldrank.encoders.base import Options, checked_texts, yes_no
 from goldrank.encoders.pair_scorers import BatchPairScorer
-from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
+from goldrank.encoders.provenance import local_path, model_stamp, no_model, require, version_of
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
 from goldrank.specs import Spec
 
-# A tokenizer without a limit says so by a number like 1e30.
+# A tokenizer without a limit has a number like 1e30.
 _NO_LIMIT = 10**6
 _AT_ONCE = 512
 
 
 class CrossEncoder(BatchPairScorer):
-    """``cross:NAME_OR_PATH``, of a model that gives one score per pair.
+    """``cross:NAME_OR_PATH``, a model with one score per pair.
 
-    Scores are taken before the sigmoid that many models end with: the order is the same, but where that function
-    comes close to 1 it would make different scores equal.
+    Scores are logits, without the sigmoid that ends many models: the order is the same, but near 1 the sigmoid would
+    round different scores to equal ones.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -36,7 +34,7 @@ class CrossEncoder(BatchPairScorer):
             raise InputError("cross needs a model", remedy="write cross:cross-encoder/NAME or cross:/path/of/a/model")
         package = require("sentence_transformers", "cross", "st", "sentence-transformers")
         self._torch = require("torch", "cross", "st")
-        name = str(Path(spec.argument).expanduser()) if Path(spec.argument).expanduser().exists() else spec.argument
+        name = local_path(spec.argument)
         try:
             self._model: Any = package.CrossEncoder(
                 name,
@@ -51,11 +49,10 @@ class CrossEncoder(BatchPairScorer):
         labels = int(getattr(self._model, "num_labels", 1))
         if labels != 1:
             raise InputError(
-                f"cross:{spec.argument} tells {labels} classes apart and gives no single score",
+                f"cross:{spec.argument} is a classifier of {labels} classes, which has no single score",
                 remedy="choose a model that was trained to rank",
             )
-        config = getattr(getattr(self._model, "model", None), "config", None)
-        self._stamp = local_stamp(name) or str(getattr(config, "_commit_hash", None) or "unknown")
+        self._stamp = model_stamp(name, getattr(getattr(self._model, "model", None), "config", None))
 
     @property
     def version(self) -> str:
@@ -64,33 +61,31 @@ class CrossEncoder(BatchPairScorer):
 
     @property
     def token_limit(self) -> int | None:
-        """Tokens of a query and an item together, special ones included."""
+        """The most tokens of a query and an item together, special tokens included."""
         limit = self.options.max_length or getattr(self._model, "max_seq_length", None)
         return limit if isinstance(limit, int) and limit < _NO_LIMIT else None
 
     @property
     def special_tokens(self) -> int:
-        """Tokens that are put around a pair."""
+        """The number of special tokens of a pair."""
         return int(self._model.tokenizer.num_special_tokens_to_add(pair=True))
 
     def count_tokens(self, texts: list[str]) -> Ints:
-        """Tokens of each text by itself, without special ones."""
-        tokenizer = self._model.tokenizer
-        parts = (checked_texts(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE))
-        found = [lengths(partial(_plain_tokens, tokenizer), part) for part in parts]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+        """Return the tokens of each text by itself, without special tokens."""
+
+        def tokenize(batch: list[str]) -> Any:
+            return self._model.tokenizer(batch, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+
+        batches = (checked_texts(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE))
+        return np.concatenate([np.zeros(0, np.int64), *(lengths(tokenize, batch) for batch in batches)])
 
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
-        """What the model gives for each pair."""
-        made = self._model.predict(
+        """Return the logit of each pair."""
+        tensor = self._model.predict(
             list(zip(queries, items, strict=True)),
             batch_size=len(items),
             activation_fn=self._torch.nn.Identity(),
             show_progress_bar=False,
             convert_to_tensor=True,
         )
-        return made.float().cpu().numpy()
-
-
-def _plain_tokens(tokenizer: Any, texts: list[str]) -> Any:
-    return tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        return tensor.float().cpu().numpy()

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, checked_texts, number, one_of, positive
-from goldrank.encoders.provenance import require, texts_stamp, version_of
+from goldrank.encoders.provenance import fitted_on, require, version_of
 from goldrank.encoders.tokens import tokenizer
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
 from goldrank.specs import Spec
 
-# gensim's compiled MAX_DOCUMENT_LEN: words after these are dropped in training and inference.
+# gensim's compiled MAX_DOCUMENT_LEN: it ignores further words in training and inference.
 _LONGEST = 10_000
 DEFAULTS = {
     "tokens": "words",
@@ -37,11 +37,11 @@ PRESETS = {
 class Doc2Vec(BatchEncoder):
     """``doc2vec:SIZE``: PV-DBOW of 100 dimensions over word tokens; ``preset=sdr`` splits at white space instead.
 
-    Words that come once are left out, 30 epochs, 5 negatives, no subsampling: gensim's own defaults (PV-DM, words from
-    5 occurrences on, 10 epochs) are meant for corpora of millions of texts and learn little from thousands.
+    By default words that occur once are ignored, with 30 epochs, 5 negatives and no subsampling. gensim's own defaults
+    (PV-DM, words with 5 occurrences, 10 epochs) are meant for millions of texts and learn little from thousands.
 
-    A text of the corpus has the vector it got in training, any other one is inferred. One thread, so that the same
-    seed gives the same vectors.
+    A text of the corpus has its vector from training, the vector of any other text is inferred. Training uses one
+    thread, so that the same seed gives the same vectors.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -70,51 +70,54 @@ class Doc2Vec(BatchEncoder):
 
     @property
     def version(self) -> str:
-        """Version of gensim, and the texts it was fitted on."""
+        """Version of gensim, and a stamp of the texts it was fitted on."""
         return version_of("gensim") + self._fitted_on
 
     def fit(self, texts: Sequence[str]) -> None:
         """Train on the corpus."""
         texts = checked_texts(texts)
-        documents = [self._package.TaggedDocument(self._tokens(text), [at]) for at, text in enumerate(texts)]
+        documents = [self._package.TaggedDocument(self._tokens(text), [row]) for row, text in enumerate(texts)]
         model = self._package.Doc2Vec(**self._parameters)
         if documents:
             model.build_vocab(documents)
         if not documents or not len(model.wv):
             raise InputError(
-                f"no word of the {len(texts)} texts comes {self._parameters['min_count']} times",
+                f"no word of the {len(texts)} texts occurs {self._parameters['min_count']} times",
                 remedy="lower min_count, or check that the texts are not empty",
             )
         model.train(documents, total_examples=model.corpus_count, epochs=model.epochs)
         self._model = model
-        self._row = {text: at for at, text in reversed(list(enumerate(texts)))}
-        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+        self._row = {text: row for row, text in reversed(list(enumerate(texts)))}
+        self._fitted_on = fitted_on(texts)
 
     @property
     def token_limit(self) -> int | None:
-        """Known words that gensim takes from a text."""
+        """The most known words that gensim reads of a text."""
         return _LONGEST
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
-        """Known words of each text, and those within gensim's limit."""
-        known = self._model.wv.key_to_index
-        words = lengths(lambda given: [[w for w in self._tokens(text) if w in known] for text in given], texts)
+        """Return the number of known words of each text, and those within gensim's limit."""
+        words = lengths(lambda batch: [self._known_words(text) for text in batch], texts)
         return words, np.minimum(words, _LONGEST)
 
+    def _known_words(self, text: str) -> list[str]:
+        known = self._model.wv.key_to_index
+        return [word for word in self._tokens(text) if word in known]
+
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Trained vectors of texts that were seen, inferred ones of the others."""
+        """Return the trained vectors of texts of the corpus, and inferred vectors of others."""
         if self._model is None:
-            raise InputError("doc2vec has not seen a corpus yet", remedy="call .fit(texts) first")
+            raise InputError("doc2vec has not been fitted", remedy="call .fit(texts) first")
         return np.stack([self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> NDArray[Any]:
         if text in self._row:
             return np.asarray(self._model.dv[self._row[text]])
-        words = [word for word in self._tokens(text) if word in self._model.wv]
+        words = self._known_words(text)
         if not words:
-            return np.zeros(self._parameters["vector_size"], np.float32)  # type: ignore[call-overload, no-any-return]
-        # gensim starts an inference from hash(text), which differs in every process, and draws negatives from a
-        # generator that remembers the inferences before: both are set, so that a text has one vector.
+            return np.zeros(self.width or 0, np.float32)
+        # gensim initialises an inference from hash(text), which differs between processes, and samples negatives from a
+        # generator that earlier inferences advanced. Both are fixed here, so that a text always has the same vector.
         self._model.random = np.random.RandomState(self._seed)
         start = self._package.pseudorandom_weak_vector
         self._package.pseudorandom_weak_vector = lambda size, seed_string: start(size, seed_string, self._hash)

@@ -1,11 +1,12 @@
-"""Any Python function as an encoder: texts to an array, or texts and side to an array."""
+"""A Python function as an encoder, and the import of functions that a spec names."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +30,29 @@ class CallableEncoder(BatchEncoder):
 
     @property
     def version(self) -> str:
-        """A stamp of the file the function stands in, and of what it imports from its project."""
+        """A stamp of the function's file and of the files that it imports from its project."""
         return self._version
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """What the function returns."""
-        try:
-            made: NDArray[Any] = self._function(texts, side) if self._takes_side else self._function(texts)
-        except GoldrankError:
-            raise
-        except Exception as error:
-            raise GoldrankError(f"{self.spec} failed: {type(error).__name__}: {error}") from error
-        return made
+        """Return what the function returns."""
+        with report_failure(str(self.spec)):
+            vectors: NDArray[Any] = self._function(texts, side) if self._takes_side else self._function(texts)
+        return vectors
+
+
+@contextmanager
+def report_failure(what: str) -> Iterator[None]:
+    """Turn any exception of a user's code into a `GoldrankError` that says *what* failed."""
+    try:
+        yield
+    except GoldrankError:
+        raise
+    except Exception as error:
+        raise GoldrankError(f"{what} failed: {type(error).__name__}: {error}") from error
 
 
 def encoding_of(model: Any) -> Callable[[list[str], Side], Any]:
-    """How an object with ``encode`` is asked: queries and items apart where it tells them apart."""
+    """Return a function of texts and side that calls ``encode_query``, ``encode_document`` or ``encode`` of *model*."""
     query, item = getattr(model, "encode_query", model.encode), getattr(model, "encode_document", model.encode)
 
     def encode(texts: list[str], side: Side) -> Any:
@@ -55,43 +63,45 @@ def encoding_of(model: Any) -> Callable[[list[str], Side], Any]:
 
 
 def named(function: Callable[..., Any], kind: str = "python") -> Spec:
-    """The spec that stands for a function given as such."""
+    """Return the spec of a function object."""
     module = getattr(function, "__module__", None) or type(function).__module__
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return Spec(kind, f"{module}:{name}")
 
 
 def imported(spec: Spec) -> Callable[..., Any]:
-    """The function that a spec of the form ``kind:module:function`` names."""
-    asked = f"{spec.kind}:{spec.argument}"
+    """Import the function that a spec of the form ``kind:module:function`` names."""
+    written = f"{spec.kind}:{spec.argument}"
     module, _, name = spec.argument.partition(":")
     if not module or not name:
-        raise InputError(f"{asked} names no function", remedy=f"write {spec.kind}:module:function")
+        raise InputError(f"{written} names no function", remedy=f"write {spec.kind}:module:function")
+    folder = str(Path.cwd())
     try:
-        # A command does not look where it was started, unlike `python -c`; people keep their models there.
-        sys.path.insert(0, str(Path.cwd()))
-        found: Any = importlib.import_module(module)
+        # Unlike `python -c`, an installed command does not search the working directory, where models often are.
+        sys.path.insert(0, folder)
+        function: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            function = getattr(function, part)
     except (ImportError, AttributeError) as error:
         raise InputError(
-            f"{asked} cannot be imported ({error})", remedy="start goldrank where the module lies, or install it"
+            f"{written} cannot be imported ({error})",
+            remedy="start goldrank in the folder of the module, or install it",
         ) from error
     finally:
-        sys.path.remove(str(Path.cwd()))
-    if not callable(found):
-        raise InputError(f"{asked} is no function but {type(found).__name__}", remedy="name a function")
-    return found  # type: ignore[no-any-return]
+        sys.path.remove(folder)
+    if not callable(function):
+        raise InputError(f"{written} is not a function but {type(function).__name__}", remedy="name a function")
+    return function  # type: ignore[no-any-return]
 
 
 def takes_argument(function: Callable[..., Any], position: int, name: str) -> bool:
-    """Whether a function wants the argument at *position* (from 0) that is known here as *name*."""
+    """Return True if a function has a parameter *name*, or any required parameter, at *position* (from 0)."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
     placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    # One with a default and another name means something else (a batch size, say).
+    # A parameter with a default and another name has another meaning, such as a batch size.
     return len(placed) > position and (
         placed[position].default is inspect.Parameter.empty or placed[position].name == name
     )

@@ -1,4 +1,4 @@
-"""Asks a server for JSON over HTTP, with a key if there is one, and again where it was only busy."""
+"""Request JSON from a server over HTTP, with a key if there is one, and retry while the server is busy."""
 
 from __future__ import annotations
 
@@ -20,40 +20,63 @@ from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.downloads import EndlessAnswerError, read_answer
 
 _LONGEST_WAIT = 60.0
-# So many timeouts may a whole answer take, however steadily it comes.
+# A whole answer may take this many timeouts, however steadily it arrives.
 _ANSWER_TIME = 10
 _LONGEST_REFUSAL = 1 << 16
 
 
 @dataclass(frozen=True)
 class Client:
-    """How to ask.
+    """The settings of requests.
 
-    Rate limits, server errors, timeouts and broken connections are tried again, after the time the server asks for
-    or one that doubles; any other refusal is an error at once.
+    Rate limits, server errors, timeouts and broken connections are retried after the delay that the server asks for, or
+    one that doubles; any other refusal is an error at once.
     """
 
     key_name: str = ""
     """The environment variable that holds the key; the key itself is in no message and no attribute."""
     key_header: str = ""
-    """The header that carries the key as it is; ``Authorization: Bearer`` if empty."""
+    """The header that carries the key unchanged; ``Authorization: Bearer`` if empty."""
     timeout: float = 60.0
     retries: int = 5
     remedies: Mapping[int, str] = field(default_factory=dict)
-    """What to do about a refusal, by HTTP status."""
+    """The remedy for a refusal, by HTTP status."""
     relief: str = ""
-    """What else to try when the server does not answer."""
+    """The end of the remedy if the server does not answer."""
 
     @classmethod
     def of_options(
-        cls, options: Mapping[str, str], url: str, *, timeout: str, remedies: Mapping[int, str], relief: str
+        cls,
+        options: Mapping[str, str],
+        url: str,
+        *,
+        key_option: str = "key",
+        default_key: str = "OPENAI_API_KEY",
+        timeout: str = "60",
+        remedies: Mapping[int, str],
+        relief: str,
     ) -> Client:
-        """Return the client of a spec with the options ``key``, ``timeout`` and ``retries``."""
-        refuse_user(url, "key")
-        if "key" in options:
-            refuse_unset("key", options["key"])
+        """Return the client of a spec.
+
+        Args:
+            options: the options of the spec, of which the key, ``key_header``, ``timeout`` and ``retries`` are read.
+            url: the address, in which no user or password may stand.
+            key_option: the option that names the environment variable of the key.
+            default_key: the variable if that option is not given.
+            timeout: the default seconds of a request.
+            remedies: the remedy for a refusal, by HTTP status.
+            relief: the end of the remedy if the server does not answer.
+        """
+        _refuse_user(url, key_option)
+        if key_option in options and not os.environ.get(options[key_option]):
+            # The value may be the key itself, so it is not shown.
+            raise InputError(
+                f"{key_option}= names a variable that is not set",
+                remedy="export the key under that name; never write it here",
+            )
         return cls(
-            key_name=options.get("key", "OPENAI_API_KEY"),
+            key_name=options.get(key_option, default_key),
+            key_header=options.get("key_header", ""),
             timeout=number("timeout", options.get("timeout", timeout), low=0.001),
             retries=int(number("retries", options.get("retries", "5"))),
             remedies=remedies,
@@ -61,7 +84,7 @@ class Client:
         )
 
     def answer(self, url: str, body: bytes | None = None, *, name: str | None = None) -> Any:
-        """The JSON that the server answers to a POST of *body*, or to a GET; messages call it *name*."""
+        """Return the JSON answer to a POST of *body*, or to a GET; error messages call the server *name*."""
         name = name or url
         reason = ""
         for attempt in range(self.retries + 1):
@@ -71,18 +94,18 @@ class Client:
             except urllib.error.HTTPError as error:
                 if error.code != 429 and error.code < 500:
                     raise self._refused(error, name) from None
-                asked, reason = _retry_after(error), f"HTTP {error.code}"
+                delay, reason = _retry_after(error), f"HTTP {error.code}"
             except (OSError, http.client.HTTPException) as error:
-                asked, reason = None, str(getattr(error, "reason", error) or type(error).__name__)
+                delay, reason = None, str(getattr(error, "reason", error) or type(error).__name__)
             except EndlessAnswerError as error:
                 raise GoldrankError(f"{name} answered with {error}; ask for less at a time{self.relief}") from None
             except (ValueError, RecursionError):
                 raise GoldrankError(f"{name} answered with something that is not JSON") from None
             if attempt < self.retries:
-                # Jitter, so that many clients turned away together do not come back together.
-                time.sleep(
-                    asked if asked is not None else min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1)
-                )
+                if delay is None:
+                    # Jitter, so that clients that were refused together do not retry together.
+                    delay = min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1)
+                time.sleep(delay)
         raise GoldrankError(
             f"{name} gave no answer in {self.retries + 1} attempts ({reason}); check that the server is up{self.relief}"
         )
@@ -96,53 +119,45 @@ class Client:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(url, body, headers)
         if key := self._key():
-            # A server that sends us elsewhere must not send the key there too.
+            # A redirect must not carry the key to another server.
             request.add_unredirected_header(
                 self.key_header or "Authorization", key if self.key_header else f"Bearer {key}"
             )
         return request
 
     def _refused(self, error: urllib.error.HTTPError, name: str) -> InputError:
-        said = _message(error)
+        message = _message(error)
         if key := self._key():
-            said = said.replace(key, "***")
+            message = message.replace(key, "***")
         remedy = self.remedies.get(error.code, "check the request")
         if error.code in (401, 403) and self.key_name:
             remedy += f" in ${self.key_name}"
-        return InputError(f"{name} refused with HTTP {error.code}{said and ': '}{said[:160]}", remedy=remedy)
+        return InputError(f"{name} refused with HTTP {error.code}{message and ': '}{message[:160]}", remedy=remedy)
 
 
-def refuse_unset(option: str, variable: str) -> None:
-    """Raise where the variable that an option names is not set; it is perhaps the key itself, so not repeated."""
-    if not os.environ.get(variable):
-        raise InputError(
-            f"{option}= names a variable that is not set", remedy="export the key under that name; never write it here"
-        )
-
-
-def refuse_user(url: str, option: str) -> None:
-    """Raise where an address holds a user or a password: it would be sent with every request, and shown in errors."""
+def _refuse_user(url: str, option: str) -> None:
+    """Raise if a URL holds a user or a password, which would be sent with every request and shown in errors."""
     try:
         parts = urlsplit(url)
-        holds = parts.username is not None or parts.password is not None
+        has_user = parts.username is not None or parts.password is not None
     except ValueError:
         raise InputError(f"{shorten(url)} is no address", remedy="write https://host/path") from None
-    if holds:
-        raise InputError("the address holds a password", where=url, remedy=f"take it out, and use {option}=VARIABLE")
+    if has_user:
+        raise InputError("the address holds a password", where=url, remedy=f"remove it, and use {option}=VARIABLE")
 
 
 def _message(error: urllib.error.HTTPError) -> str:
-    """What a refusing server says: {"error": {"message": …}} or {"error": …}, or nothing that can be read."""
+    """Return the message of a refusal, {"error": {"message": …}} or {"error": …}; empty if it cannot be read."""
     try:
-        told = json.loads(error.read(_LONGEST_REFUSAL))
-        inner = told.get("error", told)
+        content = json.loads(error.read(_LONGEST_REFUSAL))
+        inner = content.get("error", content)
         return str(inner.get("message", inner) if isinstance(inner, dict) else inner)
     except (ValueError, OSError, AttributeError, RecursionError, http.client.HTTPException):
         return ""
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float | None:
-    """The seconds a server asks to wait for, given as seconds or as a date."""
+    """Return the seconds that a server asks to wait, given as seconds or as a date."""
     value = error.headers.get("Retry-After")
     if not value:
         return None
@@ -153,4 +168,4 @@ def _retry_after(error: urllib.error.HTTPError) -> float | None:
             wait = parsedate_to_datetime(value).timestamp() - time.time()
         except (TypeError, ValueError):
             return None
-    return min(max(0.0, wait), _LONGEST_WAIT)  # in this order "nan" is 0 too
+    return min(max(0.0, wait), _LONGEST_WAIT)  # in this order NaN becomes 0

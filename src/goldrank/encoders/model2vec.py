@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import hub_commit, local_stamp, no_model, require, version_of
-from goldrank.encoders.truncation import Ints, lengths
+from goldrank.encoders.provenance import hub_commit, local_path, local_stamp, no_model, require, version_of
+from goldrank.encoders.truncation import Ints, lengths, untruncated
 from goldrank.errors import InputError
 from goldrank.specs import Spec
 
@@ -25,14 +24,13 @@ class Model2Vec(BatchEncoder):
         if not spec.argument:
             raise InputError("model2vec needs a model", remedy="write model2vec:minishlab/potion-base-8M or a path")
         package = require("model2vec", "model2vec", "model2vec")
-        local = Path(spec.argument).expanduser()
-        name = str(local) if local.exists() else spec.argument
+        name = local_path(spec.argument)
         try:
             self._model: Any = package.StaticModel.from_pretrained(name, force_download=False)
         except Exception as error:  # the hub client has a family of its own
             raise no_model("model2vec", spec.argument, error) from error
-        asked = own.get("normalize")
-        self.normalizes = bool(self._model.normalize) if asked is None else yes_no("normalize", asked)
+        normalize = own.get("normalize")
+        self.normalizes = bool(self._model.normalize) if normalize is None else yes_no("normalize", normalize)
         self._length = {} if options.max_length is None else {"max_length": options.max_length}
         self.width = int(self._model.dim)
         limit = options.max_length or self._model.max_length
@@ -45,23 +43,20 @@ class Model2Vec(BatchEncoder):
         return f"{version_of('model2vec')} {self._stamp}"
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
-        """Tokens of each text, and those that are left once it is cut, first at a number of characters."""
-        whole = self._whole_tokenizer
-        given = [self.prompt(side) + text for text in texts]
-        tokens = lengths(whole.encode_batch, given)
+        """Return the tokens of each text, and those left when model2vec has cut its characters and then its tokens."""
+        encode = self._untruncated_tokenizer.encode_batch
+        prompted = [self.prompt(side) + text for text in texts]
+        tokens = lengths(encode, prompted)
         if self.token_limit is None:
             return tokens, tokens
         characters = self.token_limit * int(self._model.median_token_length)
-        return tokens, np.minimum(lengths(whole.encode_batch, [text[:characters] for text in given]), self.token_limit)
+        return tokens, np.minimum(lengths(encode, [text[:characters] for text in prompted]), self.token_limit)
 
     @cached_property
-    def _whole_tokenizer(self) -> Any:
-        whole = type(self._model.tokenizer).from_str(self._model.tokenizer.to_str())
-        whole.no_truncation()
-        whole.no_padding()
-        return whole
+    def _untruncated_tokenizer(self) -> Any:
+        return untruncated(self._model.tokenizer)
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Mean of the token vectors; zero for a text without tokens."""
-        made = self._model.encode(texts, normalize=False, use_multiprocessing=False, **self._length)
-        return unit(np.asarray(made)) if self.normalizes else np.asarray(made)
+        """Return the mean of the token vectors; zeros for a text without tokens."""
+        means = np.asarray(self._model.encode(texts, normalize=False, use_multiprocessing=False, **self._length))
+        return unit(means) if self.normalizes else means

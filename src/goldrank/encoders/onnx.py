@@ -1,4 +1,4 @@
-"""A transformer exported to ONNX, with its tokenizer, and nothing of torch."""
+"""Transformers exported to ONNX with their tokenizer; torch is not needed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, unit, yes_no
 from goldrank.encoders.provenance import require, stamp, version_of
-from goldrank.encoders.truncation import Ints, lengths
-from goldrank.errors import InputError
+from goldrank.encoders.truncation import Ints, lengths, untruncated
+from goldrank.errors import InputError, reason_of
 from goldrank.specs import Spec
 
 _LONGEST = 512
@@ -20,8 +20,8 @@ _LONGEST = 512
 class Onnx(BatchEncoder):
     """``onnx:DIR`` with a .onnx file and tokenizer.json; ``pooling=mean`` or ``cls``, unit length by default.
 
-    A model quantised to int8 on the fly scales each batch by its largest value, so its vectors depend a little on
-    what else is in the batch; ``batch_size=1`` is exact, and slow.
+    A dynamically quantised (int8) model scales each batch by its largest value, so its vectors depend slightly on the
+    other texts of the batch; ``batch_size=1`` is exact, and slow.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -37,14 +37,11 @@ class Onnx(BatchEncoder):
             self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._session: Any = runtime.InferenceSession(str(model), providers=_providers(runtime, options.device))
         except Exception as error:  # both packages raise bare Exceptions
-            reason = str(error).partition("\n")[0][:160]
             raise InputError(
-                f"the model cannot be loaded ({reason})", where=str(folder), remedy="export it again"
+                f"the model cannot be loaded ({reason_of(error)})", where=str(folder), remedy="export it again"
             ) from error
         self.token_limit = int(options.max_length or (self._tokenizer.truncation or {}).get("max_length", _LONGEST))
-        self._whole: Any = tokenizers.Tokenizer.from_str(self._tokenizer.to_str())
-        self._whole.no_truncation()
-        self._whole.no_padding()
+        self._untruncated_tokenizer = untruncated(self._tokenizer)
         self._tokenizer.enable_truncation(self.token_limit)
         self._tokenizer.enable_padding(**_padding(self._tokenizer))
         self._inputs = [entry.name for entry in self._session.get_inputs()]
@@ -61,21 +58,21 @@ class Onnx(BatchEncoder):
         return f"{version_of('onnxruntime', 'tokenizers')} {self._stamp}"
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Run the model and pool its tokens, padding left out."""
+        """Run the model and pool its token vectors without the padding."""
         encoded = self._tokenizer.encode_batch(texts)
         mask = np.array([entry.attention_mask for entry in encoded], np.int64)
-        fed = {"input_ids": np.array([entry.ids for entry in encoded], np.int64), "attention_mask": mask}
+        inputs = {"input_ids": np.array([entry.ids for entry in encoded], np.int64), "attention_mask": mask}
         if "token_type_ids" in self._inputs:
-            fed["token_type_ids"] = np.zeros_like(mask)
-        made = self._session.run([self._output], {name: fed[name] for name in self._inputs})[0]
-        vectors = np.asarray(made, np.float32)
+            inputs["token_type_ids"] = np.zeros_like(mask)
+        output = self._session.run([self._output], {name: inputs[name] for name in self._inputs})[0]
+        vectors = np.asarray(output, np.float32)
         if vectors.ndim == 3:
             vectors = vectors[:, 0] if self._pooling == "cls" else _mean(vectors, mask)
         return unit(vectors) if self.normalizes else vectors
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
-        """Tokens of each text, and those within the limit."""
-        tokens = lengths(self._whole.encode_batch, [self.prompt(side) + text for text in texts])
+        """Return the tokens of each text, and those within the limit."""
+        tokens = lengths(self._untruncated_tokenizer.encode_batch, [self.prompt(side) + text for text in texts])
         return tokens, np.minimum(tokens, self.token_limit)
 
 
@@ -87,16 +84,16 @@ def _mean(tokens: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.fl
 def _model_file(folder: Path, chosen: str | None) -> Path:
     if not folder.is_dir():
         raise InputError("there is no such folder", where=str(folder), remedy="give a local folder with an ONNX model")
-    found = sorted(folder.glob("*.onnx")) or sorted((folder / "onnx").glob("*.onnx"))
-    named = [file for file in found if file.name == (chosen or "model.onnx")] or ([] if chosen else found)
-    if len(named) != 1:
-        listed = ", ".join(file.name for file in found) or "none"
+    files = sorted(folder.glob("*.onnx")) or sorted((folder / "onnx").glob("*.onnx"))
+    matching = [file for file in files if file.name == (chosen or "model.onnx")] or ([] if chosen else files)
+    if len(matching) != 1:
+        listed = ", ".join(file.name for file in files) or "none"
         raise InputError(
             f"one .onnx file is needed, there is {listed}", where=str(folder), remedy="name one with file=model.onnx"
         )
     if not (folder / "tokenizer.json").is_file():
         raise InputError("there is no tokenizer.json", where=str(folder), remedy="save the tokenizer beside the model")
-    return named[0]
+    return matching[0]
 
 
 def _providers(runtime: Any, device: str | None) -> list[str]:
@@ -108,9 +105,9 @@ def _providers(runtime: Any, device: str | None) -> list[str]:
 
 
 def _padding(tokenizer: Any) -> dict[str, Any]:
-    """The tokenizer's own padding token, but only up to the longest text of a batch."""
-    known = tokenizer.padding or {}
-    return {name: known[name] for name in ("pad_id", "pad_token", "pad_type_id", "direction") if name in known}
+    """Return the tokenizer's padding settings without a fixed length, to pad to the longest text of a batch."""
+    padding = tokenizer.padding or {}
+    return {name: padding[name] for name in ("pad_id", "pad_token", "pad_type_id", "direction") if name in padding}
 
 
 def _output(session: Any) -> str:

@@ -1,4 +1,4 @@
-"""Any server with an OpenAI-compatible /embeddings address: OpenAI itself, vLLM, TEI, Ollama, llama.cpp …"""
+"""Servers with an OpenAI-compatible /embeddings endpoint: OpenAI, vLLM, TEI, Ollama, llama.cpp …"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, positive, unit
+from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, positive, unit, yes_no
 from goldrank.encoders.http_client import Client
 from goldrank.errors import GoldrankError, InputError
 from goldrank.specs import Spec
@@ -20,7 +20,7 @@ _OWN = ("key", "timeout", "retries", "concurrency", "encoding", "server_dim", "n
 _REMEDY = {
     400: "check the model and the length of the texts",
     401: "check the key",
-    403: "check what the key may do",
+    403: "check the permissions of the key",
     404: "check the address and the model",
 }
 
@@ -28,8 +28,9 @@ _REMEDY = {
 class OpenAi(BatchEncoder):
     """``openai:MODEL@URL``, with the key from $OPENAI_API_KEY, or from the variable that ``key=NAME`` names.
 
-    ``batch_size`` texts a request, ``concurrency`` requests at a time. Rate limits, server errors, timeouts and
-    broken connections are tried again ``retries`` times, after the time the server asks for or one that doubles.
+    A request has ``batch_size`` texts, and ``concurrency`` requests are sent at a time. Rate limits, server errors,
+    timeouts and broken connections are retried ``retries`` times, after the delay that the server asks for or one that
+    doubles.
     """
 
     hides_truncation = True
@@ -44,37 +45,37 @@ class OpenAi(BatchEncoder):
                 f"openai:{spec.argument} names no model and address", remedy="write openai:MODEL@https://host/v1"
             )
         self._client = Client.of_options(
-            own, self._url, timeout="60", remedies=_REMEDY, relief=", or lower batch_size and concurrency"
+            own, self._url, remedies=_REMEDY, relief=", or lower batch_size and concurrency"
         )
         self._concurrency = positive("concurrency", own.get("concurrency", "1"))
         self._encoding = one_of("encoding", own.get("encoding", "float"), ("float", "base64"))
         self._dimensions = positive("server_dim", own["server_dim"]) if "server_dim" in own else None
-        self.normalizes = one_of("normalize", own.get("normalize", "true"), ("true", "false")) == "true"
+        self.normalizes = yes_no("normalize", own.get("normalize", "true"))
         self.texts_per_call = options.batch_size * self._concurrency
 
     @property
     def version(self) -> str:
-        """Unknown: only the server knows what answers to the model's name."""
+        """The URL: the server does not tell the version of the model."""
         return self._url
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """The server's vectors, requests in parallel if asked for."""
+        """Request the vectors, ``concurrency`` requests at a time."""
         size = self.options.batch_size
         parts = [texts[start : start + size] for start in range(0, len(texts), size)]
         if len(parts) == 1:
-            made = [self._request(parts[0])]
+            arrays = [self._request(parts[0])]
         else:
             with ThreadPoolExecutor(self._concurrency) as pool:
-                made = list(pool.map(self._request, parts))
-        widths = {part.shape[1] for part in made} | ({self.width} if self.width else set())
+                arrays = list(pool.map(self._request, parts))
+        widths = {array.shape[1] for array in arrays} | ({self.width} if self.width else set())
         if len(widths) != 1:
-            raise GoldrankError(f"{self._url} gave vectors of different dimensions: {sorted(widths)}")
+            raise GoldrankError(f"{self._url} returned vectors of different dimensions: {sorted(widths)}")
         self.width = widths.pop()
-        vectors = np.concatenate(made)
+        vectors = np.concatenate(arrays)
         return unit(vectors) if self.normalizes else vectors
 
     def _request(self, texts: list[str]) -> NDArray[Any]:
-        # Servers refuse an empty text, and one blank means as little.
+        # Servers refuse an empty text, so a blank is sent instead.
         body: dict[str, Any] = {"model": self._model, "input": [text or " " for text in texts]}
         body["encoding_format"] = self._encoding
         if self._dimensions:
@@ -83,15 +84,17 @@ class OpenAi(BatchEncoder):
 
     def _vectors(self, answer: Any, count: int) -> NDArray[Any]:
         try:
-            # By index: the standard does not promise the order.
+            # By index, because the order of the entries is not specified.
             entries = {int(entry["index"]): entry["embedding"] for entry in answer["data"]}
             rows = [_decoded(entries[at]) for at in range(len(answer["data"]))]
         except (KeyError, TypeError, ValueError):
-            raise GoldrankError(f"{self._url} answered in another form than an embeddings server") from None
+            raise GoldrankError(f"the answer of {self._url} is not that of an embeddings server") from None
         if len(rows) != count:
-            raise GoldrankError(f"{self._url} gave {len(rows)} vectors for {count} texts")
+            raise GoldrankError(f"{self._url} returned {len(rows)} vectors for {count} texts")
         if len({len(row) for row in rows}) != 1 or not len(rows[0]):
-            raise GoldrankError(f"{self._url} gave vectors of different dimensions: {sorted({len(r) for r in rows})}")
+            raise GoldrankError(
+                f"{self._url} returned vectors of different dimensions: {sorted({len(r) for r in rows})}"
+            )
         return np.stack(rows)
 
 

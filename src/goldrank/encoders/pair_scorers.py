@@ -1,4 +1,4 @@
-"""Models that score a query and an item together: what they share, the plain ones, and how a spec names one."""
+"""Models that score pairs of a query and an item: the registry, the base class, and the built-in kinds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goldrank.encoders import Kind
 from goldrank.encoders.base import Options, PairScorer, checked_texts, identity_of
-from goldrank.encoders.function import imported, named, takes_argument
+from goldrank.encoders.function import imported, named, report_failure, takes_argument
 from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import GoldrankError, InputError, unknown_name
@@ -31,7 +31,7 @@ PAIR_KINDS: dict[str, Kind] = {
         "hub",
     ),
     "overlap": Kind(
-        "goldrank.encoders.pair_scorers", "Overlap", "share of words in common (Jaccard); built in", "", "overlap"
+        "goldrank.encoders.pair_scorers", "WordOverlap", "share of words in common (Jaccard); built in", "", "overlap"
     ),
     "pairs": Kind(
         "goldrank.encoders.pair_scorers",
@@ -45,7 +45,7 @@ PAIR_KINDS: dict[str, Kind] = {
 
 
 def load_pair_scorer(spec: str | Spec | PairScorer | Callable[..., Any], **options: object) -> PairScorer:
-    """The pair scorer that *spec* names, or that a function is; *options* come on top of those in the spec.
+    """Return the pair scorer of a spec, or of a function; *options* are added to those of the spec.
 
     >>> load_pair_scorer("overlap").score_pairs(["red wine", "red wine"], ["white wine", "wine, red"]).round(2).tolist()
     [0.33, 1.0]
@@ -53,7 +53,8 @@ def load_pair_scorer(spec: str | Spec | PairScorer | Callable[..., Any], **optio
     if isinstance(spec, PairScorer):
         if options:
             raise InputError(
-                "options cannot be given to a pair scorer that is made already", remedy="give them where it is made"
+                "options cannot be given to a pair scorer that is already loaded",
+                remedy="give them where it is loaded",
             )
         return spec
     if isinstance(spec, (str, Spec)):
@@ -61,17 +62,17 @@ def load_pair_scorer(spec: str | Spec | PairScorer | Callable[..., Any], **optio
         kind = PAIR_KINDS.get(parsed.kind)
         if kind is None:
             raise unknown_name("kind of pair scorer", parsed.kind, PAIR_KINDS, f"there are: {', '.join(PAIR_KINDS)}")
-        made: PairScorer = getattr(import_module(kind.module), kind.maker)(parsed)
-        return made
+        scorer: PairScorer = getattr(import_module(kind.module), kind.maker)(parsed)
+        return scorer
     if not callable(spec):
         raise InputError(
-            f"a {type(spec).__name__} is no pair scorer", remedy="give a spec string or a function of pairs"
+            f"a {type(spec).__name__} is not a pair scorer", remedy="give a spec string or a function of pairs"
         )
     return CallablePairs(named(spec, "pairs").updated(options), spec)
 
 
 class BatchPairScorer(ABC):
-    """A pair scorer that takes one batch at a time; order, batches and checks are done here."""
+    """A pair scorer that scores one batch at a time; this class does the batching, ordering and checks."""
 
     def __init__(self, spec: Spec, options: Options) -> None:
         self.spec, self.options = spec, options
@@ -83,7 +84,7 @@ class BatchPairScorer(ABC):
 
     @abstractmethod
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
-        """The scores of a few pairs."""
+        """Return the scores of one batch of pairs."""
 
     @property
     def identity(self) -> str:
@@ -91,7 +92,7 @@ class BatchPairScorer(ABC):
         return identity_of(self.spec, self.version)
 
     def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> Scores:
-        """One score per pair, in the order given; long pairs share batches, so that little is padded."""
+        """Return one score per pair, in the order given; pairs of similar length share a batch, to pad little."""
         queries, items = checked_texts(queries), checked_texts(items)
         if len(queries) != len(items):
             raise InputError(
@@ -102,27 +103,27 @@ class BatchPairScorer(ABC):
         with Progress(f"scoring with {self.spec}", total=len(items), unit="pair") as progress:
             for start in range(0, len(order), self.options.batch_size):
                 chosen = order[start : start + self.options.batch_size]
-                made = self.score_batch([queries[i] for i in chosen], [items[i] for i in chosen])
-                scores[chosen] = self._checked(made, len(chosen))
+                batch = self.score_batch([queries[i] for i in chosen], [items[i] for i in chosen])
+                scores[chosen] = self._checked(batch, len(chosen))
                 progress.advance(len(chosen))
         return scores
 
-    def _checked(self, made: Any, count: int) -> Scores:
+    def _checked(self, batch: Any, count: int) -> Scores:
         try:
-            scores = np.asarray(made, np.float64)
+            scores = np.asarray(batch, np.float64)
         except (TypeError, ValueError) as error:
-            raise GoldrankError(f"{self.spec} gave something that is no list of numbers ({error})") from None
+            raise GoldrankError(f"{self.spec} returned something that is not a list of numbers ({error})") from None
         if scores.shape not in ((count,), (count, 1)):
             raise GoldrankError(
-                f"{self.spec} gave scores of shape {scores.shape} for {count} pairs; one each is needed"
+                f"{self.spec} returned scores of shape {scores.shape} for {count} pairs; one each is needed"
             )
         if not np.isfinite(scores).all():
-            raise GoldrankError(f"{self.spec} gave a score that is not finite; check the model and its dtype")
+            raise GoldrankError(f"{self.spec} returned a score that is not finite; check the model and its dtype")
         return scores.reshape(count)
 
 
-class Overlap(BatchPairScorer):
-    """``overlap(tokens=words)``: words in both texts as a share of words in either; a floor for real models."""
+class WordOverlap(BatchPairScorer):
+    """``overlap(tokens=words)``: the Jaccard index of the words of both texts; a baseline for real models."""
 
     def __init__(self, spec: Spec) -> None:
         unused = ("query_prompt", "item_prompt", "device", "dtype", "max_length", "dim")
@@ -136,11 +137,11 @@ class Overlap(BatchPairScorer):
 
     @property
     def version(self) -> str:
-        """Of the rule itself."""
+        """Version of the formula."""
         return "1"
 
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
-        """The Jaccard index of the words; 0 where neither text has any."""
+        """Return the Jaccard index of the words; 0 if neither text has any."""
         pairs = [(set(self._tokens(q)), set(self._tokens(i))) for q, i in zip(queries, items, strict=True)]
         return [len(query & item) / max(1, len(query | item)) for query, item in pairs]
 
@@ -148,7 +149,7 @@ class Overlap(BatchPairScorer):
 class CallablePairs(BatchPairScorer):
     """``pairs:module:function``: calls it with a list of (query, item) pairs, or with two lists if it takes two.
 
-    It gets ``batch_size`` pairs at a time, and gives back one number each.
+    It gets ``batch_size`` pairs at a time and returns one number for each.
     """
 
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
@@ -161,16 +162,12 @@ class CallablePairs(BatchPairScorer):
 
     @property
     def version(self) -> str:
-        """A stamp of the file the function stands in, and of what it imports from its project."""
+        """A stamp of the function's file and of the files that it imports from its project."""
         return self._version
 
     def score_batch(self, queries: list[str], items: list[str]) -> Any:
-        """What the function returns."""
-        try:
+        """Return what the function returns."""
+        with report_failure(str(self.spec)):
             if self._takes_two:
                 return self._function(queries, items)
             return self._function(list(zip(queries, items, strict=True)))
-        except GoldrankError:
-            raise
-        except Exception as error:
-            raise GoldrankError(f"{self.spec} failed: {type(error).__name__}: {error}") from error

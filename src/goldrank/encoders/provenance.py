@@ -1,4 +1,4 @@
-"""Where a model comes from: its package, the version of it, and a stamp of its files."""
+"""The provenance of a model: import of its package, version numbers, and stamps (digests) of its files."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ import hashlib
 import importlib
 import importlib.util
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from goldrank.errors import InputError, MissingExtraError
+from goldrank.errors import InputError, MissingExtraError, reason_of
 from goldrank.io.fingerprints import file_digest
 
 
 def require(module: str, kind: str, extra: str, package: str | None = None) -> Any:
-    """Import *module*, or say how to install it."""
+    """Import *module* for the encoder *kind*, or raise an error with the extra that installs *package*."""
     root = logging.getLogger()
-    before = root.level, list(root.handlers)
+    level, handlers = root.level, list(root.handlers)
     try:
         return importlib.import_module(module)
     except ImportError as error:
         missing = (error.name or module).partition(".")[0]
-        named = package or module.partition(".")[0]
+        needed = package or module.partition(".")[0]
         if missing != module.partition(".")[0]:
-            named = f"{named} with {missing}"
-        raise MissingExtraError(f"the encoder '{kind}'", named, extra) from error
+            needed = f"{needed} with {missing}"
+        raise MissingExtraError(f"the encoder '{kind}'", needed, extra) from error
     finally:
-        # Some packages turn logging of everything on while they are imported.
-        root.setLevel(before[0])
-        root.handlers[:] = before[1]
+        # Some packages reconfigure the root logger while they are imported.
+        root.setLevel(level)
+        root.handlers[:] = handlers
 
 
 def require_later(module: str, kind: str, extra: str, package: str | None = None) -> None:
-    """Say now how to install what is missing, but leave the import for when it is used: a stored result needs none."""
+    """Raise as `require` does if *module* is not installed, without importing it: stored results do not need it."""
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"the encoder '{kind}'", package or module, extra)
 
 
 def version_of(*distributions: str) -> str:
-    """Names and versions of installed packages.
+    """Return the names and versions of packages.
 
     >>> version_of("no-such-package")
     'no-such-package ?'
     """
-    return " ".join(f"{name} {_version(name)}" for name in distributions)
 
+    def version(name: str) -> str:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return "?"
 
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "?"
+    return " ".join(f"{name} {version(name)}" for name in distributions)
 
 
 def stamp(path: Path) -> str:
     """Return a digest of the content of a file, or of all files in a folder with their names.
 
-    Never of times or places: a copy of a model is the same model, and a file that was replaced is another one.
+    Modification times and the location are not part of it: a copy of a model is the same model.
     """
     digest = hashlib.sha256()
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
@@ -68,7 +68,7 @@ def stamp(path: Path) -> str:
 
 
 def texts_stamp(texts: Iterable[str]) -> str:
-    """A digest of texts and their order: what a fitted model learned from."""
+    """Return a digest of texts in their order, for the identity of a fitted model."""
     digest = hashlib.sha256()
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")
@@ -77,16 +77,32 @@ def texts_stamp(texts: Iterable[str]) -> str:
     return digest.hexdigest()[:16]
 
 
+def fitted_on(texts: Sequence[str]) -> str:
+    """Return the part of the version of a fitted model that stands for the texts it was fitted on."""
+    return f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+
+
+def local_path(name: str) -> str:
+    """Return the path of a model that is a local folder or file, or else its hub name unchanged."""
+    path = Path(name).expanduser()
+    return str(path) if path.exists() else name
+
+
 def local_stamp(name: str) -> str | None:
-    """The stamp of a model that is a folder or file here, None for one from a hub."""
+    """Return the stamp of a model that is a local folder or file, None for a model of a hub."""
     path = Path(name).expanduser()
     return stamp(path) if path.exists() else None
 
 
-def hub_commit(name: str, *files: str) -> str:
-    """Return the commit of a model in the cache of the hub's client, by one of its *files*; "unknown" if none is there.
+def model_stamp(name: str, config: Any) -> str:
+    """Return the stamp of a local model, or the hub commit in the configuration that transformers loaded."""
+    return local_stamp(name) or str(getattr(config, "_commit_hash", None) or "unknown")
 
-    The name of a model says nothing of its weights, which its owner may replace.
+
+def hub_commit(name: str, *files: str) -> str:
+    """Return the commit of a model in the cache of the hub's client, found by one of its *files*, or "unknown".
+
+    The name of a model does not identify its weights, because its owner may replace them.
     """
     try:
         from huggingface_hub import try_to_load_from_cache
@@ -94,18 +110,17 @@ def hub_commit(name: str, *files: str) -> str:
         return "unknown"
     for file in files:
         try:
-            found = try_to_load_from_cache(name, file)
+            cached = try_to_load_from_cache(name, file)
         except ValueError:  # not the name of a repository
             continue
-        if isinstance(found, str):
-            return Path(found).parent.name
+        if isinstance(cached, str):
+            return Path(cached).parent.name
     return "unknown"
 
 
 def no_model(kind: str, name: str, error: Exception) -> InputError:
-    """The error for a model that could not be loaded, whether from here or from a hub."""
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")[:160]
+    """Return the error for a model that could not be loaded, from a local folder or from a hub."""
     return InputError(
-        f"{kind}: the model {name!r} could not be loaded ({reason})",
-        remedy="check the name; where the hub cannot be reached, the path of a local folder with the model works too",
+        f"{kind}: the model {name!r} could not be loaded ({reason_of(error)})",
+        remedy="check the name; if the hub cannot be reached, give the path of a local folder with the model",
     )

@@ -1,4 +1,4 @@
-"""The floor: a random unit vector for each text, the same one every time."""
+"""A random baseline: each text has a fixed random vector of unit length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goldrank.specs import Spec
 
 
 class Random(BatchEncoder):
-    """``random:DIM``; equal texts have equal vectors, all others are as good as orthogonal. ``seed`` draws anew."""
+    """``random:DIM``: equal texts have equal vectors, others nearly orthogonal ones; ``seed`` selects other vectors."""
 
     normalizes = True
 
@@ -25,11 +25,11 @@ class Random(BatchEncoder):
 
     @property
     def version(self) -> str:
-        """Of the recipe below; NumPy keeps the stream of a Philox generator stable."""
+        """Version of the algorithm below; NumPy keeps the stream of a Philox generator stable."""
         return "1"
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Normal numbers from a generator keyed by the text, brought to unit length."""
+        """Return normalised vectors of normal numbers from a generator that is keyed by the text."""
         assert self.width is not None
         rows = np.empty((len(texts), self.width))
         for row, text in zip(rows, texts, strict=True):

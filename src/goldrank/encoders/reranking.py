@@ -1,18 +1,20 @@
-"""Second looks and long searches: rerank the top of a run with a pair scorer, and go on after a kill."""
+"""Rerank the top of a run with a pair scorer, and search in batches; both save checkpoints and resume after a kill."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from goldrank.encoders.base import PairScorer, Searcher, refuse_ids
-from goldrank.encoders.rankings import best
+from goldrank.encoders.rankings import top_items
 from goldrank.errors import GoldrankError, InputError, shorten
-from goldrank.hits import Run
+from goldrank.hits import Floats, Run
 from goldrank.io.checkpoints import Checkpoint
 from goldrank.progress import Progress
 
-# What is scored between two checkpoints: some seconds of work for a slow model, and little memory.
+# Work between two checkpoints: some seconds for a slow model, and little memory.
 _PAIRS = 2048
 _QUERIES = 64
 _SECONDS = 1.0
@@ -27,16 +29,16 @@ def rerank(
     *,
     checkpoint: Checkpoint | None = None,
 ) -> Run:
-    """The same run with the top *depth* of every ranking ordered by the scorer, and the rest below in its old order.
+    """Return the run with the top *depth* of every ranking ordered by the scorer, and the rest below in its old order.
 
     Args:
-        run: the first ranking; equal scores are ordered by descending id as in trec_eval.
-        scorer: the model that takes the second look.
+        run: the run to rerank; equal scores are ordered by descending id as in trec_eval.
+        scorer: the model that scores pairs of a query and an item.
         query_texts: the texts of the queries, by id.
-        item_texts: gives the texts of items, by id and in that order.
-        depth: how many of each ranking are scored; these keep the scorer's scores, the others get lower ones.
-        checkpoint: where scores are kept as they come; its digest must name the run, the scorer, the texts and the
-            depth. The caller removes it once the result is stored.
+        item_texts: returns the texts of a list of item ids, in its order.
+        depth: how many items of each ranking are scored; they get the scorer's scores, the others lower ones.
+        checkpoint: saves the scores as they are computed; its digest must depend on the run, the scorer, the texts and
+            the depth. The caller removes it when the result is stored.
 
     >>> from goldrank.encoders.pair_scorers import load_pair_scorer
     >>> texts = {"a": "red wine", "b": "white wine", "c": "beer"}
@@ -46,27 +48,27 @@ def rerank(
     """
     if depth < 1:
         raise InputError(f"depth={depth} is not a whole number from 1 up", remedy="rerank at least one item")
-    rankings = {query: best(ranking, len(ranking)) for query, ranking in run.to_dict().items()}
-    tops = {query: list(ranking)[:depth] for query, ranking in rankings.items()}
+    tops = {query: list(top_items(ranking, depth)) for query, ranking in run.items()}
     missing = [query for query in tops if query not in query_texts]
     if missing:
         raise InputError(
             f"{len(missing)} queries of the run have no text, {shorten(missing[0])} for one",
             remedy="give the text of every query that is reranked",
         )
-    kept = checkpoint.done() if checkpoint else {}
-    # A ranking kept under this digest that is of other items is not of this run.
-    scored = {query: kept[query] for query, top in tops.items() if query in kept and kept[query].keys() == set(top)}
+    saved = checkpoint.done() if checkpoint else {}
+    # Saved scores of other items are not of this run, although they have its digest.
+    scored = {query: saved[query] for query, top in tops.items() if query in saved and saved[query].keys() == set(top)}
     waiting = [query for query in tops if query not in scored]
     with Progress(f"reranking with {shorten(scorer.identity)}", total=len(tops), unit="query") as progress:
         progress.advance(len(scored))
         for batch in _batches(waiting, tops):
-            made = _scores(batch, tops, scorer, query_texts, item_texts)
+            scores = _scores(batch, tops, scorer, query_texts, item_texts)
             if checkpoint:
-                checkpoint.add(made)
-            scored.update(made)
+                checkpoint.add(scores)
+            scored.update(scores)
             progress.advance(len(batch))
-    return Run({query: _joined(scored[query], list(ranking.items())[depth:]) for query, ranking in rankings.items()})
+    rankings = (_joined(scored[query], list(top_items(ranking).items())[depth:]) for query, ranking in run.items())
+    return Run.from_rankings(run.queries, rankings, "the reranked run")
 
 
 def _batches(queries: Sequence[str], tops: Mapping[str, list[str]]) -> list[list[str]]:
@@ -97,33 +99,33 @@ def _scores(
     scores = scorer.score_pairs([query_texts[query] for query, _ in pairs], [text_of[item] for _, item in pairs])
     if len(scores) != len(pairs):
         raise GoldrankError(f"{scorer.identity} gave {len(scores)} scores for {len(pairs)} pairs")
-    made: dict[str, dict[str, float]] = {query: {} for query in queries}
+    by_query: dict[str, dict[str, float]] = {query: {} for query in queries}
     for (query, item), score in zip(pairs, scores.tolist(), strict=True):
-        made[query][item] = score
-    return made
+        by_query[query][item] = score
+    return by_query
 
 
-def _joined(top: Mapping[str, float], rest: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """The reranked items, then the others one step below each other; those that were equal stay equal."""
-    joined = best(top, len(top))
+def _joined(top: Mapping[str, float], rest: Sequence[tuple[str, float]]) -> tuple[list[str], Floats]:
+    """Return the reranked items, then the others in steps below them; equal scores of the others stay equal."""
+    joined = top_items(top)
     low = min(joined.values(), default=0.0)
-    # A step that is not lost in rounding beside a large score.
+    # A step that rounding does not lose beside a large score.
     step = max(1.0, abs(low) * 2.0**-40)
-    before: float | None = None
+    previous: float | None = None
     for item, score in rest:
-        if score != before:
-            low, before = low - step, score
+        if score != previous:
+            low, previous = low - step, score
         joined[item] = low
-    return joined
+    return list(joined), np.array(list(joined.values()), np.float64)
 
 
 def search_resuming(
     searcher: Searcher, ids: Sequence[str], texts: Sequence[str], k: int, checkpoint: Checkpoint
 ) -> Run:
-    """What ``searcher.search`` gives, a few queries at a time and each batch kept, so that a kill loses seconds.
+    """Return the run of ``searcher.search``, saved in small batches, so that a kill loses only seconds of work.
 
-    The digest of the checkpoint must name the searcher, the corpus, the texts of the queries and *k*; the caller
-    removes it once the result is stored.
+    The digest of the checkpoint must depend on the searcher, the corpus, the texts of the queries and *k*; the caller
+    removes it when the result is stored.
     """
     if getattr(searcher, "instant", False):
         return searcher.search(ids, texts, k)
@@ -135,13 +137,13 @@ def search_resuming(
         start, size = 0, 1
         while start < len(waiting):
             batch = waiting[start : start + size]
-            began = time.monotonic()
-            made = searcher.search([query for query, _ in batch], [text for _, text in batch], k).to_dict()
-            checkpoint.add(made)
-            rankings.update(made)
+            started = time.monotonic()
+            run = searcher.search([query for query, _ in batch], [text for _, text in batch], k)
+            checkpoint.add(run)
+            rankings.update(run)
             progress.advance(len(batch))
             start += size
-            # More at a time while that takes no time worth losing, and fewer once it does.
-            quick = time.monotonic() - began < _SECONDS
+            # Larger batches as long as they take less than a second, smaller ones otherwise.
+            quick = time.monotonic() - started < _SECONDS
             size = min(2 * size, _QUERIES) if quick else max(1, size // 2)
     return Run({query: rankings[query] for query in ids})

@@ -1,38 +1,36 @@
-"""A run file as a model: the rankings that some other system made, evaluated like any other."""
+"""A run file as a searcher: rankings of another system, evaluated like any other model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from goldrank.encoders.base import Options, identity_of, one_of, refuse_ids
+from goldrank.encoders.base import one_of, refuse_ids
 from goldrank.encoders.provenance import stamp
-from goldrank.encoders.rankings import KnownItems, best, refuse_k
+from goldrank.encoders.rankings import ExternalSearcher, refuse_k, top_items
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Run
 from goldrank.io import FORMATS
 from goldrank.ordering import SCORE_READINGS
 from goldrank.specs import Spec
 
-_NONE_OF_THEM = ("query_prompt", "item_prompt", "batch_size", "device", "dtype", "max_length", "dim")
 
-
-class RunFile:
-    """``run:FILE``, in any format that goldrank reads; ``format=`` names it where it is not recognised.
+class RunFile(ExternalSearcher):
+    """``run:FILE``, in any format that goldrank reads; ``format=`` names it if it is not recognised.
 
     ``scores=similarity``, ``distance`` or ``ignore`` says what the scores are; without it a file whose order
-    contradicts its scores is refused.
-    Queries are known by their ids; one that the file does not rank has an empty ranking.
+    contradicts its scores is refused. Queries are looked up by id; a query that is not in the file has an empty
+    ranking.
     """
 
     instant = True
-    """To keep its rankings while a search goes on would gain nothing."""
+    """Searching is so fast that no checkpoint of it is worth writing."""
 
     def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-        _, own = Options.take(spec, "format", "scores", without=_NONE_OF_THEM)
+        super().__init__(spec, "format", "scores")
+        own = self._own
         if not spec.argument or spec.argument == "-":
-            raise InputError("run needs a file", remedy="write run:bm25.trec, or whatever the file is called")
+            raise InputError("run needs a file", remedy="write run:bm25.trec, or the path of another run file")
         path = Path(spec.argument).expanduser()
         if "format" in own and own["format"] not in FORMATS:
             raise InputError(f"there is no format {own['format']!r}", remedy=f"there are: {', '.join(FORMATS)}")
@@ -41,34 +39,32 @@ class RunFile:
             run = run.ordered_by(one_of("scores", own["scores"], tuple(SCORE_READINGS)))
         else:
             run.order.refuse(str(spec), "run:FILE(scores=…)")
-        self._rankings = run.to_dict()
+        self._run = run
         self._version = stamp(path)
-        self._known = KnownItems()
 
     @property
-    def identity(self) -> str:
-        """The file and a stamp of its content."""
-        return identity_of(self.spec, self._version)
-
-    @property
-    def unknown(self) -> frozenset[str]:
-        """Ranked ids that are no items of the corpus."""
-        return self._known.unknown
+    def version(self) -> str:
+        """A stamp of the file's content."""
+        return self._version
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
-        """Check that the file ranks items of this corpus, some of them at least."""
-        self._known.set(ids)
-        self._known.check((item for ranking in self._rankings.values() for item in ranking), str(self.spec))
+        """Raise unless the file ranks at least one item of this corpus."""
+        super().index(ids, texts)
+        self._check_ranked(set(self._run.columns.items))
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
-        """The k best items of each query."""
+        """Return the k best items of each query."""
         refuse_k(k)
         refuse_ids(ids, texts)
-        if ids and self._rankings.keys().isdisjoint(ids):
+        if ids and not any(query in self._run for query in ids):
             raise InputError(
-                f"none of the {len(ids)} queries is in the file (it has {shorten(next(iter(self._rankings)))}, "
-                f"asked for is {shorten(ids[0])})",
+                f"none of the {len(ids)} queries is in the file (it has {shorten(self._run.queries[0])}, "
+                f"the task has {shorten(ids[0])})",
                 where=str(self.spec),
                 remedy="check that both use the same query ids",
             )
-        return Run({query: best(self._rankings.get(query, {}), k) for query in ids})
+        return Run(dict(zip(ids, self.rank(ids, texts, k), strict=True)))
+
+    def rank(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Iterator[dict[str, float]]:
+        """Return the k best items of each query."""
+        return (top_items(self._run.get(query, {}), k) for query in ids)

@@ -1,4 +1,4 @@
-"""Fingerprint Python functions: the file that a function stands in, and all files of the project that it imports."""
+"""Fingerprint Python functions by their file and all files of their project that it imports."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SUFFIXES = (".py", *EXTENSION_SUFFIXES)
 def source_stamp(function: Callable[..., Any], *, by_name: bool) -> str:
     """Return a digest of the code of *function* and of the project's modules that it imports, directly or not.
 
-    Seen are the modules that import statements name, also inside functions, except the standard library and installed
-    packages. Not seen are data files, servers, installed packages, and modules found in other ways.
+    Included are modules named by import statements, also inside functions. Not included are the standard library,
+    installed packages, modules that are imported in other ways, data files and servers.
 
-    A function without a file (a lambda, or one typed into a notebook) and one that holds state (a closure, or the
-    method of an object) get a digest that never comes again, unless it is an object's method found *by_name*, whose
-    state the module made.
+    A function without a file (a lambda, or one typed into a notebook) and one with state (a closure, or a method of an
+    object) get a digest that is different every time, except a method that was imported *by_name*: the code of its
+    module determines its state.
     """
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", "<")
@@ -46,20 +46,20 @@ def imported_files(start: Path) -> dict[str, Path]:
     start = start.resolve()
     root, parts = _placed(start)
     own = root / parts[0] if len(parts) > 1 else start
-    found = {".".join(parts): start}
+    files = {".".join(parts): start}
     waiting = [start]
     while waiting:
         file = waiting.pop()
         for name in _imports(file):
             for module, path in _located(name, file):
-                if module not in found and (own in path.parents or not _is_foreign(path)):
-                    found[module] = path
+                if module not in files and (own in path.parents or not _is_foreign(path)):
+                    files[module] = path
                     waiting.append(path)
-    return found
+    return files
 
 
 def _imports(file: Path) -> Iterator[str]:
-    """The names of all modules that a file may import, absolute."""
+    """Yield the absolute names of all modules that a file may import."""
     if file.suffix != ".py":
         return
     try:
@@ -74,7 +74,7 @@ def _imports(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join([*base, *filter(None, [node.module])])
-            # What is imported from a package may be a module of it.
+            # A name that is imported from a package may be a module.
             yield from (f"{module}.{alias.name}".lstrip(".") for alias in node.names)
         elif isinstance(node, ast.Call) and _is_import_call(node.func) and node.args:
             first = node.args[0]
@@ -88,7 +88,7 @@ def _is_import_call(called: ast.expr) -> bool:
 
 
 def _located(name: str, importer: Path) -> Iterator[tuple[str, Path]]:
-    """The files that run when the module *name* is imported: its packages and itself, as far as they are found."""
+    """Yield the files that run when the module *name* is imported, its packages first, as far as they are found."""
     parts = name.split(".")
     folders = [_placed(importer)[0], Path.cwd(), *(Path(entry or ".").resolve() for entry in sys.path)]
     for depth in range(1, len(parts) + 1):
@@ -99,20 +99,20 @@ def _located(name: str, importer: Path) -> Iterator[tuple[str, Path]]:
             yield module, file
             folders = [file.parent] if file.name == "__init__.py" else []
         else:
-            # A package without a file of its own, or a name that is no module.
+            # A namespace package, or a name that is not a module.
             folders = [folder / parts[depth - 1] for folder in folders if (folder / parts[depth - 1]).is_dir()]
 
 
 def _in_folders(part: str, folders: list[Path]) -> Path | None:
     for folder in folders:
         candidates = [folder / part / "__init__.py", *(folder / f"{part}{suffix}" for suffix in _SUFFIXES)]
-        if found := next((path for path in candidates if path.is_file()), None):
-            return found.resolve()
+        if file := next((path for path in candidates if path.is_file()), None):
+            return file.resolve()
     return None
 
 
 def _placed(file: Path) -> tuple[Path, tuple[str, ...]]:
-    """The folder that imports start from, and the name of the module in *file* by its parts."""
+    """Return the folder that imports start from, and the parts of the name of the module in *file*."""
     parts = () if file.name == "__init__.py" else (file.name.partition(".")[0],)
     folder = file.parent
     while (folder / "__init__.py").is_file():
@@ -129,6 +129,6 @@ def _is_foreign(file: Path) -> bool:
 
 @cache
 def _foreign_folders() -> tuple[Path, ...]:
-    """The standard library, and goldrank itself, whose version is recorded otherwise."""
+    """Return the folders of the standard library and of goldrank, whose version is recorded elsewhere."""
     paths = sysconfig.get_paths()
     return (*(Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")), Path(__file__).resolve().parents[1])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import local_stamp, no_model, require, version_of
+from goldrank.encoders.provenance import local_path, model_stamp, no_model, require, version_of
 from goldrank.encoders.truncation import Ints, token_lengths
 from goldrank.errors import InputError
 from goldrank.specs import Spec
@@ -18,7 +17,7 @@ from goldrank.specs import Spec
 class SentenceTransformers(BatchEncoder):
     """``st:NAME_OR_PATH``; the model's own prompts for queries and documents unless others are given.
 
-    Vectors come as the model makes them; ``normalize=true`` brings them to unit length.
+    Vectors are normalised as the model does it; ``normalize=true`` always normalises them.
     """
 
     uses_torch = True
@@ -30,7 +29,7 @@ class SentenceTransformers(BatchEncoder):
             raise InputError("st needs a model", remedy="write st:BAAI/bge-base-en-v1.5 or st:/path/of/a/model")
         package = require("sentence_transformers", "st", "st", "sentence-transformers")
         torch = require("torch", "st", "st")
-        name = str(Path(spec.argument).expanduser()) if Path(spec.argument).expanduser().exists() else spec.argument
+        name = local_path(spec.argument)
         try:
             self._model: Any = package.SentenceTransformer(
                 name,
@@ -45,8 +44,10 @@ class SentenceTransformers(BatchEncoder):
             self._model.max_seq_length = options.max_length
         self._normalize = yes_no("normalize", own.get("normalize", "false"))
         self.normalizes = self._normalize or any(type(part).__name__ == "Normalize" for part in self._model)
-        self.width = self._model.get_sentence_embedding_dimension()
-        self._stamp = local_stamp(name) or _commit(self._model)
+        # Renamed in newer versions of sentence-transformers, where the old name warns.
+        dimension = getattr(self._model, "get_embedding_dimension", None)
+        self.width = dimension() if dimension else self._model.get_sentence_embedding_dimension()
+        self._stamp = model_stamp(name, getattr(getattr(self._model[0], "auto_model", None), "config", None))
 
     @property
     def version(self) -> str:
@@ -54,23 +55,23 @@ class SentenceTransformers(BatchEncoder):
         return f"{version_of('sentence-transformers', 'torch')} {self._stamp}"
 
     def prompt(self, side: Side) -> str:
-        """Nothing: the model puts prompts in place itself, because some leave them out of the mean."""
+        """Return nothing: the model adds prompts itself, because some models exclude them from pooling."""
         return ""
 
     @property
     def token_limit(self) -> int | None:
-        """The model's longest input, where it has one and says how it cuts texts into tokens."""
+        """The model's longest input in tokens; None if it has none, or no tokenizer to count them with."""
         limit = getattr(self._model, "max_seq_length", None)
         known = isinstance(limit, int) and callable(getattr(self._model, "tokenizer", None))
         return limit if known else None
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
-        """Tokens of each text with its prompt, and those within the limit."""
+        """Return the tokens of each text with its prompt, and those within the limit."""
         tokens = token_lengths(self._model.tokenizer, [self.prompt_read(side) + text for text in texts])
         return tokens, np.minimum(tokens, self.token_limit or tokens)
 
     def prompt_read(self, side: Side) -> str:
-        """The prompt that was given, or what encode_query and encode_document put before a text by themselves."""
+        """Return the prompt of the options, or else the one that encode_query and encode_document add."""
         given = self.options.query_prompt if side == "query" else self.options.item_prompt
         if given is not None:
             return given
@@ -80,14 +81,9 @@ class SentenceTransformers(BatchEncoder):
         return next((prompts[name] for name in names if name in prompts), default) or ""
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """What the model gives for queries or for documents."""
+        """Call encode_query or encode_document."""
         encode = self._model.encode_query if side == "query" else self._model.encode_document
         prompt = self.options.query_prompt if side == "query" else self.options.item_prompt
-        made = encode(texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True)
-        vectors = np.asarray(made.float().cpu().numpy())
+        tensor = encode(texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True)
+        vectors = np.asarray(tensor.float().cpu().numpy())
         return unit(vectors) if self._normalize else vectors
-
-
-def _commit(model: Any) -> str:
-    config = getattr(getattr(model[0], "auto_model", None), "config", None)
-    return str(getattr(config, "_commit_hash", None) or "unknown")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from goldrank.encoders.base import Options, Vectors, checked_texts, identity_of, one_of, positive
-from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
+from goldrank.encoders.base import Options, Side, Vectors, checked_texts, identity_of, one_of, positive
+from goldrank.encoders.provenance import fitted_on, require, require_later, version_of
 from goldrank.encoders.tokens import tokenizer
-from goldrank.errors import InputError
+from goldrank.errors import InputError, reason_of
 from goldrank.specs import Spec
 
 DEFAULTS = {"smart": "ltc", "base": "2", "tokens": "words", "min_df": "1", "max_df": "1.0", "ngrams": "1"}
@@ -28,9 +28,10 @@ class Tfidf:
     """Weights by SMART letters: tf ``n`` ``l`` ``b`` ``a``, idf ``n`` ``t`` (or ``f``) ``p``, norm ``n`` ``c``.
 
     ``smart=ltc`` by default; ``lnc.ltc`` weighs items by the first triple and queries by the second. Words are
-    lower-case runs of two or more letters and digits, as in scikit-learn and bm25s. Logarithms have base 2, as gensim's
-    (``base=e`` or 10 for others): it matters, because 1 + log tf is not a multiple in another base. No word is left out
-    unless ``min_df`` or ``max_df`` say so. ``preset=sdr`` is the TF-IDF baseline of the Wikipedia similarities.
+    lower-case runs of two or more letters and digits, as in scikit-learn and bm25s. Logarithms have base 2 as in gensim
+    (``base=e`` or 10 for others); the base matters, because 1 + log tf is not a multiple in another base. All words
+    count unless ``min_df`` or ``max_df`` exclude some. ``preset=sdr`` is the TF-IDF baseline of the Wikipedia
+    similarities.
     """
 
     sparse = True
@@ -41,37 +42,9 @@ class Tfidf:
         if spec.argument:
             raise InputError(f"tfidf takes no argument, but got {spec.argument!r}", remedy="write tfidf(smart=lfn)")
         self._completed = spec.completed(DEFAULTS, PRESETS)
-        self._weigh = Weighting(self._completed.options)
-        self._fitted_on = ""
-
-    @property
-    def identity(self) -> str:
-        """Everything that can change a vector, the texts it was fitted on included."""
-        return identity_of(self._completed, f"{version_of('scikit-learn')}{self._fitted_on}")
-
-    def fit(self, texts: Sequence[str]) -> None:
-        """Learn the vocabulary and how many documents hold each word."""
-        texts = checked_texts(texts)
-        self._weigh.fit(texts)
-        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
-
-    def check_corpus(self, texts: Sequence[str]) -> None:
-        """Raise where the options cannot be had with such a corpus."""
-        self._weigh.check_corpus(texts)
-
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """One sparse row per query."""
-        return self._weigh(checked_texts(texts), "query")
-
-    def encode_items(self, texts: Sequence[str]) -> Vectors:
-        """One sparse row per item."""
-        return self._weigh(checked_texts(texts), "item")
-
-
-class Weighting:
-    """Counts words and weighs them; the part that LSA shares."""
-
-    def __init__(self, own: Mapping[str, str]) -> None:
+        own = self._completed.options
+        self.version = version_of("scikit-learn")
+        """Version of the package, and a stamp of the texts it was fitted on."""
         item, _, query = own["smart"].partition(".")
         self._smart = {"item": _triple(item), "query": _triple(query or item)}
         self._log = _LOGARITHM[one_of("base", own["base"], list(_LOGARITHM))]
@@ -83,7 +56,12 @@ class Weighting:
             "max_df": _share_or_count("max_df", own["max_df"]),
             "max_features": positive("max_features", own["max_features"]) if "max_features" in own else None,
         }
-        self._fitted = False
+        self._documents = 0
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a vector, including the texts it was fitted on."""
+        return identity_of(self._completed, self.version)
 
     @cached_property
     def _counter(self) -> Any:
@@ -91,7 +69,7 @@ class Weighting:
         return package.CountVectorizer(token_pattern=None, lowercase=False, **self._counting)
 
     def check_corpus(self, texts: Sequence[str]) -> None:
-        """Raise where the limits of document frequency leave no word of so many texts."""
+        """Raise if ``min_df`` and ``max_df`` exclude every word of so many texts."""
         low, high = (
             limit if isinstance(limit, int) else limit * len(texts)
             for limit in (self._counting["min_df"], self._counting["max_df"])
@@ -104,44 +82,59 @@ class Weighting:
             )
 
     def has_words(self, texts: Sequence[str], count: int) -> bool:
-        """Return whether the vocabulary of the texts will have *count* words or more."""
+        """Return True if the vocabulary of the texts will have *count* words or more."""
         counting = self._counting
         if counting["max_features"] is not None and counting["max_features"] < count:
             return False
         if counting["min_df"] in (1, 0.0) and counting["max_df"] == 1.0 and isinstance(counting["max_df"], float):
-            # Nothing is left out, so that counting can stop early.
-            found: set[str] = set()
+            # No word is excluded, so that counting can stop early.
+            vocabulary: set[str] = set()
             for text in texts:
-                found.update(counting["tokenizer"](text))
-                if len(found) >= count:
+                vocabulary.update(counting["tokenizer"](text))
+                if len(vocabulary) >= count:
                     return True
             if counting["ngram_range"] == (1, 1):
                 return False
-        self.fit(checked_texts(texts))
+        self._count(checked_texts(texts))
         return len(self._frequency) >= count
 
-    def fit(self, texts: list[str]) -> None:
+    def fit(self, texts: Sequence[str]) -> None:
         """Learn the vocabulary and the document frequencies."""
+        texts = checked_texts(texts)
+        self._count(texts)
+        self.version = f"{version_of('scikit-learn')}{fitted_on(texts)}"
+
+    def _count(self, texts: list[str]) -> None:
         if not texts:
-            raise InputError("tf-idf was to be fitted on no texts", remedy="give it the corpus")
+            raise InputError("tf-idf cannot be fitted on no texts", remedy="give it the corpus")
         try:
             counts = self._counter.fit_transform(texts)
-        except ValueError as error:  # scikit-learn's word for an empty vocabulary and for min_df above max_df
+        except ValueError as error:  # the vocabulary is empty, or min_df is above max_df
             raise InputError(
-                f"no word is left of {len(texts)} texts ({str(error).rstrip('.')})",
+                f"no word is left of {len(texts)} texts ({reason_of(error)})",
                 remedy="lower min_df, raise max_df, or check that the texts are not empty",
             ) from None
         self._documents = len(texts)
         self._frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        self._fitted = True
 
-    def __call__(self, texts: list[str], side: str) -> Vectors:
-        """The weighted rows, float32 CSR."""
-        if not self._fitted:
-            raise InputError("tf-idf has not seen a corpus yet", remedy="call .fit(texts) first")
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return one sparse row per query."""
+        return self.encode(texts, "query")
+
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        """Return one sparse row per item."""
+        return self.encode(texts, "item")
+
+    def encode(self, texts: Sequence[str], side: Side) -> Vectors:
+        """Return the weighted rows as a float32 CSR matrix."""
+        texts = checked_texts(texts)
+        if not self._documents:
+            raise InputError("tf-idf has not been fitted", remedy="call .fit(texts) first")
         tf, idf, norm = self._smart[side]
         if not texts:
-            return _csr()((0, len(self._frequency)), dtype=np.float32)
+            from scipy.sparse import csr_matrix
+
+            return csr_matrix((0, len(self._frequency)), dtype=np.float32)  # type: ignore[arg-type]
         rows = self._counter.transform(texts).astype(np.float64)
         rows.data = self._term_weight(rows, tf) * self._inverse(idf)[rows.indices]
         if norm == "c":
@@ -161,12 +154,12 @@ class Weighting:
         return counts
 
     def _inverse(self, letter: str) -> Any:
-        found, size = self._frequency, self._documents
+        frequency, size = self._frequency, self._documents
         if letter == "n":
-            return np.ones(len(found))
-        if letter == "p":  # a word in more than half of the documents would weigh less than nothing
-            return np.maximum(0.0, self._log(np.maximum(size - found, 0.5) / found))
-        return self._log(size / found)
+            return np.ones(len(frequency))
+        if letter == "p":  # a word in more than half of the documents would have a negative weight
+            return np.maximum(0.0, self._log(np.maximum(size - frequency, 0.5) / frequency))
+        return self._log(size / frequency)
 
 
 def _triple(written: str) -> tuple[str, str, str]:
@@ -198,9 +191,3 @@ def _share_or_count(name: str, written: str) -> float | int:
             f"{name}={written!r} is neither a share nor a count", remedy=f"write {name}=0.8 (of the texts) or {name}=10"
         )
     return share
-
-
-def _csr() -> Any:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix

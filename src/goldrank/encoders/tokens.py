@@ -1,4 +1,4 @@
-"""From a text to its words, for the models that count them."""
+"""Tokenizers of the lexical models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RUN = re.compile(r"\w+")
 
 
 def split(text: str) -> list[str]:
-    """Lower case, split at white space; punctuation stays on its word.
+    """Lower-case and split at white space; punctuation stays attached to words.
 
     >>> split("The cat, the hat.")
     ['the', 'cat,', 'the', 'hat.']
@@ -22,7 +22,7 @@ def split(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Lower case, runs of two or more letters and digits: scikit-learn's rule.
+    """Lower-case and return runs of two or more letters and digits, as scikit-learn does.
 
     >>> words("The cat, a hat.")
     ['the', 'cat', 'hat']
@@ -31,7 +31,7 @@ def words(text: str) -> list[str]:
 
 
 def runs(text: str) -> list[str]:
-    """Lower case, runs of letters and digits of any length.
+    """Lower-case and return runs of letters and digits of any length.
 
     >>> runs("The cat, a hat.")
     ['the', 'cat', 'a', 'hat']
@@ -40,7 +40,7 @@ def runs(text: str) -> list[str]:
 
 
 def characters(text: str) -> list[str]:
-    """Lower case, single characters without white space.
+    """Lower-case and return single characters without white space.
 
     >>> characters("A hat.")
     ['a', 'h', 'a', 't', '.']
@@ -52,5 +52,5 @@ TOKENIZERS: dict[str, Tokenizer] = {"split": split, "words": words, "runs": runs
 
 
 def tokenizer(name: str) -> Tokenizer:
-    """The rule called *name*."""
+    """Return the tokenizer called *name*."""
     return TOKENIZERS[one_of("tokens", name, list(TOKENIZERS))]

@@ -13,23 +13,23 @@ from goldrank.encoders.base import Side, checked_texts
 from goldrank.errors import DataWarning
 
 Ints = NDArray[np.int64]
-# Texts tokenised at a time: what a tokenizer keeps of long ones is many times their size.
+# Texts tokenised at a time, because the tokens of long texts take many times their size.
 _BATCH = 512
-# A token covers one character of an ASCII text or more; special tokens and the blank put before a text come on top.
+# A token covers at least one character of an ASCII text; this adds special tokens and a blank before the text.
 _EXTRA_TOKENS = 8
 _LONG = 2000
 
 
 @runtime_checkable
 class Truncating(Protocol):
-    """An encoder that reads only so many tokens of a text."""
+    """An encoder that reads a limited number of tokens of a text."""
 
     def prompt_read(self, side: Side) -> str:
-        """What the model reads before a text of that side."""
+        """Return the prompt that the model reads before a text of that side."""
 
     @property
     def token_limit(self) -> int | None:
-        """Tokens that the model reads of a text, special ones included; None where there is no limit."""
+        """The most tokens that the model reads of a text, special tokens included; None if there is no limit."""
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
         """Return how many tokens each text has with its prompt, and how many of them the model reads."""
@@ -37,7 +37,7 @@ class Truncating(Protocol):
 
 @dataclass(frozen=True)
 class Truncation:
-    """The texts of one side that were truncated; counts of batches and shards add up.
+    """Counts of truncated texts; those of batches and shards can be added.
 
     >>> long = Truncation(texts=3, truncated=1, tokens=600, lost=88)
     >>> (long + Truncation(texts=2)).texts
@@ -49,10 +49,10 @@ class Truncation:
     tokens: int = 0
     """Tokens of the truncated texts."""
     lost: int = 0
-    """Tokens of them that were not read."""
+    """Tokens of the truncated texts that were not read."""
     limit: int | None = None
     unknown: int = 0
-    """Long texts given to a model that does not say whether it truncates."""
+    """Long texts for a server that does not say whether it truncates."""
 
     def __add__(self, other: Truncation) -> Truncation:
         return Truncation(
@@ -65,7 +65,7 @@ class Truncation:
         )
 
     def warning(self, noun: str, model: str = "") -> DataWarning | None:
-        """Return what to say of it, *noun* being what the texts are in the plural; None where nothing was cut."""
+        """Return the warning, in which *noun* is the plural for the texts; None if nothing was truncated."""
         if self.truncated:
             return DataWarning(
                 "truncated-texts",
@@ -87,7 +87,7 @@ class Truncation:
 
 
 def count_truncated(encoder: Any, texts: Sequence[str], side: Side) -> Truncation:
-    """Return how many of the texts *encoder* truncates; nothing is encoded, so it holds for cached vectors too."""
+    """Count the texts that *encoder* truncates; nothing is encoded, so this also works with cached vectors."""
     if getattr(encoder, "hides_truncation", False):
         return Truncation(len(texts), unknown=sum(len(text) > _LONG for text in texts))
     limit = encoder.token_limit if isinstance(encoder, Truncating) else None
@@ -107,38 +107,46 @@ def count_truncated(encoder: Any, texts: Sequence[str], side: Side) -> Truncatio
 def count_truncated_pairs(
     scorer: Any, queries: Sequence[str], items: Sequence[str], pairs: Iterable[tuple[int, NDArray[np.intp]]]
 ) -> Truncation:
-    """Return how many pairs of a query and an item a pair scorer truncates.
+    """Count the pairs of a query and an item that a pair scorer truncates.
 
     Args:
         scorer: the model; one without a ``token_limit`` truncates nothing.
         queries: the distinct texts of the queries.
         items: the distinct texts of the items.
-        pairs: the place of a query with the places of the items it is read with.
+        pairs: the position of each query with the positions of its items.
     """
     limit = getattr(scorer, "token_limit", None)
     if limit is None:
         return Truncation()
-    of_queries, of_items = scorer.count_tokens(list(queries)), scorer.count_tokens(list(items))
+    query_tokens, item_tokens = scorer.count_tokens(list(queries)), scorer.count_tokens(list(items))
     counted = Truncation(limit=limit)
-    for query, places in pairs:
-        tokens = of_queries[query] + of_items[places] + scorer.special_tokens
+    for query, positions in pairs:
+        tokens = query_tokens[query] + item_tokens[positions] + scorer.special_tokens
         cut = tokens > limit
         total = int(tokens[cut].sum())
-        counted += Truncation(len(places), int(cut.sum()), total, total - limit * int(cut.sum()))
+        counted += Truncation(len(positions), int(cut.sum()), total, total - limit * int(cut.sum()))
     return counted
 
 
 def warnings_of(counted: Mapping[str, Truncation], model: str) -> list[DataWarning]:
-    """Return the warnings of several counts, each under the plural of what its texts are."""
-    found = (truncation.warning(noun, model) for noun, truncation in counted.items())
-    return [warning for warning in found if warning is not None]
+    """Return the warnings of several counts, each under the plural for its texts."""
+    warnings = (truncation.warning(noun, model) for noun, truncation in counted.items())
+    return [warning for warning in warnings if warning is not None]
+
+
+def untruncated(tokenizer: Any) -> Any:
+    """Return a copy of a tokenizer of the package tokenizers that neither truncates nor pads."""
+    copy = type(tokenizer).from_str(tokenizer.to_str())
+    copy.no_truncation()
+    copy.no_padding()
+    return copy
 
 
 def lengths(encode: Callable[[list[str]], Sequence[Any]], texts: list[str]) -> Ints:
-    """Return the tokens of each text by a tokenizer's function that gives a sequence for each."""
+    """Return the number of tokens of each text; *encode* returns a sequence of tokens for each."""
     return np.fromiter((len(entry) for entry in encode(texts)), np.int64, len(texts))
 
 
 def token_lengths(tokenizer: Any, texts: list[str]) -> Ints:
-    """Return the tokens of each text by a tokenizer of transformers, special ones included, nothing truncated."""
-    return lengths(lambda given: tokenizer(given, truncation=False, verbose=False)["input_ids"], texts)
+    """Return the number of tokens of each text by a tokenizer of transformers, with special tokens, not truncated."""
+    return lengths(lambda batch: tokenizer(batch, truncation=False, verbose=False)["input_ids"], texts)

@@ -1,4 +1,4 @@
-"""Vectors made elsewhere: looked up by id, or by text where the file has texts."""
+"""Precomputed vectors: looked up in a file by id, or by text if the file has texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Dense, Options, Side, checked_texts, one_of
-from goldrank.encoders.keys import Keys
-from goldrank.encoders.provenance import require, stamp
+from goldrank.encoders.provenance import stamp
+from goldrank.encoders.row_lookup import RowLookup
 from goldrank.errors import InputError, reason_of, shorten
 from goldrank.io.arrays import load_array, load_arrays
 from goldrank.io.files import cache_folder
+from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.io.formats.vector_shards import VectorShard
 from goldrank.io.private_files import make_private_folder
 from goldrank.io.remote import absolute
@@ -32,25 +33,24 @@ _NAMES = {
     "text": ("text", "texts"),
 }
 Table = dict[str, Any]
-# How many numbers are checked or copied at once, and how many copies are held in memory.
+# Numbers that are checked or copied at a time, and that may be copied into memory.
 _BLOCK_ELEMENTS = 1 << 22
 _HELD_ELEMENTS = 1 << 26
 
 
-class Vectors(BatchEncoder):
-    """``vectors:FILE``: what is "encoded" is a key, and its vector is looked up.
+class PrecomputedVectors(BatchEncoder):
+    """``vectors:FILE``: the "texts" to encode are keys, whose vectors are looked up.
 
     The file is one of
 
-    - ``.npy``, a matrix, with the ids one per line in ``ids=FILE`` (or beside it, with the suffix ``.ids``); it is
-      mapped, never read whole, so that it may be larger than memory;
-    - ``.npz`` with the arrays ``ids`` and ``vectors``, perhaps ``texts``;
-    - Parquet or JSONL with the columns ``id`` and ``vector`` (or ``embedding``), perhaps ``text``;
-    - a folder, here or at an address, of the shards that ``goldrank encode`` writes, which stay where they are.
+    - ``.npy``, a matrix, with one id per line in ``ids=FILE`` (by default the file beside it with the suffix ``.ids``);
+      it is memory-mapped, so that it may be larger than memory;
+    - ``.npz`` with the arrays ``ids`` and ``vectors``, optionally ``texts``;
+    - Parquet or JSONL with the columns ``id`` and ``vector`` (or ``embedding``), optionally ``text``;
+    - a folder, local or remote, of the shards that ``goldrank encode`` writes, which are not copied.
 
-    Queries may have a file or folder of their own, ``queries=FILE``. Keys are the texts where the file has them,
-    otherwise the ids; ``by=id`` or ``by=text`` says so explicitly. A key that is not in the file is an error: a vector
-    is never made up.
+    Queries may have a file or folder of their own, ``queries=FILE``. Keys are the texts if the file has them, otherwise
+    the ids; ``by=id`` or ``by=text`` chooses. A key that is not in the file is an error.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -58,12 +58,12 @@ class Vectors(BatchEncoder):
         options, own = Options.take(spec, *own_names, without=unused)
         super().__init__(spec, options)
         self.shards: tuple[VectorShard, ...] = ()
-        """The files of a folder of shards, where their vectors are used as they are."""
+        """The files of a folder of shards, if their vectors are used unchanged."""
         file: Path | str = Path(spec.argument).expanduser()
         if "://" in spec.argument or (spec.argument and Path(file).is_dir()):
             file = absolute(spec.argument)
             stored = StoredVectors.in_folder(file)
-            table: Table = {"vector": stored, "id": Keys(stored.ids())}
+            table: Table = {"vector": stored, "id": RowLookup(stored.ids())}
             self.shards, self._stamp = stored.shards if options.dim is None else (), stored.stamp
         elif not spec.argument or not Path(file).is_file():
             raise InputError("there is no such file", where=str(file), remedy="write vectors:FILE.npz")
@@ -82,7 +82,7 @@ class Vectors(BatchEncoder):
         self.width = int(self._matrix.shape[1])
         self.normalizes = _refuse_not_finite(self._matrix, file)
         self._keys = _keys(table[by], by, file, len(self._matrix))
-        self._queries = Vectors(Spec(spec.kind, own["queries"], {})) if "queries" in own else None
+        self._queries = PrecomputedVectors(Spec(spec.kind, own["queries"], {})) if "queries" in own else None
         if self._queries is not None:
             if self._queries.width != self.width:
                 raise InputError(
@@ -98,33 +98,33 @@ class Vectors(BatchEncoder):
         return self._stamp
 
     def encode(self, texts: Sequence[str], side: Side) -> Dense:
-        """One row per key: of a mapped file the rows themselves where they lie in this order, else copies.
+        """Return one row per key: a view of a mapped file if its rows are in this order, else copies.
 
-        Copies that would take much memory lie in a file of their own, which goes when they are let go.
+        Copies that would take much memory are written to a temporary file, which is deleted with the array.
         """
         if side == "query" and self._queries is not None:
             return self._queries.encode(texts, side)
         rows = self._find(checked_texts(texts))
-        if self._may_be_shown and len(rows) and (np.diff(rows) == 1).all():
+        if self._can_be_viewed and len(rows) and (np.diff(rows) == 1).all():
             return np.asarray(self._matrix[rows[0] : rows[-1] + 1])
         width = self.options.dim or self.width or 0
         return _stacked(self._copies(rows), (len(rows), width))
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """The rows of the keys."""
+        """Return the rows of the keys."""
         rows: NDArray[Any] = self._matrix[self._find(texts)]
         return rows
 
     @property
-    def _may_be_shown(self) -> bool:
-        """Whether rows can leave as they lie in the file: none can be written to, and none has to be changed."""
+    def _can_be_viewed(self) -> bool:
+        """Whether rows can be returned as a read-only view of the file, because nothing has to be converted."""
         matrix = self._matrix
         if not isinstance(matrix, np.memmap) or self.options.dim is not None:
             return False
         return bool(matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous)
 
     def lie_in_order(self, keys: Sequence[str]) -> bool:
-        """Whether the rows, all of them, are those of the keys in their order."""
+        """Return True if the keys are all keys of the file, in its order."""
         return len(keys) == len(self._keys) and bool((self._keys.find(keys) == np.arange(len(keys))).all())
 
     def _copies(self, rows: NDArray[np.int64]) -> Iterator[Dense]:
@@ -135,7 +135,7 @@ class Vectors(BatchEncoder):
                 progress.advance(len(chosen))
 
     def _find(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The row of each key."""
+        """Return the row of each key."""
         rows = self._keys.find(texts)
         if (rows < 0).any():
             unknown = texts[int(np.argmax(rows < 0))]
@@ -150,14 +150,14 @@ class Vectors(BatchEncoder):
 
 
 def _stacked(parts: Iterable[Dense], shape: tuple[int, int]) -> Dense:
-    """The rows of all parts, in memory or, where they would take much of it, mapped from a file without a name."""
+    """Return the rows of all parts, in memory, or mapped from an unnamed file if they would take too much memory."""
     if shape[0] * shape[1] <= _HELD_ELEMENTS:
-        held = np.empty(shape, np.float32)
+        rows = np.empty(shape, np.float32)
         start = 0
         for part in parts:
-            held[start : start + len(part)] = part
+            rows[start : start + len(part)] = part
             start += len(part)
-        return held
+        return rows
     try:
         with _unnamed_file() as file:
             for part in parts:
@@ -167,14 +167,14 @@ def _stacked(parts: Iterable[Dense], shape: tuple[int, int]) -> Dense:
     except OSError as error:
         size = shape[0] * shape[1] * 4 / 2**30
         raise InputError(
-            f"the vectors cannot be put into another order ({reason_of(error)}): {size:.1f} GB are needed for a while",
+            f"the vectors cannot be put into another order ({reason_of(error)}), which needs {size:.1f} GiB of disk",
             where=str(cache_folder()),
-            remedy="set GOLDRANK_CACHE to a folder with room, or write the vectors in the order of the items",
+            remedy="set GOLDRANK_CACHE to a folder with enough space, or write the vectors in the order of the items",
         ) from None
 
 
 def _unnamed_file() -> IO[bytes]:
-    """A temporary file in the cache, which is on a disk where the system's own place may be in memory."""
+    """Open a temporary file in the cache folder, because the system's temporary folder may be in memory."""
     folder = cache_folder()
     try:
         make_private_folder(folder)
@@ -196,17 +196,17 @@ def _read(file: Path, ids: str | None) -> Table:
         if suffix == ".npz":
             return _named(load_arrays(file), file)
         if suffix in (".parquet", ".pq"):
-            parquet = require("pyarrow.parquet", "vectors", "parquet", "pyarrow")
-            table = parquet.read_table(file)
+            table = load_pyarrow()[1].read_table(file)
             return _named({name: table.column(name).to_pylist() for name in table.column_names}, file)
         if suffix in (".jsonl", ".ndjson", ".json"):
             return _jsonl(file)
     except (ValueError, OSError, TypeError, LookupError, OverflowError, NotImplementedError) as error:
-        # pyarrow's own errors are of these kinds too.
-        reason = str(error).partition("\n")[0][:120]
-        raise InputError(f"the file cannot be read ({reason})", where=str(file), remedy="write it again") from None
+        # The errors of pyarrow are subclasses of these.
+        raise InputError(
+            f"the file cannot be read ({reason_of(error)})", where=str(file), remedy="write it again"
+        ) from None
     raise InputError(
-        f"vectors in a {suffix or 'nameless'} file are not known",
+        f"{suffix or 'a file without a suffix'} is not a known format of vectors",
         where=str(file),
         remedy="use .npy, .npz, .parquet or .jsonl",
     )
@@ -216,14 +216,14 @@ def _ids_file(file: Path, ids: str | None) -> Path:
     return Path(ids).expanduser() if ids else file.with_suffix(".ids")
 
 
-def _listed_keys(file: Path, ids: str | None) -> Keys:
-    listed = _ids_file(file, ids)
-    if not listed.is_file():
+def _listed_keys(file: Path, ids: str | None) -> RowLookup:
+    ids_file = _ids_file(file, ids)
+    if not ids_file.is_file():
         raise InputError(
-            "there are no ids for the rows", where=str(file), remedy=f"write one per line to {listed}, or ids=FILE"
+            "there are no ids for the rows", where=str(file), remedy=f"write one per line to {ids_file}, or ids=FILE"
         )
-    with listed.open(encoding="utf-8-sig") as lines:
-        return Keys(line.removesuffix("\n") for line in lines)
+    with ids_file.open(encoding="utf-8-sig") as lines:
+        return RowLookup(line.removesuffix("\n") for line in lines)
 
 
 def _jsonl(file: Path) -> Table:
@@ -238,9 +238,9 @@ def _jsonl(file: Path) -> Table:
                 row = None
             if not isinstance(row, dict) or (rows and row.keys() != rows[0].keys()):
                 raise InputError(
-                    "the line is no JSON object with the fields of the first",
+                    "the line is not a JSON object with the fields of the first line",
                     where=f"{file}:{number}",
-                    remedy="repair it",
+                    remedy="correct it",
                 )
             rows.append(row)
     if not rows:
@@ -249,18 +249,18 @@ def _jsonl(file: Path) -> Table:
 
 
 def _named(columns: Table, file: Path) -> Table:
-    found = {ours: columns[name] for ours, names in _NAMES.items() for name in names if name in columns}
-    if "vector" not in found or not {"id", "text"} & found.keys():
+    renamed = {key: columns[name] for key, names in _NAMES.items() for name in names if name in columns}
+    if "vector" not in renamed or not {"id", "text"} & renamed.keys():
         raise InputError(
             f"the columns {', '.join(columns)} hold no ids with vectors",
             where=str(file),
             remedy="call them 'id' and 'vector'",
         )
-    return found
+    return renamed
 
 
 def _matrix(values: Any, file: Path | str) -> Any:
-    """The vectors, those of a mapped file or of shards as they lie there."""
+    """Return the vectors as a matrix; a mapped file and shards are not copied."""
     if isinstance(values, StoredVectors):
         return values
     mapped = isinstance(values, np.memmap) and values.dtype.kind in "fiu"
@@ -270,13 +270,13 @@ def _matrix(values: Any, file: Path | str) -> Any:
         matrix = np.empty(0, np.float32)
     if matrix.ndim != 2 or not matrix.size:
         raise InputError(
-            "the vectors are not rows of numbers of one length", where=str(file), remedy="repair the ragged rows"
+            "the vectors are not rows of numbers of one length", where=str(file), remedy="correct the ragged rows"
         )
     return matrix
 
 
 def _refuse_not_finite(matrix: Any, file: Path | str) -> bool:
-    """Whether all rows have length 1 or 0; one that is not finite is refused."""
+    """Return True if all rows have length 1 or 0; raise if one is not finite."""
     unit = True
     for part in _blocks(*matrix.shape):
         with np.errstate(over="ignore"):
@@ -284,29 +284,29 @@ def _refuse_not_finite(matrix: Any, file: Path | str) -> bool:
         finite = np.isfinite(rows).all(axis=1)
         if not finite.all():
             row = part.start + int(finite.argmin())
-            raise InputError(f"the vector of row {row + 1} is not finite", where=str(file), remedy="drop the row")
+            raise InputError(f"the vector of row {row + 1} is not finite", where=str(file), remedy="remove the row")
         if unit:
             lengths = np.linalg.norm(rows, axis=1)
             unit = bool(np.allclose(lengths[lengths > 0], 1.0, atol=1e-3))
     return unit
 
 
-def _keys(values: Any, by: str, file: Path | str, rows: int) -> Keys:
+def _keys(values: Any, by: str, file: Path | str, rows: int) -> RowLookup:
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise InputError(
             f"the {by}s are an array of {values.ndim} dimensions", where=str(file), remedy=f"give one {by} per row"
         )
-    keys = values if isinstance(values, Keys) else Keys(map(str, values))
+    keys = values if isinstance(values, RowLookup) else RowLookup(map(str, values))
     if len(keys) != rows:
         raise InputError(
             f"there are {len(keys)} {by}s for {rows} vectors", where=str(file), remedy=f"give one {by} per row"
         )
-    # Two items may well have the same text and then share a vector; two ids may not.
-    if by == "id" and (twice := keys.repeated()) is not None:
-        first, second = twice
+    # Items with the same text share a vector, but ids must be unique.
+    if by == "id" and (duplicate := keys.find_duplicate()) is not None:
+        first, second = duplicate
         raise InputError(
             f"the id {shorten(keys[first])} stands in rows {first + 1} and {second + 1}",
             where=str(file),
-            remedy="keep one",
+            remedy="keep one of them",
         )
     return keys

@@ -1,4 +1,4 @@
-"""The built-in model: static token vectors of WordLlama, averaged; small, fast and offline."""
+"""The built-in model: the mean of WordLlama's static token vectors; small, fast and offline."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class WordLlama(BatchEncoder):
     @cached_property
     def _model(self) -> Any:
         package = require("wordllama", "wordllama", "wordllama")
-        # Told where its own files lie: left alone it looks for the tokenizer in the wrong folder and downloads it.
+        # By default it looks for its tokenizer in a wrong folder and downloads it.
         return package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
 
     @property
     def version(self) -> str:
-        """Version of the package, which carries the weights."""
+        """Version of the package, which contains the weights."""
         return version_of("wordllama")
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """The mean of the token vectors; zero for a text without tokens."""
-        # Not with its own norm=True, which divides an empty text by zero.
+        """Return the mean of the token vectors; zeros for a text without tokens."""
+        # WordLlama's norm=True divides by zero for an empty text.
         mean = np.asarray(self._model.embed(texts, norm=False, batch_size=len(texts)))
         return unit(mean) if self.normalizes else mean

@@ -1,4 +1,4 @@
-"""Word vectors of any file, averaged over the words of a text: plainly, or weighted by rarity (SIF)."""
+"""The mean of word vectors from a file over the words of a text, unweighted or by smooth inverse frequency (SIF)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, yes_no
-from goldrank.encoders.provenance import stamp, texts_stamp
+from goldrank.encoders.provenance import fitted_on, stamp
 from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
 from goldrank.io.formats.word_vectors import Rule, read_word_vectors, word_vector_files
@@ -29,7 +29,7 @@ DEFAULTS = {
     "empty": "0",
 }
 PRESETS = {
-    # EvalRank's word files and bags of words.
+    # The tokenization and lookup of EvalRank.
     "evalrank": {"rule": "evalrank", "tokens": "split", "lower": "true", "empty": "1e-9"}
 }
 _RUN = re.compile(r"\w+")
@@ -37,34 +37,34 @@ _RUN = re.compile(r"\w+")
 
 @dataclass
 class Coverage:
-    """How much of what was encoded so far the vocabulary knows."""
+    """How much of the encoded texts is in the vocabulary."""
 
     tokens: int = 0
     known: int = 0
     texts: int = 0
     without: int = 0
-    """Texts of which no word is known: all numbers of their vector are ``empty``."""
+    """Texts without a known word, whose vector has the value ``empty`` everywhere."""
 
 
-def make(spec: Spec) -> Words:
-    """``words:FILE``: plain means, or with ``weighting=sif`` an encoder that can be fitted."""
+def make_word_encoder(spec: Spec) -> MeanOfWords:
+    """Return the encoder of ``words:FILE``: an unweighted mean, or with ``weighting=sif`` one that can be fitted."""
     weighting = spec.completed(DEFAULTS, PRESETS).options["weighting"]
-    return SifWords(spec) if one_of("weighting", weighting, ("mean", "sif")) == "sif" else Words(spec)
+    return SifOfWords(spec) if one_of("weighting", weighting, ("mean", "sif")) == "sif" else MeanOfWords(spec)
 
 
-class Words(BatchEncoder):
-    """The mean vector of a text's known words; ``lower=false`` for vectors that tell cases apart.
+class MeanOfWords(BatchEncoder):
+    """The mean vector of a text's known words; ``lower=false`` for case-sensitive vectors.
 
-    With ``tokens=lookup`` a white-space word is looked up as it stands, and where the file does not have it, its runs
-    of letters and digits are: ``well-known`` stays one word where it is one, and ``cat,`` is a cat. Other rules are
-    those of ``tfidf``. ``preset=evalrank`` reads the file and splits texts as EvalRank does; a text without a known
-    word is a vector of 1e-9 there, and of zeros (``empty=0``) else.
+    With ``tokens=lookup`` texts are split at white space; a word that is not in the file is split further into runs of
+    letters and digits, so that ``well-known`` is one word if the file has it, and ``cat,`` is ``cat``. The other values
+    of ``tokens`` are those of ``tfidf``. ``preset=evalrank`` reads the file and splits texts as EvalRank does; there a
+    text without a known word has the vector 1e-9, by default (``empty=0``) the vector 0.
     """
 
     def __init__(self, spec: Spec) -> None:
         options, given = Options.take(spec, *DEFAULTS, "cache", "preset", without=("dtype", "max_length"))
         completed = spec.completed(DEFAULTS, PRESETS)
-        # Where the file's vectors are kept changes none of them.
+        # The cache does not change the vectors, so it is not part of the identity.
         own = {name: value for name, value in completed.options.items() if name != "cache"}
         super().__init__(spec, options, replace(completed, options=own))
         if not spec.argument:
@@ -74,7 +74,7 @@ class Words(BatchEncoder):
         self._looks_up = one_of("tokens", own["tokens"], ["lookup", *TOKENIZERS]) == "lookup"
         self._tokens = tokenizer("split" if self._looks_up else own["tokens"])
         if not self._lower and own["tokens"] not in ("lookup", "split"):
-            raise InputError("lower=false goes with tokens=lookup or split", remedy="leave one of the two out")
+            raise InputError("lower=false needs tokens=lookup or tokens=split", remedy="leave one of the two out")
         self._empty = number("empty", own["empty"])
         self._vectors = read_word_vectors(
             spec.argument,
@@ -92,11 +92,11 @@ class Words(BatchEncoder):
         return f"words {self._stamp}"
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Means over known words; ``empty`` where there is none."""
+        """Return the means over known words; ``empty`` for a text without any."""
         return self._means(self._known(texts))
 
     def split(self, text: str) -> list[str]:
-        """The words of a text as they are looked up."""
+        """Return the words of a text as they are looked up."""
         words = self._tokens(text) if self._lower else text.split()
         if not self._looks_up:
             return words
@@ -104,33 +104,34 @@ class Words(BatchEncoder):
         return [part for word in words for part in ((word,) if word in row else _RUN.findall(word))]
 
     def covers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Which texts have a word that is known; nothing is encoded or added to the coverage."""
+        """Return which texts have a known word; nothing is encoded or added to the coverage."""
         row = self._vectors.row
         return np.array([any(word in row for word in self.split(text)) for text in checked_texts(texts)], np.bool_)
 
     def vocabulary_vectors(self) -> NDArray[Any]:
-        """Return the vector of every word of the file, as a text of that word alone has it."""
+        """Return the vector of every word of the file, encoded as a text of its own."""
         return self._weighted(np.arange(len(self._vectors.matrix)))
 
     def _known(self, texts: list[str]) -> list[list[int]]:
-        row, seen = self._vectors.row, self.coverage
+        """Return the rows of the known words of each text, and add them to the coverage."""
+        row, coverage = self._vectors.row, self.coverage
         known = []
         for text in texts:
             words = self.split(text)
             rows = [row[word] for word in words if word in row]
-            seen.tokens += len(words)
-            seen.known += len(rows)
-            seen.texts += 1
-            seen.without += not rows
+            coverage.tokens += len(words)
+            coverage.known += len(rows)
+            coverage.texts += 1
+            coverage.without += not rows
             known.append(rows)
         return known
 
     def _means(self, known: list[list[int]]) -> NDArray[Any]:
         means = np.full((len(known), self._vectors.dim), self._empty, np.float32)
-        filled = [at for at, rows in enumerate(known) if rows]
+        filled = [text for text, rows in enumerate(known) if rows]
         if filled:
-            counts = np.array([len(known[at]) for at in filled])
-            rows = np.concatenate([known[at] for at in filled])
+            counts = np.array([len(known[text]) for text in filled])
+            rows = np.concatenate([known[text] for text in filled])
             summed = np.add.reduceat(self._weighted(rows), np.cumsum(counts) - counts, axis=0)
             means[filled] = summed / counts[:, None]
         return means
@@ -139,18 +140,18 @@ class Words(BatchEncoder):
         return self._vectors.matrix[rows]
 
 
-class SifWords(Words):
-    """Smooth inverse frequency: a word of probability p weighs a / (a + p), with a = 0.001.
+class SifOfWords(MeanOfWords):
+    """Smooth inverse frequency: a word of probability p has the weight a / (a + p), with a = 0.001.
 
-    Before a fit, p comes from the word's place in the file by Zipf's law, and no component is taken out. A fit counts
-    the words of the corpus instead and removes the direction that its texts have in common.
+    Without a fit, p is estimated from the word's rank in the file by Zipf's law, and no component is removed. A fit
+    counts the words of the corpus and removes the first principal component of its texts.
     """
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self._a = number("a", self._own["a"], low=1e-12)
-        places = np.arange(1, len(self._vectors.matrix) + 1)
-        self._weights = self._weight((1 / places) / (1 / places).sum())
+        ranks = np.arange(1, len(self._vectors.matrix) + 1)
+        self._weights = self._weight((1 / ranks) / (1 / ranks).sum())
         self._common: NDArray[np.float32] | None = None
         self._fitted_on = ""
 
@@ -160,11 +161,11 @@ class SifWords(Words):
         return super().version + self._fitted_on
 
     def fit(self, texts: Sequence[str]) -> None:
-        """Count the words and find the common component; what is encoded while fitting is not in the coverage."""
+        """Count the words and compute the common component; the coverage does not change."""
         texts = checked_texts(texts)
         counts = Counter(word for text in texts for word in self.split(text))
         if not counts:
-            raise InputError(f"none of the {len(texts)} texts to fit on has a word", remedy="give it the corpus")
+            raise InputError(f"none of the {len(texts)} texts to fit on has a word", remedy="fit on the corpus")
         row = self._vectors.row
         share = np.zeros(len(self._vectors.matrix))
         for word, count in counts.items():
@@ -173,17 +174,17 @@ class SifWords(Words):
         self._weights = self._weight(share / counts.total())
         self._common = None
         means = self._means([[row[word] for word in self.split(text) if word in row] for text in texts])
-        # The right singular vector by the small Gram matrix: one pass, whatever the number of texts.
+        # The first right singular vector, from the Gram matrix, whose size does not depend on the number of texts.
         gram = means.T.astype(np.float64) @ means
         self._common = np.linalg.eigh(gram)[1][:, -1].astype(np.float32)
-        self._fitted_on = f" fitted on {len(texts)} texts {texts_stamp(texts)}"
+        self._fitted_on = fitted_on(texts)
 
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
-        """Weighted means, less the common component if one was found."""
+        """Return weighted means, without the common component after a fit."""
         return self._without_common(super().encode_batch(texts, side))
 
     def vocabulary_vectors(self) -> NDArray[Any]:
-        """Return the vector of every word of the file, as a text of that word alone has it."""
+        """Return the vector of every word of the file, encoded as a text of its own."""
         return self._without_common(super().vocabulary_vectors())
 
     def _without_common(self, means: NDArray[Any]) -> NDArray[Any]:

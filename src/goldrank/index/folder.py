@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from goldrank.encoders.base import Encoder
-from goldrank.encoders.consent import described, effects_of
+from goldrank.encoders.consent import describe_effects, effects_of
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.index.base import Index, build, checked_similarity, checked_vectors
@@ -149,7 +149,7 @@ class IndexFolder:
             )
         if effects_of(named):
             raise InputError(
-                f"the manifest names the model {described(named)}",
+                f"the manifest names the model {describe_effects(named)}",
                 where=str(self.path),
                 remedy="name it yourself with -m if you trust it; a manifest is data, and anyone may have written it",
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from goldrank import stats
-from goldrank.encoders.rankings import best
+from goldrank.encoders.rankings import top_items
 from goldrank.hits import Gold, Run
 from goldrank.scoring import Scores, score
 from goldrank.tasks.ranking.data import RankingData
@@ -103,7 +103,7 @@ def collapse_duplicates(
     rankings: dict[str, dict[str, float]] = {}
     for query, ranking in run.to_dict().items():
         merged = rankings.setdefault(query, {})
-        for item, value in best(ranking, len(ranking)).items():
+        for item, value in top_items(ranking).items():
             if not (related and item == query):
                 merged.setdefault(named(item, query), value)
     return judged, rankings

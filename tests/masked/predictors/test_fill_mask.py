@@ -355,7 +355,7 @@ def test_identity_knows_the_weights_and_the_options_that_matter(bert, tmp_path):
 
 def test_a_model_that_is_nowhere_or_no_masked_one_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(InputError, match="local folder with the model works too"):
+    with pytest.raises(InputError, match="give the path of a local folder with the model"):
         load_predictor("fill-mask:nobody/no-such-model")
     with pytest.raises(InputError, match="fill-mask needs a model"):
         load_predictor("fill-mask:")

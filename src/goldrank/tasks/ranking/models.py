@@ -14,7 +14,7 @@ import numpy as np
 from goldrank import encoders
 from goldrank.encoders.base import Encoder, PairScorer, Searcher
 from goldrank.encoders.pair_scorers import PAIR_KINDS, load_pair_scorer
-from goldrank.encoders.rankings import best
+from goldrank.encoders.rankings import top_items
 from goldrank.encoders.reranking import rerank, search_resuming
 from goldrank.encoders.truncation import count_truncated_pairs, warnings_of
 from goldrank.errors import DataWarning
@@ -183,7 +183,7 @@ def _rank_by_search(searcher: Searcher, data: RankingData) -> Ranked:
 
 def _tops(run: Run, depth: int) -> dict[str, list[str]]:
     """The best *depth* items of each ranking."""
-    return {query: list(best(ranking, depth)) for query, ranking in run.to_dict().items()}
+    return {query: list(top_items(ranking, depth)) for query, ranking in run.items()}
 
 
 def _truncated_pairs(

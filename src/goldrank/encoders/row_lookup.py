@@ -1,6 +1,6 @@
-"""Keys of rows without a dict: their bytes one after the other, and their hashes sorted.
+"""Find the row of a key in little memory: the keys as one byte string, with their sorted hashes.
 
-Millions of strings and a dict of them take hundreds of bytes each; this takes about thirty beside the text itself.
+A dict of millions of strings takes hundreds of bytes for each; this takes about thirty besides the text.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Ints = NDArray[np.int64]
 _AT_ONCE = 1 << 16
 
 
-class Keys:
-    """The key of each row; a key that several rows have stands for the first of them.
+class RowLookup:
+    """The key of each row; a key of several rows is found in the first of them.
 
-    >>> keys = Keys(["b", "a", "b"])
-    >>> keys.find(["a", "b", "c"]).tolist(), keys.repeated()
+    >>> lookup = RowLookup(["b", "a", "b"])
+    >>> lookup.find(["a", "b", "c"]).tolist(), lookup.find_duplicate()
     ([1, 0, -1], (0, 2))
     """
 
@@ -31,7 +31,7 @@ class Keys:
             hashes.append(hash(key))
         self._bounds: Ints = np.frombuffer(bounds, np.int64)
         unsorted = np.frombuffer(hashes, np.int64) if hashes else np.zeros(0, np.int64)
-        # Stable, so that of equal keys the first row comes first.
+        # Stable, so that the first row of equal keys comes first.
         self._rows = np.argsort(unsorted, kind="stable")
         self._hashes = unsorted[self._rows]
 
@@ -45,16 +45,16 @@ class Keys:
         return (self[row] for row in range(len(self)))
 
     def find(self, names: Sequence[str]) -> Ints:
-        """The row of each name, -1 for those that are no key."""
+        """Return the row of each name, -1 for a name that is not a key."""
         rows = np.full(len(names), -1, np.int64)
         if len(self):
             for start in range(0, len(names), _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
-                rows[part] = self._found(names[part])
+                rows[part] = self._find_part(names[part])
         return rows
 
-    def repeated(self) -> tuple[int, int] | None:
-        """The first row whose key an earlier row has, after that earlier one; None where all keys differ."""
+    def find_duplicate(self) -> tuple[int, int] | None:
+        """Return the first two rows with the same key; None if all keys differ."""
         same = np.flatnonzero(self._hashes[1:] == self._hashes[:-1])
         first: dict[str, int] = {}
         for row in np.unique(self._rows[np.concatenate((same, same + 1))]).tolist():
@@ -62,24 +62,24 @@ class Keys:
                 return earlier, row
         return None
 
-    def _found(self, names: Sequence[str]) -> Ints:
-        wanted = list(map(_encoded, names))
+    def _find_part(self, names: Sequence[str]) -> Ints:
+        keys = list(map(_encoded, names))
         hashes = np.fromiter(map(hash, names), np.int64, len(names))
-        places = np.searchsorted(self._hashes, hashes)
-        rows = self._rows[np.minimum(places, len(self) - 1)]
-        spans = zip(wanted, self._bounds[rows].tolist(), self._bounds[rows + 1].tolist(), strict=True)
+        positions = np.searchsorted(self._hashes, hashes)
+        rows = self._rows[np.minimum(positions, len(self) - 1)]
+        spans = zip(keys, self._bounds[rows].tolist(), self._bounds[rows + 1].tolist(), strict=True)
         right = np.fromiter((self._text[start:end] == key for key, start, end in spans), bool, len(names))
         for at in np.flatnonzero(~right).tolist():
-            rows[at] = self._among_equal(wanted[at], int(hashes[at]), int(places[at]))
+            rows[at] = self._find_among_equal(keys[at], int(hashes[at]), int(positions[at]))
         return rows
 
-    def _among_equal(self, key: bytes, hashed: int, place: int) -> int:
-        """The row of a key from the *place* of its hash on, which other keys may have too."""
-        while place < len(self) and self._hashes[place] == hashed:
-            row = int(self._rows[place])
+    def _find_among_equal(self, key: bytes, hashed: int, position: int) -> int:
+        """Return the row of a key among the rows with its hash, which begin at *position*; -1 if there is none."""
+        while position < len(self) and self._hashes[position] == hashed:
+            row = int(self._rows[position])
             if self._bytes(row) == key:
                 return row
-            place += 1
+            position += 1
         return -1
 
     def _bytes(self, row: int) -> bytearray:
