@@ -56,7 +56,7 @@ def test_another_folder_is_not_made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda content: content.pop("cores"), "lacks cores"),
         (lambda content: content["ray"].pop("task"), "lacks ray.task"),
@@ -74,9 +74,9 @@ def test_another_folder_is_not_made(tmp_path):
         (lambda content: content["encoding"].update(other={"load": 1}), "lacks encoding.other."),
     ],
 )
-def test_a_file_with_a_wrong_entry_is_refused_and_the_entry_named(path, change, said):
+def test_a_file_with_a_wrong_entry_is_refused_and_the_entry_named(path, change, message):
     changed(path, change)
-    with pytest.raises(InputError, match=said) as raised:
+    with pytest.raises(InputError, match=message) as raised:
         read_constants(path)
     assert str(path) in str(raised.value)
     assert "--calibrate" in str(raised.value)

@@ -42,8 +42,8 @@ def test_sizes_follow_from_the_job():
 
 @given(st.integers(1, 10**10), st.integers(1, 4096), st.integers(1, 10**6), st.integers(1, 500))
 def test_no_estimate_is_negative_or_undefined_whatever_the_size(items, dimension, queries, nodes):
-    made = estimate(PlannedJob(items, dimension, queries, nodes=nodes, encoding=EncodingCost(0, 1e-4, 0)), REFERENCE)
-    for engine in made.engines:
+    plan = estimate(PlannedJob(items, dimension, queries, nodes=nodes, encoding=EncodingCost(0, 1e-4, 0)), REFERENCE)
+    for engine in plan.engines:
         for stage in (*engine.stages, engine.total):
             numbers = (stage.seconds, stage.memory, stage.head, stage.device, stage.network, stage.storage)
             assert all(number is not None and number >= 0 and math.isfinite(number) for number in numbers)
@@ -114,30 +114,30 @@ def test_what_is_not_asked_for_takes_nothing():
 
 
 def test_encoding_without_a_model_is_unknown_and_said_to_be():
-    made = estimate(replace(JOB, encoding=None), REFERENCE)
-    assert all(engine.stage("encode").seconds is None for engine in made.engines)
-    assert any("encode is left out" in note for note in made.notes)
+    plan = estimate(replace(JOB, encoding=None), REFERENCE)
+    assert all(engine.stage("encode").seconds is None for engine in plan.engines)
+    assert any("encode is left out" in note for note in plan.notes)
     assert not any("encode is left out" in note for note in estimate(JOB, REFERENCE).notes)
 
 
 def test_vectors_beyond_memory_are_read_from_disk_in_every_pass():
     job = replace(JOB, memory=1e9, queries=5000, depth=100)
-    made = estimate(job, REFERENCE)
-    stage, passes = made.engine("local").stage("top k"), 5
+    plan = estimate(job, REFERENCE)
+    stage, passes = plan.engine("local").stage("top k"), 5
     slow = replace(REFERENCE, disk_rate=replace(REFERENCE.disk_rate, read=1e6))
     assert estimate(job, slow).engine("local").stage("top k").limit == "disk"
     assert seconds(job, "top k", constants=slow) == pytest.approx(passes * job.vector_bytes / 1e6)
     assert stage.memory < estimate(replace(job, memory=1e12), REFERENCE).engine("local").stage("top k").memory
-    assert any(note.startswith("local: vectors of 30.7 GB") for note in made.notes)
+    assert any(note.startswith("local: vectors of 30.7 GB") for note in plan.notes)
     assert not any("do not fit" in note for note in estimate(replace(job, memory=1e12, disk=1e15), REFERENCE).notes)
 
 
 def test_items_that_do_not_fit_on_the_gpu_are_streamed_and_a_note_says_so():
     small, large = replace(JOB, items=1_000_000), replace(JOB, items=100_000_000, memory=1e13)
     assert not any(note.startswith("one GPU") for note in estimate(small, REFERENCE).notes)
-    made = estimate(large, REFERENCE)
-    assert any(note.startswith("one GPU: items need") and "memory" in note for note in made.notes)
-    gpu = made.engine("one GPU")
+    plan = estimate(large, REFERENCE)
+    assert any(note.startswith("one GPU: items need") and "memory" in note for note in plan.notes)
+    gpu = plan.engine("one GPU")
     assert gpu.stage("start").seconds == 0
     assert gpu.stage("exact ranks").device <= REFERENCE.gpu.memory
     slow = replace(REFERENCE, gpu=replace(REFERENCE.gpu, stream=1e8))
@@ -145,10 +145,10 @@ def test_items_that_do_not_fit_on_the_gpu_are_streamed_and_a_note_says_so():
 
 
 def test_a_head_and_workers_that_do_not_fit_and_too_little_storage_are_noted():
-    made = estimate(replace(JOB, items=10**9, queries=10**6, memory=16e9, disk=1e9, cores=16), REFERENCE)
-    assert any("16 workers of" in note for note in made.notes)
-    assert any(note.startswith("Ray: the head needs") and "ids (167.0 GB)" in note for note in made.notes)
-    assert any(note.startswith("storage: ") for note in made.notes)
+    plan = estimate(replace(JOB, items=10**9, queries=10**6, memory=16e9, disk=1e9, cores=16), REFERENCE)
+    assert any("16 workers of" in note for note in plan.notes)
+    assert any(note.startswith("Ray: the head needs") and "ids (167.0 GB)" in note for note in plan.notes)
+    assert any(note.startswith("storage: ") for note in plan.notes)
 
 
 def test_the_limit_is_what_all_wait_for_and_nothing_where_there_is_nothing_to_do():

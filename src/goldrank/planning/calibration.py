@@ -1,7 +1,7 @@
-"""Measuring the constants of this machine, in about a minute, with the same code that does the work.
+"""Measure the constants of this machine in about a minute, with the same code that runs the jobs.
 
-Each cost is taken at sizes that differ in one respect, the best of a few goes each, so that what is slow for another
-reason does not count; a sum of parts is fitted to them by least squares of the relative errors, no part below nothing.
+Each cost is measured at several sizes, the best of a few repeats each, so that interruptions do not count. The parts of
+a cost are fitted by non-negative least squares of the relative errors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from goldrank.planning.workloads import best, synthetic_hits
 from goldrank.progress import Progress
 
 _REPEATS = 3
-# With other work on this share of the cores, times are no longer those of the machine.
+# If other processes use more than this share of the cores, the measured times are too long.
 _BUSY = 0.5
 _SHARD = (65_536, 256)
 STEPS = ("encoding", "exact ranks", "top k", "vectors on disk", "reading", "scoring", "Ray", "GPU")
@@ -51,8 +51,8 @@ def calibrate(
 
     Args:
         models: the models whose encoding is measured.
-        folder: where files are written for a while; the system's folder for such files by default.
-        say: takes a line about what could not be measured.
+        folder: the folder of temporary files; the system's by default.
+        say: called with a line about each thing that could not be measured.
     """
     elsewhere: dict[str, str] = {}
     cores = usable_cores()
@@ -64,7 +64,7 @@ def calibrate(
         Progress("measuring", total=len(STEPS), unit="step") as bar,
     ):
         place = Path(scratch)
-        # First, because a model that does not exist should not be found out at the end.
+        # First, so that a model that does not exist is reported at once.
         encoding = {model: encoding_cost(model) for model in models}
         bar.advance()
         counting = ranking_cost(COUNTING, "exact ranks", parts=COUNTING_PARTS)
@@ -86,11 +86,11 @@ def calibrate(
         say("Ray is not installed: its start and its tasks are those of the reference machine.")
         elsewhere["Ray"] = REFERENCE.machine
     if gpu is None:
-        say(f"torch finds no CUDA device: the rates of {REFERENCE.gpu.name} stand for one.")
+        say(f"torch finds no CUDA device: the GPU rates are those of {REFERENCE.gpu.name}.")
         elsewhere["GPU"] = REFERENCE.elsewhere["GPU"]
     for name, cost in (("exact ranks", counting), ("the top k", search)):
         if not cost.multiply:
-            say(f"The time of {name} did not grow with its products, so large jobs cannot be told: measure again.")
+            say(f"The time of {name} did not grow with the job, so large jobs cannot be estimated: measure again.")
     return Constants(
         machine=f"{cores} core{'s' * (cores > 1)} of {processor_name()}",
         measured=date.today().isoformat(),
@@ -111,17 +111,17 @@ def calibrate(
 
 
 def disk_cost(folder: Path, shape: tuple[int, int] = _SHARD) -> DiskCost:
-    """Bytes a second of a shard written to disk, and read when the system no longer holds it in memory."""
+    """Measure the bytes per second of writing a shard to disk, and of reading it when it is not in the page cache."""
     vectors = np.random.default_rng(3).standard_normal(shape, dtype=np.float32)
     ids = [f"d{row:09}" for row in range(len(vectors))]
     path = folder / "vectors.parquet"
     writing = best(lambda: write_vectors(str(path), ids, vectors), _REPEATS)
-    reading = best(lambda: read_vectors(str(path)), _REPEATS, before=lambda: forget(path))
+    reading = best(lambda: read_vectors(str(path)), _REPEATS, before=lambda: drop_from_page_cache(path))
     return DiskCost(vectors.nbytes / writing, vectors.nbytes / reading)
 
 
-def forget(path: Path) -> None:
-    """Let the system drop the file from memory, where it can be asked to, so that reading it reads the disk."""
+def drop_from_page_cache(path: Path) -> None:
+    """Drop the file from the page cache if the system supports it, so that it is next read from disk."""
     if not hasattr(os, "posix_fadvise"):
         return
     handle = os.open(path, os.O_RDONLY)
@@ -132,22 +132,22 @@ def forget(path: Path) -> None:
 
 
 def scoring_cost(few: int = 500, many: int = 20_000) -> ScoringCost:
-    """The default metrics with intervals at two sizes, and putting together what shards send."""
+    """Measure the default metrics with intervals at two sizes, and merging the results of shards."""
     few_seconds, many_seconds = (best(_scoring(queries), _REPEATS) for queries in (few, many))
     each = max(0.0, (many_seconds - few_seconds) / (many - few))
     rng = np.random.default_rng(5)
     counts, more = (rng.integers(0, 1000, 2_000_000) for _ in range(2))
     adding = best(lambda: np.add(counts, more, out=counts), _REPEATS) / len(counts)
-    kept, new = rng.random((500, 1000)), rng.random((500, 500))
+    best_results, shard_results = rng.random((500, 1000)), rng.random((500, 500))
     numbers = np.arange(1500)
 
     def merge() -> None:
-        for row, sent in zip(kept, new, strict=True):
-            both = np.concatenate((row, sent))
+        for row, added in zip(best_results, shard_results, strict=True):
+            both = np.concatenate((row, added))
             chosen = np.argpartition(both, len(both) - len(row))[len(both) - len(row) :]
             numbers[chosen], both[chosen]
 
-    merging = best(merge, _REPEATS) / new.size
+    merging = best(merge, _REPEATS) / shard_results.size
     return ScoringCost(max(0.0, few_seconds - few * each), each, adding, merging)
 
 
@@ -164,22 +164,22 @@ def _scoring(queries: int) -> Callable[[], object]:
 
 
 def _load() -> float:
-    """How many processes wanted a core in the last minute; 0 where the system does not say."""
+    """Return the load average of the last minute; 0 if the system does not report it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def processor_name() -> str:
-    """What the processor calls itself."""
+    """Return the model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return named or platform.processor() or platform.machine() or "an unnamed processor"
+    name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return name or platform.processor() or platform.machine() or "an unnamed processor"
 
 
 def _memory_bytes() -> float:
-    """Bytes of memory of this machine; 0 where the system does not say."""
+    """Return the bytes of memory of this machine; 0 if the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -187,7 +187,7 @@ def _memory_bytes() -> float:
 
 
 def _process_bytes() -> float:
-    """The memory of this process with what it needs loaded, before there is data in it; 0 where that cannot be told."""
+    """Return the memory of this process with its libraries but without data; 0 if the system does not report it."""
     for name in ("faiss", "pyarrow.parquet", "scipy.optimize"):
         with suppress(ImportError):
             import_module(name)

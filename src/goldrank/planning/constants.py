@@ -1,4 +1,4 @@
-"""The constants of a machine that estimates are computed from: their types, their file, and reference values."""
+"""The measured constants of a machine, from which estimates are computed: types, file format and reference values."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Group = TypeVar("Group")
 
 @dataclass(frozen=True)
 class RankingCost:
-    """Seconds of ranking on all cores of the machine, as a sum over what there is to do."""
+    """Seconds of ranking on all cores of the machine, as a sum of parts."""
 
     start: float = 0.0
     query: float = 0.0
-    """For each query, whatever the items: preparing it, and ranking the first items to know what to look for."""
+    """For each query: preparing it, and ranking the first items to get a threshold."""
     number: float = 0.0
     """For each number of an item: reading, checking and packing it."""
     multiply: float = 0.0
     """For each multiplication of a number of an item with one of a query."""
     pair: float = 0.0
-    """For each score that is compared with something."""
+    """For each comparison of a score."""
     entry: float = 0.0
     """For each judged item, or each result that is kept."""
 
     def parts(self, items: float, dimension: int, queries: float, entries: float, compared: float) -> list[float]:
-        """The seconds of each part for *entries* a query, where each score is compared with *compared* others."""
+        """Return the seconds of each part, for *entries* per query and *compared* comparisons of each score."""
         features = ranking_features(items, dimension, queries, entries, compared)
         return [value * feature for value, feature in zip(asdict(self).values(), features, strict=True)]
 
@@ -43,7 +43,7 @@ class RankingCost:
 def ranking_features(
     items: float, dimension: int, queries: float, entries: float, compared: float
 ) -> tuple[float, ...]:
-    """What each part of a RankingCost is multiplied by."""
+    """Return the factor of each part of a RankingCost."""
     numbers, judged = items * dimension, queries * entries
     return 1.0, queries, numbers, numbers * queries, items * queries * compared, judged
 
@@ -67,7 +67,7 @@ class EncodingCost:
 
 @dataclass(frozen=True)
 class DiskCost:
-    """Bytes of vectors a second, written to and read from Parquet files on disk."""
+    """Bytes of vectors per second, written to and read from Parquet files on disk."""
 
     write: float
     read: float
@@ -75,7 +75,7 @@ class DiskCost:
 
 @dataclass(frozen=True)
 class ScoringCost:
-    """Seconds of the default metrics and their intervals, and of putting the results of shards together."""
+    """Seconds of the default metrics with their intervals, and of merging the results of shards."""
 
     start: float
     query: float
@@ -87,7 +87,7 @@ class ScoringCost:
 
 @dataclass(frozen=True)
 class RayCost:
-    """What a cluster costs before it does anything: seconds to start, seconds a task, bytes of an idle machine."""
+    """The overhead of a cluster: seconds to start it, seconds per task, bytes of an idle machine."""
 
     start: float
     task: float
@@ -96,32 +96,32 @@ class RayCost:
 
 @dataclass(frozen=True)
 class GpuCost:
-    """One GPU with its machine: its memory, seconds of each work with the items there, and bytes a second onto it."""
+    """One GPU with its machine: its memory, seconds of ranking items in it, and transfer rates."""
 
     name: str
     memory: float
     counting: RankingCost
     top_k: RankingCost
     load: float
-    """Bytes of items a second that are brought there to stay."""
+    """Bytes per second of loading items into its memory."""
     stream: float
-    """Bytes of items a second that pass through, where they do not fit."""
+    """Bytes per second of streaming items that do not fit into its memory."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """All that a plan is calculated from, and where each group of numbers was measured."""
+    """All constants of an estimate, and where they were measured."""
 
     machine: str
     measured: str
     """The date, empty for the reference constants."""
     cores: int
     memory: float
-    """Bytes of the machine; 0 where that is not known."""
+    """Bytes of the machine; 0 if unknown."""
     disk: float
-    """Free bytes for vectors; 0 where that is not known."""
+    """Free bytes for vectors; 0 if unknown."""
     process: float
-    """Bytes of a process that has loaded goldrank and no data."""
+    """Bytes of a process with goldrank but without data."""
     counting: RankingCost
     search: RankingCost
     """The top k."""
@@ -133,10 +133,10 @@ class Constants:
     encoding: dict[str, EncodingCost]
     """By the spec of the model."""
     elsewhere: dict[str, str] = field(default_factory=dict)
-    """Groups that were measured on another machine than the others, and on which."""
+    """The machines of the groups that were measured on another machine than the rest."""
 
     def encoding_of(self, model: str) -> EncodingCost:
-        """The cost of one model, which has to be measured before."""
+        """Return the cost of one model; raise if it was not measured."""
         if model not in self.encoding:
             known = ", ".join(self.encoding) or "none"
             raise InputError(
@@ -147,7 +147,7 @@ class Constants:
 
 
 def constants_file() -> Path:
-    """Where the constants of this machine are kept."""
+    """Return the file of the constants of this machine."""
     return cache_folder() / _FILE
 
 
@@ -157,7 +157,7 @@ def local_constants() -> Constants:
 
 
 def write_constants(constants: Constants, path: PathLike) -> None:
-    """Write them in one piece; the folder is made where it is that of the cache."""
+    """Write constants atomically; the cache folder is created if it does not exist."""
     if Path(path) == constants_file():
         make_private_folder(Path(path).parent)
     text = json.dumps({"format": _FORMAT, **asdict(constants)}, indent=2, ensure_ascii=False)
@@ -165,19 +165,19 @@ def write_constants(constants: Constants, path: PathLike) -> None:
 
 
 def read_constants(path: PathLike) -> Constants:
-    """The constants of a file, every number checked."""
+    """Read constants from a file and check every number."""
     name = str(path)
     try:
         content = json.loads(read_bytes(path))
     except (ValueError, RecursionError):
-        raise InputError("the file of constants is damaged: it is no JSON", where=name, remedy=_REMEDY) from None
+        raise InputError("the file of constants is damaged: it is not JSON", where=name, remedy=_REMEDY) from None
     if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
         raise InputError("the file does not hold constants of goldrank plan", where=name, remedy=_REMEDY)
     return _group(Constants, content, name, "")
 
 
 def _group(kind: type[Group], content: object, file: str, path: str) -> Group:
-    """One dataclass from what JSON holds of it."""
+    """Build a dataclass from JSON content."""
     if not isinstance(content, dict):
         raise InputError(f"{path} is {shorten(content)}", where=file, remedy=_REMEDY)
     hints = get_type_hints(kind)
@@ -202,7 +202,7 @@ def _value(hint: Any, value: object, file: str, path: str) -> Any:
     else:
         good = False
     if not good:
-        raise InputError(f"{path} is {shorten(value)}, which is no such constant", where=file, remedy=_REMEDY)
+        raise InputError(f"{path} is {shorten(value)}, which is not a valid constant", where=file, remedy=_REMEDY)
     return value
 
 
@@ -211,7 +211,7 @@ def _is_number(value: object) -> bool:
 
 
 def _in_range(path: str, value: Any) -> bool:
-    """Costs may be nothing; what is divided by may not."""
+    """Return True if a cost is >= 0, or a divisor > 0."""
     divides = path in ("cores", "disk_rate.write", "disk_rate.read", "gpu.memory", "gpu.load", "gpu.stream")
     return bool(value > 0 if divides else value >= 0)
 
@@ -240,8 +240,8 @@ REFERENCE = Constants(
     gpu=GpuCost(
         name="NVIDIA H200",
         memory=141e9,  # its data sheet
-        # Fitted to jobs of up to a million items, 2026-11-15; 4 million items × 768 and 8,192 queries, which took
-        # 0.128 s (benchmarks/results/cuda-h200-1.json), come out as 0.131 s.
+        # Fitted to jobs of up to a million items, 2026-11-15. For 4 million items × 768 and 8,192 queries, which took
+        # 0.128 s (benchmarks/results/cuda-h200-1.json), the estimate is 0.131 s.
         counting=RankingCost(start=0.0061, multiply=3.77e-15, entry=3.67e-6),
         # Fitted by hand to five jobs of 0.2 to 3 million items and the top 100 or 1,000, 2026-11-15; their own times
         # differed by up to half from one run to another.

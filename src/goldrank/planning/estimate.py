@@ -13,7 +13,7 @@ from goldrank.units import format_bytes
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a job would take on each engine, and all that has to be said about it."""
+    """The cost of a job on each engine, with notes about limits and missing values."""
 
     job: PlannedJob
     constants: Constants
@@ -21,12 +21,12 @@ class Estimate:
     notes: tuple[str, ...]
 
     def engine(self, name: str) -> EnginePlan:
-        """The plan of one engine: local, Ray or one GPU."""
+        """Return the plan of one engine: local, Ray or one GPU."""
         return next(plan for plan in self.engines if plan.name == name)
 
 
 def estimate(job: PlannedJob, constants: Constants) -> Estimate:
-    """The plans of all engines; nothing is measured or read.
+    """Estimate a job on all engines; nothing is measured or read.
 
     >>> from goldrank.planning.constants import REFERENCE
     >>> plan = estimate(PlannedJob(items=1_000_000, dimension=768, queries=10_000), REFERENCE)

@@ -1,4 +1,4 @@
-"""A job to be estimated: its sizes, the machine it runs on, and the stages it consists of."""
+"""A job to be estimated: its size, its machines, and its stages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from goldrank.planning.constants import Constants, EncodingCost, RankingCost
 SHARD = 65_536
 """Items of one shard, and so of one task."""
 FLOAT, WIDE = 4, 8
-# The words and bytes of the texts of the demonstration data (persons.jsonl), a blank after each word included.
+# Bytes of a word of the demonstration data (persons.jsonl), including a blank.
 BYTES_PER_WORD = 6.0
 # {"_id": "…", "text": "…"} with an id of ten characters.
 RECORD_BYTES = 36
 ID_BYTES = 10
-# CPython: a string of ten characters takes 59 bytes, its place in a list 8, that in a dict with its number about 100.
+# In CPython a string of ten characters takes 59 bytes, its list entry 8, and its dict entry with a number about 100.
 HELD_ID_BYTES = 59 + 8 + 100
-# A string of CPython holds 49 bytes beside its characters, and a list 8 for its place.
+# In CPython a string takes 49 bytes besides its characters, and its list entry 8.
 HELD_TEXT_BYTES = 57
-# A result in a ranking as Python holds it: its place in a dict and a float; ids are shared.
+# A result in a Python ranking: a dict entry and a float; ids are shared.
 HELD_RESULT_BYTES = 100
 COUNT_BYTES = 4 * 8
 """The four counts of a judged item that a shard returns."""
@@ -37,13 +37,13 @@ STAGES = (
     "merge",
     "score, intervals",
 )
-# A machine whose memory is filled beyond this share has none left for the system and its file cache.
+# Above this share of a machine's memory, too little is left for the system and its page cache.
 FILLED = 0.9
 
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """What is to be evaluated, and on what.
+    """The size of an evaluation, and the machines it runs on.
 
     >>> job = PlannedJob(items=1_000_000, dimension=768, queries=1000)
     >>> job.vector_bytes, job.shards, job.judged_items
@@ -63,11 +63,11 @@ class PlannedJob:
     cores: int | None = None
     """Cores of each machine; None for as many as the constants were measured on."""
     memory: float | None = None
-    """Bytes of each machine; None for what the constants say."""
+    """Bytes of memory of each machine; None for that of the constants."""
     disk: float | None = None
-    """Free bytes of the storage; None for what the constants say."""
+    """Free bytes of storage; None for those of the constants."""
     network: float = 1.25e9
-    """Bytes a second of each machine. Ten gigabits are assumed: one machine alone cannot measure it."""
+    """Bytes per second of each machine; 10 Gbit/s by default, because one machine alone cannot measure it."""
     encoding: EncodingCost | None = None
     """What the model costs; None leaves encoding out."""
 
@@ -97,32 +97,37 @@ class PlannedJob:
         return self.queries * min(self.depth, self.items)
 
     @property
+    def run_bytes(self) -> float:
+        """The stored results of all queries."""
+        return float(self.results * (RESULT_BYTES + ID_BYTES))
+
+    @property
     def shards(self) -> int:
-        """Shards that the items make."""
+        """The number of shards."""
         return -(-self.items // SHARD)
 
     @property
     def shard_items(self) -> float:
-        """Items of a shard on average: the last one may be smaller."""
+        """Mean items of a shard; the last one may be smaller."""
         return self.items / self.shards
 
     @property
     def counting_bytes(self) -> float:
-        """What counting keeps of the queries: float64 values and packed operands of float32."""
+        """Memory of the queries while hits are counted: float64 values and packed float32 operands."""
         return self.queries * self.dimension * (WIDE + FLOAT) + self.judged_items * (COUNT_BYTES + 2 * WIDE)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What one stage takes; bytes are peaks for memory and sums for network and storage."""
+    """The cost of one stage; bytes are peaks for memory and sums for network and storage."""
 
     name: str
     seconds: float | None = 0.0
-    """None where it cannot be told; 0 where there is nothing to do, or another stage does it."""
+    """None if unknown; 0 if there is nothing to do, or another stage does it."""
     limit: str = ""
-    """What the time is spent on: compute, memory (its bandwidth), re-scoring, disk, network, task overhead, PCIe."""
+    """The bottleneck: compute, memory (its bandwidth), re-scoring, disk, network, task overhead or PCIe."""
     memory: float = 0.0
-    """Of the machine; of one worker in a cluster."""
+    """Bytes of the machine, or of one worker in a cluster."""
     head: float = 0.0
     device: float = 0.0
     network: float = 0.0
@@ -139,7 +144,7 @@ class EnginePlan:
 
     @cached_property
     def total(self) -> Stage:
-        """Times and bytes moved or kept added up, and the highest memory."""
+        """The sums of times, network and storage, and the highest memory."""
         known = [stage.seconds for stage in self.stages if stage.seconds is not None]
         longest = max(self.stages, key=lambda stage: stage.seconds or 0.0)
         return Stage(
@@ -151,12 +156,12 @@ class EnginePlan:
         )
 
     def stage(self, name: str) -> Stage:
-        """One stage by its name."""
+        """Return the stage of that name."""
         return next(stage for stage in self.stages if stage.name == name)
 
 
 def slowest(times: Mapping[str, float]) -> tuple[float, str]:
-    """The time of things that go on at once, and which of them it is that all wait for.
+    """Return the time of concurrent activities, and which of them is the bottleneck.
 
     >>> slowest({"compute": 3.0, "disk": 5.0})
     (5.0, 'disk')
@@ -167,7 +172,7 @@ def slowest(times: Mapping[str, float]) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A job with the constants of the machines that do it."""
+    """A job with the constants of its machines."""
 
     job: PlannedJob
     constants: Constants
@@ -179,22 +184,22 @@ class Setting:
 
     @property
     def memory(self) -> float:
-        """Bytes of each machine, 0 where nobody said."""
+        """Bytes of memory of each machine; 0 if unknown."""
         return self.constants.memory if self.job.memory is None else self.job.memory
 
     @property
     def disk(self) -> float:
-        """Free bytes of storage, 0 where nobody said."""
+        """Free bytes of storage; 0 if unknown."""
         return self.constants.disk if self.job.disk is None else self.job.disk
 
     def exceeds_memory(self, size: float) -> bool:
-        """Whether so many bytes are more than a machine has room for, as far as is known."""
+        """Return True if so many bytes do not fit into the memory of a machine; False if that is unknown."""
         return self.memory > 0 and size > FILLED * self.memory
 
     def ranking_parts(self, name: str, items: float, cost: RankingCost | None = None) -> list[float]:
-        """Core-seconds of exact ranks or the top k of so many items, part by part as in RankingCost; none unasked.
+        """Return the core-seconds of exact ranks or the top k of so many items, for each part of a RankingCost.
 
-        With a *cost* of its own, such as that of a GPU, they are seconds as they pass.
+        They are 0 if the job does not have that stage. With a *cost* of a GPU they are seconds of wall-clock time.
         """
         job, constants = self.job, self.constants
         if name == "exact ranks":
@@ -205,22 +210,22 @@ class Setting:
         return [(1 if cost else constants.cores) * part if entries else 0.0 for part in parts]
 
     def ranking_limit(self, name: str, items: float, cost: RankingCost | None = None) -> str:
-        """What takes most of the time: products and their comparison, moving the items, or scoring some again."""
+        """Return the bottleneck: products and their comparison, moving the items, or exact re-scoring."""
         start, query, number, multiply, pair, *entries = self.ranking_parts(name, items, cost)
         return slowest({"compute": query + multiply + pair, "memory": start + number, "re-scoring": sum(entries)})[1]
 
     def reading_seconds(self, items: float) -> float:
-        """Core-seconds of reading so many texts."""
+        """Return the core-seconds of reading so many texts."""
         cost = self.constants.reading
         return items * cost.text + items / self.job.items * self.job.text_bytes * cost.byte
 
     def encoding_seconds(self, texts: float) -> float | None:
-        """Core-seconds of encoding so many texts, without loading the model."""
+        """Return the core-seconds of encoding so many texts, without loading the model."""
         cost = self.job.encoding
         return None if cost is None else self.constants.cores * texts * (cost.text + self.job.words * cost.word)
 
     def scoring_stage(self) -> Stage:
-        """Scoring is done by one process on every engine."""
+        """Return the stage of scoring, which one process does on every engine."""
         cost, judged = self.constants.scoring, self.job.judged_items
         size = self.constants.process + 100 * judged
         return Stage("score, intervals", cost.start + self.job.queries * cost.query, "compute", size, head=size)

@@ -21,7 +21,7 @@ from goldrank.planning.constants import (
     ReadingCost,
     ranking_features,
 )
-from goldrank.planning.workloads import SyntheticJob, best, fitted, synthetic_job, synthetic_texts, write_texts
+from goldrank.planning.workloads import SyntheticJob, best, fit_costs, synthetic_job, synthetic_texts, write_texts
 
 _REPEATS = 3
 # Items, dimension, queries, and judged items or results of a query.
@@ -74,7 +74,7 @@ _GPU_TOP_K: tuple[Size, ...] = (
     (300_000, 256, 1_000, 1_000),
     (300_000, 128, 2_000, 500),
 )
-# The items lie ready, and what the processor does for a query or a result costs as much as the products.
+# The items are already on the GPU, and the CPU work for a query or a result costs as much as the products.
 _GPU_PARTS = ("start", "multiply", "entry")
 _GPU_LOADED = (1_000_000, 512, 256)
 
@@ -87,33 +87,30 @@ def ranking_cost(
     parts: Sequence[str] = ALL_PARTS,
     repeats: int = _REPEATS,
 ) -> RankingCost:
-    """The cost of exact ranks or of the top k, from jobs of these sizes.
+    """Measure the cost of exact ranks or of the top k with jobs of these sizes.
 
     Args:
         sizes: the jobs.
         stage: ``exact ranks`` or ``top k``.
-        index: makes what is asked, which is not counted; by default the exact index, whose making is.
-        parts: those of a RankingCost that matter; the others stay at 0.
-        repeats: how often each is done; the least time counts.
+        index: builds the index, which is not timed; by default the exact index, whose construction is timed.
+        parts: the parts of a RankingCost to fit; the others are 0.
+        repeats: how often each job is run; the shortest time counts.
     """
     rows, seconds = [], []
     for items, dimension, queries, entries in sizes:
         counts = stage == "exact ranks"
         job = synthetic_job(items, dimension, queries, entries if counts else 1)
         rows.append(ranking_features(items, dimension, queries, entries, entries if counts else 1))
-        made = index(job) if index is not None else None
-        seconds.append(best(_work(job, made, None if counts else entries), repeats))
+        built = index(job) if index is not None else None
+        depth = 0 if counts else entries
+        seconds.append(best(partial(job.search, depth, built) if depth else partial(job.count, built), repeats))
     chosen = [list(ALL_PARTS).index(part) for part in parts]
-    costs = fitted([[row[part] for part in chosen] for row in rows], seconds)
+    costs = fit_costs([[row[part] for part in chosen] for row in rows], seconds)
     return RankingCost(**{**dict.fromkeys(ALL_PARTS, 0.0), **dict(zip(parts, costs, strict=True))})
 
 
-def _work(job: SyntheticJob, index: ExactIndex | None, depth: int | None) -> Callable[[], object]:
-    return lambda: job.count(index) if depth is None else job.search(depth, index)
-
-
 def reading_cost(folder: Path, count: int = _READ) -> ReadingCost:
-    """Reading short and long texts."""
+    """Measure reading of short and long texts."""
     from goldrank.data.texts import read_texts
 
     sizes, seconds = [], []
@@ -127,7 +124,7 @@ def reading_cost(folder: Path, count: int = _READ) -> ReadingCost:
 
 
 def encoding_cost(model: str, *, seconds: float = _SECONDS) -> EncodingCost:
-    """Loading a model, and encoding short and long texts with it for about so many seconds each."""
+    """Measure loading a model, and encoding short and long texts for about so many seconds each."""
     from goldrank.index.dataset import load_encoder
 
     fitting, first = synthetic_texts(_FITTED, _LONG, seed=2), synthetic_texts(1, _SHORT, seed=3)
@@ -138,22 +135,22 @@ def encoding_cost(model: str, *, seconds: float = _SECONDS) -> EncodingCost:
     word = max(0.0, (long - short) / (_LONG - _SHORT))
     text = max(0.0, short - _SHORT * word)
     if text + word <= 0:
-        raise InputError(f"the model {model} took no time", remedy="measure one that encodes")
+        raise InputError(f"the model {model} took no time to encode", remedy="measure another model")
     return EncodingCost(load, text, word)
 
 
 def _text_seconds(encoder: Encoder, words: int, seconds: float) -> float:
-    """Seconds a text; more and more of them are encoded until they take long enough to tell."""
+    """Return the seconds per text; more and more texts are encoded until they take long enough to measure."""
     count = _FIRST_TEXTS
     while True:
-        taken = best(partial(encoder.encode_items, texts := synthetic_texts(count, words)), 1)
-        if taken > seconds / 3 or count >= _MOST_TEXTS:
-            return min(taken, best(partial(encoder.encode_items, texts), 2)) / count
-        count = min(_MOST_TEXTS, max(2 * count, int(count * seconds / max(taken, 1e-6) / 2)))
+        elapsed = best(partial(encoder.encode_items, texts := synthetic_texts(count, words)), 1)
+        if elapsed > seconds / 3 or count >= _MOST_TEXTS:
+            return min(elapsed, best(partial(encoder.encode_items, texts), 2)) / count
+        count = min(_MOST_TEXTS, max(2 * count, int(count * seconds / max(elapsed, 1e-6) / 2)))
 
 
 def ray_cost() -> RayCost | None:
-    """Starting a cluster on this machine and giving it empty tasks; None where Ray is not installed.
+    """Measure starting a cluster on this machine and running empty tasks; None if Ray is not installed.
 
     The memory of an idle cluster is that of the reference.
     """
@@ -164,23 +161,24 @@ def ray_cost() -> RayCost | None:
         return None
     assert engine is not None
     with engine:
-        _give(engine, 1)
+        _run_empty_tasks(engine, 1)
         started = time.perf_counter() - start
-        _give(engine, _TASKS)
-        return RayCost(started, best(lambda: _give(engine, _TASKS), _REPEATS) / _TASKS, REFERENCE.ray.idle)
+        _run_empty_tasks(engine, _TASKS)
+        task = best(lambda: _run_empty_tasks(engine, _TASKS), _REPEATS) / _TASKS
+        return RayCost(started, task, REFERENCE.ray.idle)
 
 
-def _give(engine: Engine, tasks: int) -> None:
-    for _ in engine.map(_nothing, range(tasks), what="empty tasks", total=tasks):
+def _run_empty_tasks(engine: Engine, tasks: int) -> None:
+    for _ in engine.map(_empty_task, range(tasks), what="empty tasks", total=tasks):
         pass
 
 
-def _nothing(task: int) -> None:
-    """An empty task."""
+def _empty_task(task: int) -> None:
+    pass
 
 
 def gpu_cost() -> GpuCost | None:
-    """Loading, counting, searching and streaming on the first GPU; None where torch finds none."""
+    """Measure loading, counting, searching and streaming on the first GPU; None if torch finds none."""
     try:
         import torch
     except ImportError:
@@ -198,7 +196,7 @@ def gpu_cost() -> GpuCost | None:
     size = job.items.nbytes
     loading = best(lambda: prepared(job), _REPEATS)
     streamed = CudaIndex(job.items, job.ids, "dot", memory=size // 4)
-    # The first go pins the memory; with few queries the others wait for nothing but the items.
+    # The first repeat pins the memory; with few queries, the time of the others is that of streaming.
     streaming = best(lambda: job.count(streamed), _REPEATS)
     properties = torch.cuda.get_device_properties(0)
     return GpuCost(

@@ -12,7 +12,6 @@ from goldrank.planning.job import (
     HELD_RESULT_BYTES,
     HELD_TEXT_BYTES,
     ID_BYTES,
-    RESULT_BYTES,
     EnginePlan,
     Setting,
     Stage,
@@ -20,19 +19,19 @@ from goldrank.planning.job import (
 )
 from goldrank.units import format_bytes
 
-# How many queries the exact index searches in one pass over the items, and how many the GPU does at most.
+# Queries that the exact index searches in one pass over the items, and that the GPU searches at most.
 QUERIES_A_PASS = 1024
 _GPU_QUERIES, _GPU_PAIRS = 8192, 2**25
-# Passes of counting over the items: one that checks them and one that counts.
+# Passes over the items for exact ranks: one that checks them and one that counts.
 _COUNTING_PASSES = 2
-# Products of blocks and what is kept beside them (45 MB as measured in docs/guide/speed.md).
+# Products of blocks and their buffers (45 MB as measured in docs/guide/speed.md).
 _SCRATCH = 60e6
-# The GPU fills this share of its memory with items, each as float32, as float16 and with 8 bytes beside them.
+# The GPU fills this share of its memory with items, each as float32, as float16 and with 8 further bytes.
 _GPU_SHARE, _GPU_BESIDE = 0.8, 8
 
 
 def local_plan(setting: Setting) -> EnginePlan:
-    """Every stage on the cores of one machine, one after the other."""
+    """Estimate every stage on the cores of one machine, one after the other."""
     job, constants = setting.job, setting.constants
     held = constants.process + job.vector_bytes + job.items * HELD_ID_BYTES
     mapped = setting.exceeds_memory(held)
@@ -41,7 +40,7 @@ def local_plan(setting: Setting) -> EnginePlan:
     passes = -(-job.queries // QUERIES_A_PASS)
     stages = [
         Stage("start"),
-        *_made_stages(setting),
+        *_encoding_stages(setting),
         Stage("gather gold"),
         _ranked(setting, "exact ranks", _COUNTING_PASSES * mapped, held),
         _ranked(setting, "top k", passes * mapped, held),
@@ -59,8 +58,8 @@ def local_plan(setting: Setting) -> EnginePlan:
     return EnginePlan("local", tuple(stages), tuple(notes))
 
 
-def _made_stages(setting: Setting) -> list[Stage]:
-    """From texts to vectors on disk, which is the same with and without a GPU."""
+def _encoding_stages(setting: Setting) -> list[Stage]:
+    """Return the stages from texts to vectors on disk, which are the same with and without a GPU."""
     job, constants = setting.job, setting.constants
     texts = constants.process + job.items * (job.words * BYTES_PER_WORD + HELD_TEXT_BYTES)
     encoding, load = setting.encoding_seconds(job.items + job.queries), job.encoding.load if job.encoding else 0.0
@@ -80,7 +79,7 @@ def _made_stages(setting: Setting) -> list[Stage]:
 
 
 def _ranked(setting: Setting, name: str, passes: int, held: float) -> Stage:
-    """Exact ranks or the top k; *passes* is how often all vectors come from the disk."""
+    """Return the stage of exact ranks or the top k; *passes* is how often all vectors are read from disk."""
     job, constants = setting.job, setting.constants
     core_seconds = sum(setting.ranking_parts(name, job.items))
     if not core_seconds:
@@ -89,16 +88,12 @@ def _ranked(setting: Setting, name: str, passes: int, held: float) -> Stage:
     seconds, limit = slowest({setting.ranking_limit(name, job.items): core_seconds / setting.cores, "disk": disk})
     memory = held + _SCRATCH + job.counting_bytes
     if name == "top k":
-        return Stage(name, seconds, limit, memory + job.results * HELD_RESULT_BYTES, storage=_run_bytes(setting))
+        return Stage(name, seconds, limit, memory + job.results * HELD_RESULT_BYTES, storage=job.run_bytes)
     return Stage(name, seconds, limit, memory)
 
 
-def _run_bytes(setting: Setting) -> float:
-    return float(setting.job.results * (RESULT_BYTES + ID_BYTES))
-
-
 def gpu_plan(setting: Setting) -> EnginePlan:
-    """One machine whose GPU counts and searches."""
+    """Estimate every stage on one machine whose GPU counts and searches."""
     job, gpu = setting.job, setting.constants.gpu
     item = job.dimension * FLOAT + 2 * (-(-job.dimension // 64) * 64) + _GPU_BESIDE
     room, needed = _GPU_SHARE * gpu.memory, job.items * item
@@ -117,7 +112,7 @@ def gpu_plan(setting: Setting) -> EnginePlan:
         usual = setting.ranking_limit(name, job.items, cost)
         seconds, limit = slowest({usual: seconds, "PCIe": streamed / gpu.stream, "disk": from_disk})
         results = job.results * HELD_RESULT_BYTES if name == "top k" else 0
-        storage = _run_bytes(setting) if name == "top k" else 0.0
+        storage = job.run_bytes if name == "top k" else 0.0
         return Stage(
             name, seconds, limit, host + job.counting_bytes + results, device=min(needed, room), storage=storage
         )
@@ -125,7 +120,7 @@ def gpu_plan(setting: Setting) -> EnginePlan:
     loading = job.vector_bytes / gpu.load if resident else 0.0
     stages = [
         Stage("start", loading, "PCIe" if resident else "", host, device=min(needed, room)),
-        *_made_stages(setting),
+        *_encoding_stages(setting),
         Stage("gather gold"),
         ranked("exact ranks", gpu.counting, 1),
         ranked("top k", gpu.top_k, -(-job.queries // size)),

@@ -1,4 +1,4 @@
-"""Estimate the evaluation of a model on a task: encode a few texts, and use the cost model of `goldrank plan`."""
+"""Estimate the evaluation of a model on a task: encode a sample of texts, and use the cost model of `goldrank plan`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ModelCost:
 
 @dataclass(frozen=True)
 class TaskEstimate:
-    """The size of a task, and about what one model would cost; None if it cannot be estimated."""
+    """The size of a task, and the estimated cost of one model; None if it cannot be estimated."""
 
     items: int
     queries: int | None = None
@@ -48,7 +48,7 @@ class TaskEstimate:
 
 
 def estimate_task(model: str, data: TaskData, constants: Constants) -> TaskEstimate:
-    """Estimate one model on a task; of a measurement only the size is known beforehand."""
+    """Estimate one model on a task; for a task without rankings only the size is known."""
     if not isinstance(data, RankingData):
         return TaskEstimate(len(data))
     sample = list(islice((text for batch in data.item_batches() for text in batch), _SAMPLE))

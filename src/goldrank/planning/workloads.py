@@ -1,13 +1,11 @@
-"""Synthetic jobs and texts of any size to measure with, and the timing of work."""
+"""Synthetic jobs and texts of any size for measurements, and the timing of work."""
 
 from __future__ import annotations
 
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,81 +16,70 @@ from numpy.typing import NDArray
 from goldrank.hits import Gold, Hits, Run
 from goldrank.index.exact.index import ExactIndex
 
-_clock: ContextVar[Callable[[], float]] = ContextVar("clock", default=time.perf_counter)
-
-
-@contextmanager
-def timed_by(clock: Callable[[], float]) -> Iterator[None]:
-    """Time by another clock, such as that of the processor's time, which other work disturbs less."""
-    token = _clock.set(clock)
-    try:
-        yield
-    finally:
-        _clock.reset(token)
+Floats = NDArray[np.float32]
+clock: Callable[[], float] = time.perf_counter
+"""The clock of `best`; benchmarks may set it to ``time.process_time``, which other processes disturb less."""
 
 
 def best(work: Callable[[], object], repeats: int, *, before: Callable[[], object] = lambda: None) -> float:
-    """The least seconds that *work* took; *before* is done each time and not counted."""
-    taken, clock = [], _clock.get()
+    """Return the shortest time of *work* in seconds; *before* is called before each repeat and not timed."""
+    times = []
     for _ in range(repeats):
         before()
         start = clock()
         work()
-        taken.append(clock() - start)
-    return min(taken)
+        times.append(clock() - start)
+    return min(times)
 
 
-def fitted(rows: Sequence[Sequence[float]], seconds: Sequence[float]) -> list[float]:
-    """The cost of each feature, none below 0, for which the sums come nearest to the times, relatively.
+def fit_costs(rows: Sequence[Sequence[float]], seconds: Sequence[float]) -> list[float]:
+    """Return the non-negative cost of each feature that minimises the squared relative errors of the times.
 
-    >>> [round(cost, 6) for cost in fitted([[1, 10, 0], [1, 50, 0], [1, 70, 9]], [0.3, 1.1, 1.5])]
+    >>> [round(cost, 6) for cost in fit_costs([[1, 10, 0], [1, 50, 0], [1, 70, 9]], [0.3, 1.1, 1.5])]
     [0.1, 0.02, 0.0]
     """
     from scipy.optimize import nnls
 
     features, times = np.asarray(rows, np.float64), np.asarray(seconds, np.float64)
     relative = features / times[:, None]
-    # Features differ by ten powers of ten; a solver wants them of a size.
+    # Features differ by ten orders of magnitude, so they are scaled for the solver.
     sizes = np.abs(relative).max(axis=0)
     sizes[sizes == 0] = 1
     costs, _ = nnls(relative / sizes, np.ones(len(times)))
     return [float(cost) for cost in costs / sizes]
 
 
-Floats = NDArray[np.float32]
-
-
 class SyntheticJob:
-    """Unit vectors made at random, and queries that lie near their gold, some nearer than others."""
+    """Random unit vectors, and queries at different distances from their gold."""
 
     def __init__(self, items: Floats, queries: Floats, gold: Gold) -> None:
         self.items, self.queries, self.gold = items, queries, gold
         self.ids = [f"d{row}" for row in range(len(items))]
 
     def index(self) -> ExactIndex:
-        """The vectors to rank, of which nothing is known yet."""
+        """Return a new exact index of the items."""
         return ExactIndex(self.items, self.ids, "dot")
 
     def count(self, index: ExactIndex | None = None) -> Hits:
-        """Exact ranks of the gold."""
+        """Return the exact ranks of the gold."""
         return (index or self.index()).exact_hits(self.queries, self.gold, self.gold.queries)
 
     def search(self, depth: int, index: ExactIndex | None = None) -> Run:
-        """The top *depth* of every query."""
+        """Return the top *depth* of every query."""
         return (index or self.index()).top_k(self.queries, depth, self.gold.queries)
 
 
 def synthetic_job(items: int, dimension: int, queries: int, judged: int = 1, *, seed: int = 7) -> SyntheticJob:
-    """A job of any size; the same numbers give the same job."""
+    """Return a job of the given size; the same arguments give the same job."""
     rng = np.random.default_rng(seed)
     vectors = _unit(rng.standard_normal((items, dimension), dtype=np.float32))
     right = rng.integers(0, items, (queries, judged))
-    # A model that is sometimes right and sometimes far off: its ranks go from 1 to some thousands.
-    near = rng.uniform(0.05, 0.5, (queries, 1)).astype(np.float32)
+    # A mixture of easy and hard queries: ranks go from 1 to some thousands.
+    closeness = rng.uniform(0.05, 0.5, (queries, 1)).astype(np.float32)
     noise = rng.standard_normal((queries, dimension), dtype=np.float32) / np.float32(dimension) ** 0.5
-    asked = _unit(near * vectors[right[:, 0]] + noise)
+    query_vectors = _unit(closeness * vectors[right[:, 0]] + noise)
     gold = Gold({f"q{row}": {f"d{item}": 1 for item in numbers} for row, numbers in enumerate(right.tolist())})
-    return SyntheticJob(vectors, asked, gold)
+    return SyntheticJob(vectors, query_vectors, gold)
 
 
 def _unit(rows: Floats) -> Floats:
@@ -101,7 +88,7 @@ def _unit(rows: Floats) -> Floats:
 
 
 def synthetic_hits(queries: int, items: int) -> Hits:
-    """Hits with ranks as a fair model gives them, without ranking anything."""
+    """Return hits with the ranks of a mediocre model, without ranking anything."""
     above = np.floor(np.random.default_rng(9).pareto(0.5, queries)).clip(max=items - 1).astype(np.int64)
     none = np.zeros(queries, np.int64)
     return Hits(
@@ -124,24 +111,24 @@ def synthetic_hits(queries: int, items: int) -> Hits:
 
 @cache
 def _words() -> list[str]:
-    """The words of the demonstration data, as they follow each other."""
+    """Return the words of the demonstration data in their order."""
     lines = (files("goldrank") / "demo" / "persons.jsonl").read_text(encoding="utf-8").splitlines()
     return [word for line in lines for word in json.loads(line)["text"].split()]
 
 
 def synthetic_texts(count: int, words: int, *, seed: int = 1) -> list[str]:
-    """Texts of so many words each, cut from the demonstration data and all different."""
-    listed, draw = _words(), random.Random(seed)
+    """Return different texts of so many words each, cut from the demonstration data."""
+    source, generator = _words(), random.Random(seed)
     texts = []
     for number in range(count):
-        start = draw.randrange(len(listed))
-        some = [listed[(start + at) % len(listed)] for at in range(max(1, words - 1))]
-        texts.append(" ".join([*some, str(number)][:words]))
+        start = generator.randrange(len(source))
+        chosen = [source[(start + offset) % len(source)] for offset in range(max(1, words - 1))]
+        texts.append(" ".join([*chosen, str(number)][:words]))
     return texts
 
 
 def write_texts(path: Path, texts: list[str]) -> None:
-    """Texts as JSON lines with ids."""
+    """Write texts as JSON lines with ids."""
     with path.open("w", encoding="utf-8") as stream:
         for number, text in enumerate(texts):
             stream.write(json.dumps({"_id": f"d{number:09}", "text": text}) + "\n")
