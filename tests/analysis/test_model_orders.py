@@ -20,7 +20,7 @@ def compare(before, after, resamples=1000, alpha=0.05):
     """Compare two settings, given the values of queries (rows) by models (columns)."""
     samples = [stats.Sample(column) for values in (before, after) for column in np.asarray(values, float).T]
     how = Bootstrap(resamples)
-    drawn = stats.resampled(samples, resamples=resamples).reshape(resamples, 2, -1)
+    drawn = stats.bootstrap_aggregates(samples, resamples=resamples).reshape(resamples, 2, -1)
     values = np.array([np.mean(before, axis=0), np.mean(after, axis=0)])
     models = [f"m{at}" for at in range(values.shape[1])]
     (made,) = compare_orders("task mrr", models, SETTINGS, values, drawn, how, alpha)

@@ -16,7 +16,6 @@ SCIPY = {
     "spearman": scipy_stats.spearmanr,
     "kendall": scipy_stats.kendalltau,
 }
-OURS = {"pearson": stats.pearson, "spearman": stats.spearman, "kendall": stats.kendall}
 # On a grid, so that there are ties.
 pairs = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=3, max_size=40)
 
@@ -33,24 +32,27 @@ def sample(n, rho=0.5, seed=0):
     return x, rho * x + math.sqrt(1 - rho**2) * rng.normal(size=n)
 
 
+def permutation_p(x, y, kind, **options):
+    return stats.permutation_p_values(x[:, None], y[:, None], kind, **options)[0, 0]
+
+
 @pytest.mark.oracle
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @given(pairs)
 def test_every_correlation_is_scipys(kind, drawn):
     x, y = columns(drawn)
     assert stats.correlation(x, y, kind) == pytest.approx(SCIPY[kind](x, y).statistic, abs=1e-12)
-    assert OURS[kind](x, y) == stats.correlation(x, y, kind)
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @pytest.mark.parametrize("n", [299, 301, 1500])
 def test_every_correlation_is_scipys_on_many_pairs_with_a_large_offset(kind, n):
     x, y = sample(n)
     assert stats.correlation(x + 1e6, y, kind) == pytest.approx(SCIPY[kind](x + 1e6, y).statistic, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @given(pairs, st.randoms())
 def test_the_order_of_the_pairs_and_of_the_two_sides_does_not_matter(kind, drawn, random):
     x, y = columns(drawn)
@@ -61,7 +63,7 @@ def test_the_order_of_the_pairs_and_of_the_two_sides_does_not_matter(kind, drawn
     assert stats.correlation(y, x, kind) == pytest.approx(stats.correlation(x, y, kind), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @given(pairs, st.floats(0.01, 100), st.floats(-100, 100))
 def test_scale_and_offset_do_not_matter_and_a_negative_scale_turns_the_sign(kind, drawn, scale, offset):
     x, y = columns(drawn)
@@ -77,16 +79,16 @@ def test_a_monotone_map_does_not_change_a_rank_correlation(kind, drawn):
     assert stats.correlation(np.exp(x / 10), y**3, kind) == stats.correlation(x, y, kind)
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_a_constant_side_or_too_few_pairs_have_no_correlation(kind):
     for x, y in (([1, 1, 1], [1, 2, 3]), ([1], [2]), ([], [])):
         assert math.isnan(stats.correlation(x, y, kind))
-        assert math.isnan(stats.permutation_p(x, y, kind))
         assert stats.correlation_interval(x, y, kind).method == "undefined"
+    assert math.isnan(permutation_p(np.ones(3), np.arange(3.0), kind))
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_a_resample_correlates_as_if_its_rows_were_written_out(kind):
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 6, (15, 3)).astype(float), rng.normal(size=(15, 2))
@@ -111,7 +113,7 @@ def test_kendall_by_pairs_and_by_sorting_agree(monkeypatch):
     assert stats.permutation_p_values(x, y, "kendall", resamples=200) == pytest.approx(p)
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_a_resample_of_one_value_is_undefined_and_left_out_of_the_interval(kind):
     x, y = np.array([[1.0], [1.1], [3.0]]), np.array([[2.0], [1.0], [5.0]])
     counts = np.array([[3, 1], [0, 1], [0, 1]])
@@ -167,7 +169,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(kind, true, method
     assert 0.90 <= covered / 300 <= 0.98
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_the_bootstrap_is_the_same_for_the_same_seed_and_follows_the_order_of_values(kind):
     x, y = sample(30)
     how = {"method": "bootstrap", "resamples": 300}
@@ -185,25 +187,25 @@ def test_a_perfect_order_has_nothing_to_resample():
     assert stats.correlation_interval([1, 2, 3], [1, 3, 2]).low == -1
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_all_permutations_of_few_pairs_are_tried(kind):
     x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([2.0, 1, 4, 3, 6, 5])
     from itertools import permutations
 
     observed = abs(stats.correlation(x, y, kind))
     reached = [abs(stats.correlation(np.array(p), y, kind)) >= observed - 1e-10 for p in permutations(x)]
-    assert stats.permutation_p(x, y, kind) == pytest.approx(np.mean(reached))
+    assert permutation_p(x, y, kind) == pytest.approx(np.mean(reached))
 
 
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_random_permutations_come_near_the_asymptotic_p(kind):
     x, y = sample(50, rho=0.3, seed=2)
-    assert stats.permutation_p(x, y, kind) == pytest.approx(SCIPY[kind](x, y).pvalue, abs=0.01)
-    assert stats.permutation_p(range(50), range(50), kind) == 1 / 10_001
+    assert permutation_p(x, y, kind) == pytest.approx(SCIPY[kind](x, y).pvalue, abs=0.01)
+    assert permutation_p(np.arange(50.0), np.arange(50.0), kind) == 1 / 10_001
 
 
 def test_permutation_p_values_are_uniform_without_a_relation():
-    p = [stats.permutation_p(*sample(12, rho=0, seed=seed), resamples=199) for seed in range(300)]
+    p = [permutation_p(*sample(12, rho=0, seed=seed), "spearman", resamples=199) for seed in range(300)]
     assert 0.02 <= np.mean(np.array(p) <= 0.05) <= 0.08
 
 
@@ -228,7 +230,7 @@ def test_a_comparison_holds_its_level_and_finds_what_is_there(method):
 
 
 @pytest.mark.parametrize("method", ["williams", "bootstrap"])
-@pytest.mark.parametrize("kind", stats.KINDS)
+@pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_a_comparison_is_the_same_from_both_sides_and_1_with_itself(kind, method):
     gold, a = sample(25)
     b = sample(25, seed=4)[1]
@@ -243,8 +245,8 @@ def test_a_comparison_is_the_same_from_both_sides_and_1_with_itself(kind, method
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: stats.spearman([1, 2], [1, 2, 3]), r"the shapes \(2,\) and \(3,\)"),
-        (lambda: stats.spearman([1, math.nan], [1, 2]), "not a finite number"),
+        (lambda: stats.correlation([1, 2], [1, 2, 3]), r"the shapes \(2,\) and \(3,\)"),
+        (lambda: stats.correlation([1, math.nan], [1, 2]), "not a finite number"),
         (lambda: stats.correlation([1, 2], [1, 2], "spearmann"), "did you mean 'spearman'"),
         (lambda: stats.correlation_interval([1, 2], [1, 2], method="fischer"), "did you mean 'fisher'"),
         (lambda: stats.correlation_interval([1, 2], [1, 2], level=95), "not between 0 and 1"),

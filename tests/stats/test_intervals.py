@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from goldrank.errors import InputError
-from goldrank.stats import GEOMETRIC_FLOOR, Interval, Sample, aggregate, intervals, resampled, wilson
+from goldrank.stats import GEOMETRIC_FLOOR, Interval, Sample, aggregate, bootstrap_aggregates, intervals, wilson
 from goldrank.stats.intervals import _acceleration, _ratio
 from profiles import examples
 
@@ -320,7 +320,7 @@ def test_columns_resampled_together_share_their_resamples_and_follow_their_aggre
         Sample(values, how="sum"),
         Sample(np.full(5, np.nan)),
     ]
-    drawn = resampled(samples, resamples=4000)
+    drawn = bootstrap_aggregates(samples, resamples=4000)
     # A resample of nothing but the query without a value is undefined.
     np.testing.assert_allclose((drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn[:, 0])], 1)
     assert np.isnan(drawn[:, 6]).all()
@@ -332,4 +332,4 @@ def test_columns_resampled_together_share_their_resamples_and_follow_their_aggre
         held = drawn[:, at][~np.isnan(drawn[:, at])]
         assert held.mean() == pytest.approx(aggregate(sample.values, sample.weights, sample.how), abs=0.08)
     with pytest.raises(InputError, match="an area under the abstention curve cannot be resampled beside others"):
-        resampled([Sample(values, weights, "nauc")])
+        bootstrap_aggregates([Sample(values, weights, "nauc")])

@@ -145,7 +145,7 @@ def resample(headlines: Sequence[Headline], how: Bootstrap) -> Floats:
         )
     samples = [score.sample for score in scores]
     samples += [headline.source for headline in headlines if isinstance(headline.source, stats.Sample)]
-    return stats.resampled(samples, resamples=how.resamples, seed=how.seed)
+    return stats.bootstrap_aggregates(samples, resamples=how.resamples, seed=how.seed)
 
 
 def _resampled_correlations(columns: Sequence[ScoredPairColumns], how: Bootstrap) -> Floats:

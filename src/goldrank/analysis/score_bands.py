@@ -307,7 +307,7 @@ def _within(
         resampled = stats.bootstrap_correlations(x, gold[:, None], "spearman", resamples=how.resamples, seed=how.seed)
         # As in the headline, an undefined correlation counts as 0.
         total += len(inside) * np.nan_to_num(resampled[:, :, 0])
-        observed += len(inside) * np.array([np.nan_to_num(stats.spearman(gold, predicted)) for predicted in x.T])
+        observed += len(inside) * np.array([np.nan_to_num(stats.correlation(gold, predicted)) for predicted in x.T])
         weight += len(inside)
     if not weight:
         return [_Estimate(math.nan)] * len(columns)

@@ -13,7 +13,7 @@ from goldrank.reporting.figures.evaluators import meta_heat_map, meta_pivot
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.meta import as_json
-from goldrank.stats import KINDS
+from goldrank.stats import CORRELATIONS
 
 _EXAMPLES = """\
   goldrank meta scores.csv --downstream accuracy f1
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("table", metavar="TABLE", nargs="?", help="CSV, TSV, JSON(L) or Parquet; - is stdin")
     made.add_argument("--intrinsic", nargs="+", action="extend", metavar="E", help="evaluators that are to predict")
     made.add_argument("--downstream", nargs="+", action="extend", metavar="E", help="scores that are to be predicted")
-    made.add_argument("--kind", choices=KINDS, default="spearman", help="of correlation (default spearman)")
+    made.add_argument("--kind", choices=CORRELATIONS, default="spearman", help="of correlation (default spearman)")
     made.add_argument(
         "--where",
         action="append",

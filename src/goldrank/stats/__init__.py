@@ -1,11 +1,11 @@
-"""Statistics over queries: a number and its interval, paired tests, corrections, effect sizes and power."""
+"""Statistics over queries: aggregates and their intervals, paired tests, corrections, effect sizes and power."""
 
 from goldrank.stats.corrections import benjamini_hochberg, holm
 from goldrank.stats.correlated_resamples import (
-    KINDS,
-    Kind,
+    CORRELATIONS,
+    CorrelationKind,
     bootstrap_correlations,
-    left_out,
+    jackknife_correlations,
     permutation_p_values,
     weighted_correlations,
 )
@@ -14,12 +14,8 @@ from goldrank.stats.correlation import (
     correlation,
     correlation_interval,
     correlation_kind,
-    kendall,
-    pearson,
-    permutation_p,
     resampled_interval,
     sign_change,
-    spearman,
     williams,
 )
 from goldrank.stats.effects import (
@@ -29,7 +25,15 @@ from goldrank.stats.effects import (
     smallest_detectable,
     wins_ties_losses,
 )
-from goldrank.stats.intervals import GEOMETRIC_FLOOR, How, Interval, Sample, aggregate, intervals, resampled, wilson
+from goldrank.stats.intervals import (
+    GEOMETRIC_FLOOR,
+    Interval,
+    Sample,
+    aggregate,
+    bootstrap_aggregates,
+    intervals,
+    wilson,
+)
 from goldrank.stats.paired import (
     TESTS,
     TestResult,
@@ -43,12 +47,11 @@ from goldrank.stats.resampling import bootstrap_means, bootstrap_medians
 from goldrank.stats.tukey import TukeyResult, tukey_hsd
 
 __all__ = [
+    "CORRELATIONS",
     "GEOMETRIC_FLOOR",
-    "KINDS",
     "TESTS",
-    "How",
+    "CorrelationKind",
     "Interval",
-    "Kind",
     "Sample",
     "TestResult",
     "TukeyResult",
@@ -56,6 +59,7 @@ __all__ = [
     "aggregate",
     "benjamini_hochberg",
     "best_first",
+    "bootstrap_aggregates",
     "bootstrap_correlations",
     "bootstrap_means",
     "bootstrap_medians",
@@ -66,19 +70,14 @@ __all__ = [
     "effect_size",
     "holm",
     "intervals",
-    "kendall",
-    "left_out",
+    "jackknife_correlations",
     "mcnemar",
     "paired_test",
-    "pearson",
-    "permutation_p",
     "permutation_p_values",
     "randomisation_test",
-    "resampled",
     "resampled_interval",
     "sign_change",
     "smallest_detectable",
-    "spearman",
     "t_test",
     "tukey_hsd",
     "weighted_correlations",

@@ -1,4 +1,4 @@
-"""The normalised area under the abstention curve: does a confidence tell which queries score well?"""
+"""Compute the normalised area under the abstention curve, which says whether a confidence predicts the scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from goldrank.stats.resampling import Floats
 
 RATES = np.linspace(0, 1, 11)[:-1]
-"""The shares of queries that are left unanswered, the least confident first; to the last bit those of mteb."""
+"""The shares of queries that are left unanswered, the least confident first; bit-identical to those of mteb."""
 # Elements of a block of resamples; sorting within it stays within the processor's cache.
 _BLOCK = 1 << 18
 
@@ -15,10 +15,9 @@ _BLOCK = 1 << 18
 def abstention_area(values: Floats, confidence: Floats) -> float:
     """Compute the normalised area under the abstention curve (nAUC) [1]_.
 
-    The curve gives the mean value of the queries that are left when the least confident ones are not answered, at
+    The curve gives the mean value of the queries that remain when the least confident ones are not answered, at
     rates from 0 to 0.9. Its area is scaled so that 0 is the area of a constant curve and 1 that of the oracle, which
-    leaves out the lowest values first. Queries of equal confidence count with their mean. NaN where all values are
-    equal, as then no confidence can tell them apart.
+    leaves out the lowest values first. Queries of equal confidence count with their mean. NaN if all values are equal.
 
     Args:
         values: (n,) one per query; NaN where the metric is undefined, and left out.
@@ -36,7 +35,7 @@ def abstention_area(values: Floats, confidence: Floats) -> float:
 
 
 def resampled_areas(values: Floats, confidence: Floats, *, resamples: int, seed: int) -> Floats:
-    """Compute the areas of resamples of the queries; those in which all values are equal are left out."""
+    """Compute the areas of resamples of the queries, except those in which all values are equal."""
     defined = ~np.isnan(values)
     values, confidence = values[defined], confidence[defined]
     if len(values) < 2:
@@ -45,14 +44,14 @@ def resampled_areas(values: Floats, confidence: Floats, *, resamples: int, seed:
     rows = max(1, _BLOCK // len(values))
     areas = []
     for start in range(0, resamples, rows):
-        drawn = rng.integers(0, len(values), (min(rows, resamples - start), len(values)))
-        areas.append(_areas(values[drawn], confidence[drawn]))
-    found: Floats = np.concatenate(areas)
-    return found[~np.isnan(found)]
+        indices = rng.integers(0, len(values), (min(rows, resamples - start), len(values)))
+        areas.append(_areas(values[indices], confidence[indices]))
+    replicates: Floats = np.concatenate(areas)
+    return replicates[~np.isnan(replicates)]
 
 
 def _areas(values: Floats, confidence: Floats) -> Floats:
-    """The area of every row."""
+    """Compute the area of every row."""
     order = np.argsort(confidence, axis=1, kind="stable")
     ordered, sorted_confidence = np.take_along_axis(values, order, 1), np.take_along_axis(confidence, order, 1)
     new = np.ones(ordered.shape, bool)
@@ -70,7 +69,7 @@ def _areas(values: Floats, confidence: Floats) -> Floats:
 
 
 def _curve(ordered: Floats) -> Floats:
-    """The mean of each row's rest after leaving out the first values at every rate."""
+    """Compute the mean of each row without its first values, at every rate."""
     size = ordered.shape[1]
     left_out = np.minimum(np.round(RATES * size).astype(np.int64), size - 1)
     rest = np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1]

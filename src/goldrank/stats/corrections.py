@@ -1,6 +1,8 @@
-"""Corrections of p-values for testing many hypotheses at once."""
+"""Correct p-values for multiple testing."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,9 +11,9 @@ from goldrank.stats.resampling import Floats
 
 
 def holm(p: Floats) -> Floats:
-    """Holm's step-down adjustment: controls the chance of any false discovery, whatever the dependence [1]_.
+    """Adjust p-values by Holm's step-down method, which controls the family-wise error rate [1]_.
 
-    NaN passes through and does not count as a test.
+    NaN stays NaN and does not count as a test.
 
     References:
         .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
@@ -20,18 +22,13 @@ def holm(p: Floats) -> Floats:
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    adjusted, tested, order = _prepared(p)
-    m = len(order)
-    stepped = np.maximum.accumulate(tested[order] * np.arange(m, 0, -1))
-    tested[order] = np.minimum(stepped, 1.0)
-    adjusted[~np.isnan(adjusted)] = tested
-    return adjusted
+    return _adjust(p, lambda ascending: np.maximum.accumulate(ascending * np.arange(len(ascending), 0, -1)))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Benjamini and Hochberg's step-up adjustment: controls the share of false discoveries [1]_.
+    """Adjust p-values by Benjamini and Hochberg's step-up method, which controls the false discovery rate [1]_.
 
-    NaN passes through and does not count as a test.
+    NaN stays NaN and does not count as a test.
 
     References:
         .. [1] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995), 289-300.
@@ -39,18 +36,21 @@ def benjamini_hochberg(p: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.04, 0.04]
     """
-    adjusted, tested, order = _prepared(p)
-    m = len(order)
-    stepped = np.minimum.accumulate((tested[order] * m / np.arange(1, m + 1))[::-1])[::-1]
-    tested[order] = np.minimum(stepped, 1.0)
-    adjusted[~np.isnan(adjusted)] = tested
-    return adjusted
+
+    def step_up(ascending: Floats) -> Floats:
+        m = len(ascending)
+        stepped: Floats = np.minimum.accumulate((ascending * m / np.arange(1, m + 1))[::-1])[::-1]
+        return stepped
+
+    return _adjust(p, step_up)
 
 
-def _prepared(p: Floats) -> tuple[Floats, Floats, np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """A copy of p, its p-values that are not NaN, and their ascending order."""
+def _adjust(p: Floats, method: Callable[[Floats], Floats]) -> Floats:
+    """Apply *method* to the ascending p-values that are not NaN, and limit the results to 1."""
     adjusted = np.array(p, dtype=np.float64)
-    tested = adjusted[~np.isnan(adjusted)]
-    if ((tested < 0) | (tested > 1)).any():
+    tests = np.flatnonzero(~np.isnan(adjusted))
+    if ((adjusted[tests] < 0) | (adjusted[tests] > 1)).any():
         raise InputError("a p-value is not between 0 and 1")
-    return adjusted, tested, np.argsort(tested, kind="stable")
+    ascending = tests[np.argsort(adjusted[tests], kind="stable")]
+    adjusted[ascending] = np.minimum(method(adjusted[ascending]), 1.0)
+    return adjusted

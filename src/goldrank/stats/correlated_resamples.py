@@ -1,9 +1,8 @@
-"""Correlations of many pairs of columns over many resamples at once: the engine behind intervals and permutation tests.
+"""Correlate many pairs of columns over many resamples at once, for intervals and permutation tests.
 
-A resample is a vector of counts, how often each row is in it. What a rank correlation needs of a resample are
-the ranks within it, duplicates tied; with the rows sorted once, they are running sums of the counts, so that no
-resample is ever sorted. Centred and doubled, average ranks are integers: their sums are exact, and the same bits
-come out whatever the order of summing.
+A resample is a vector of counts: how often each row is in it. A rank correlation needs the ranks within the resample,
+with duplicates tied; once the rows are sorted, these ranks are running sums of the counts, so that no resample is
+sorted. Centred and doubled, average ranks are integers: their sums are exact in any order of summation.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from numpy.typing import NDArray
 
 from goldrank.stats.resampling import Floats, count_chunks
 
-Kind = Literal["pearson", "spearman", "kendall"]
-KINDS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
+CorrelationKind = Literal["pearson", "spearman", "kendall"]
+CORRELATIONS: tuple[CorrelationKind, ...] = ("pearson", "spearman", "kendall")
 
 # Columns of counts worked on at a time: the deviations of a few variables then stay in a core's cache.
 _ROWS = 512
-# Pairs of rows grow with the square of the rows; beyond this, Kendall's tau of a resample is found by sorting it.
+# The number of pairs grows with the square of the rows; beyond this, Kendall's tau is computed by sorting.
 _PAIRWISE_LIMIT = 300
 # All permutations are tried up to this many rows (8! = 40,320).
 _EXACT_LIMIT = 8
 # A resampled variance below this share of the squared range is rounding: the resample holds one value only.
-_HAIR = 1e-28
+_ROUNDING = 1e-28
 
 
-def weighted_correlations(x: Floats, y: Floats, counts: NDArray[Any], kind: Kind) -> Floats:
-    """The correlation of every column of x with every column of y in every resample.
+def weighted_correlations(x: Floats, y: Floats, counts: NDArray[Any], kind: CorrelationKind) -> Floats:
+    """Compute the correlation of every column of x with every column of y in every resample.
 
     Args:
         x: (n, I) finite.
         y: (n, D) finite.
-        counts: (n, resamples) whole numbers, how often each row is in each resample.
+        counts: (n, resamples) integers, how often each row is in each resample.
         kind: "pearson", "spearman" or "kendall".
 
     Returns:
-        (resamples, I, D); NaN where a variable is constant in the resample.
+        (resamples, I, D); NaN if a variable is constant in the resample.
 
     >>> x, y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [4.0], [9.0]])
     >>> weighted_correlations(x, y, np.array([[1, 1], [1, 0], [1, 2]]), "spearman").ravel().tolist()
@@ -58,45 +57,54 @@ def weighted_correlations(x: Floats, y: Floats, counts: NDArray[Any], kind: Kind
 def bootstrap_correlations(
     x: Floats,
     y: Floats,
-    kind: Kind,
+    kind: CorrelationKind,
     *,
     resamples: int,
     seed: int = 0,
     clusters: NDArray[np.intp] | None = None,
     rows: NDArray[np.bool_] | None = None,
 ) -> Floats:
-    """The correlations over resamples of the rows, or of whole clusters of rows, as (resamples, I, D).
+    """Compute the correlations over resamples of the rows, or of whole clusters of rows, as (resamples, I, D).
 
     Args:
-        x, y: the columns, one line per row.
-        kind: which correlation.
-        resamples: how many.
-        seed: same seed, same resamples; with the same number of rows they are the same for all columns.
-        clusters: (n,) the number of each row's cluster, counted from 0; clusters are then drawn, not rows.
-        rows: (n,) which rows take part; the others are drawn and left out, so that cells which lack different
-            rows still share their resamples.
+        x: (n, I) finite.
+        y: (n, D) finite.
+        kind: "pearson", "spearman" or "kendall".
+        resamples: The number of resamples.
+        seed: The same seed and number of rows give the same resamples, whatever the columns.
+        clusters: (n,) the number of each row's cluster, counted from 0; clusters are resampled instead of rows.
+        rows: (n,) whether each row is used; the others are resampled and left out, so that cells with different
+            missing rows share their resamples.
     """
     used = np.ones(len(x), dtype=np.bool_) if rows is None else rows
-    drawn = len(x) if clusters is None else int(clusters.max()) + 1
+    units = len(x) if clusters is None else int(clusters.max()) + 1
     parts = []
-    for chunk in count_chunks(drawn, resamples=resamples, seed=seed):
+    for chunk in count_chunks(units, resamples=resamples, seed=seed):
         counts = chunk if clusters is None else chunk[clusters]
         parts.append(weighted_correlations(x[used], y[used], counts[used], kind))
     return np.concatenate(parts)
 
 
-def left_out(x: Floats, y: Floats, kind: Kind, clusters: NDArray[np.intp] | None = None) -> Floats:
-    """The correlations without each row (or each cluster) in turn, as (rows or clusters, I, D)."""
+def jackknife_correlations(
+    x: Floats, y: Floats, kind: CorrelationKind, clusters: NDArray[np.intp] | None = None
+) -> Floats:
+    """Compute the correlations without each row (or cluster) in turn, as (rows or clusters, I, D)."""
     groups = np.arange(len(x)) if clusters is None else clusters
     counts = (groups[:, None] != np.unique(groups)[None, :]).astype(np.int64)
     return weighted_correlations(x, y, counts, kind)
 
 
-def permutation_p_values(x: Floats, y: Floats, kind: Kind, *, resamples: int = 10_000, seed: int = 0) -> Floats:
-    """Two-sided p-values of all correlations under random pairing of the rows of x with those of y, as (I, D).
+def permutation_p_values(
+    x: Floats, y: Floats, kind: CorrelationKind, *, resamples: int = 10_000, seed: int = 0
+) -> Floats:
+    """Compute two-sided p-values of all correlations under random pairing of the rows of x and y, as (I, D).
 
-    All permutations are tried where there are at most 40,320 of them; else *resamples* random ones, the same for
-    every cell, and the observed pairing counts as one more, so that no p-value is 0. NaN where a column is constant.
+    All permutations are tried if there are at most 40,320; else *resamples* random ones, the same for every cell, and
+    the observed pairing counts as one more, so that no p-value is 0. NaN if a column is constant.
+
+    >>> x = np.arange(5.0)[:, None]
+    >>> permutation_p_values(x, x, "spearman").round(4).tolist()
+    [[0.0167]]
     """
     n = len(x)
     exact = n <= _EXACT_LIMIT
@@ -121,8 +129,8 @@ def _permutations(n: int, resamples: int, seed: int, exact: bool) -> Iterator[ND
         yield random.permuted(rows, axis=1)
 
 
-def _pairings(x: Floats, y: Floats, kind: Kind) -> Callable[[NDArray[np.intp]], Floats]:
-    """A function of permutations (m, n) that gives a monotone measure of the correlations as (m, I, D)."""
+def _pairings(x: Floats, y: Floats, kind: CorrelationKind) -> Callable[[NDArray[np.intp]], Floats]:
+    """Return a function of permutations (m, n) that computes a monotone measure of the correlations as (m, I, D)."""
     if kind == "kendall" and len(x) <= _PAIRWISE_LIMIT:
         return _paired_signs(x, y)
     if kind == "kendall":
@@ -134,40 +142,40 @@ def _pairings(x: Floats, y: Floats, kind: Kind) -> Callable[[NDArray[np.intp]], 
 
     def measure(orders: NDArray[np.intp]) -> Floats:
         # Not by BLAS, whose sums depend on its threads.
-        found: Floats = np.einsum("imn,dn->mid", first[:, orders], second)
-        return found
+        measures: Floats = np.einsum("imn,dn->mid", first[:, orders], second)
+        return measures
 
     return measure
 
 
 def _unit(deviations: Floats) -> Floats:
     length = np.sqrt((deviations**2).sum(axis=1, keepdims=True))
-    found: Floats = np.divide(deviations, length, out=np.zeros_like(deviations), where=length > 0)
-    return found
+    scaled: Floats = np.divide(deviations, length, out=np.zeros_like(deviations), where=length > 0)
+    return scaled
 
 
 def _paired_signs(x: Floats, y: Floats) -> Callable[[NDArray[np.intp]], Floats]:
     n = len(x)
     first, second = np.triu_indices(n, 1)
-    # A row for every ordered pair, so that one place in memory holds it for all variables.
+    # One row per ordered pair, so that its signs for all variables are adjacent in memory.
     signs = np.sign(x[:, None, :] - x[None, :, :]).astype(np.float32).reshape(n * n, -1)
     others = np.sign(y[first] - y[second]).astype(np.float32)
     scale = np.sqrt(np.outer((signs != 0).sum(axis=0) / 2, (others != 0).sum(axis=0)))
     scale[scale == 0] = 1
 
     def measure(orders: NDArray[np.intp]) -> Floats:
-        found = np.empty((len(orders), *scale.shape))
+        measures = np.empty((len(orders), *scale.shape))
         for number, order in enumerate(orders):
-            places = (order * n)[first] + order[second]
-            # Whole numbers below 2**24, which float32 adds exactly in any order.
-            found[number] = signs[places].T @ others
-        found /= scale
-        return found
+            rows = (order * n)[first] + order[second]
+            # Integers below 2**24, which float32 adds exactly in any order.
+            measures[number] = signs[rows].T @ others
+        measures /= scale
+        return measures
 
     return measure
 
 
-def _by_deviations(x: Floats, y: Floats, counts: NDArray[Any], kind: Kind) -> Floats:
+def _by_deviations(x: Floats, y: Floats, counts: NDArray[Any], kind: CorrelationKind) -> Floats:
     first, second = _deviations(x, counts, kind), _deviations(y, counts, kind)
     weighted = first * counts
     squares = [
@@ -175,27 +183,27 @@ def _by_deviations(x: Floats, y: Floats, counts: NDArray[Any], kind: Kind) -> Fl
         np.einsum("inr,inr,nr->ri", second, second, counts.astype(first.dtype)),
     ]
     products = np.empty((counts.shape[1], len(first), len(second)))
-    for i, one in enumerate(weighted):
+    for i, column in enumerate(weighted):
         for d, other in enumerate(second):
-            products[:, i, d] = np.einsum("nr,nr->r", one, other)
+            products[:, i, d] = np.einsum("nr,nr->r", column, other)
     total = counts.sum(axis=0)[:, None]
     ranges = [np.ptp(columns, axis=0) if kind == "pearson" else np.zeros(columns.shape[1]) for columns in (x, y)]
     for square, spread in zip(squares, ranges, strict=True):
-        square[square <= total * _HAIR * spread**2] = math.nan
-    found: Floats = products / np.sqrt(squares[0][:, :, None] * squares[1][:, None, :])
-    return np.clip(found, -1.0, 1.0)
+        square[square <= total * _ROUNDING * spread**2] = math.nan
+    correlations: Floats = products / np.sqrt(squares[0][:, :, None] * squares[1][:, None, :])
+    return np.clip(correlations, -1.0, 1.0)
 
 
-def _deviations(columns: Floats, counts: NDArray[Any], kind: Kind) -> Floats:
-    """Each variable less its mean within each resample, as (variables, n, resamples); ranks are doubled."""
+def _deviations(columns: Floats, counts: NDArray[Any], kind: CorrelationKind) -> Floats:
+    """Subtract from each variable its mean within each resample, as (variables, n, resamples); ranks are doubled."""
     n, rows = counts.shape
-    found = np.empty((columns.shape[1], n, rows))
+    deviations = np.empty((columns.shape[1], n, rows))
     total = counts.sum(axis=0, dtype=np.int64)
-    for place, column in enumerate(columns.T):
+    for position, column in enumerate(columns.T):
         if kind == "pearson":
-            # Centred first, so that a large offset common to all values costs no digits.
+            # Centred first, so that a large common offset costs no digits.
             centred = column - column.mean()
-            found[place] = centred[:, None] - (centred @ counts) / np.maximum(total, 1)
+            deviations[position] = centred[:, None] - (centred @ counts) / np.maximum(total, 1)
             continue
         order = np.argsort(column, kind="stable")
         upto = np.zeros((n + 1, rows), dtype=np.int64)
@@ -203,33 +211,33 @@ def _deviations(columns: Floats, counts: NDArray[Any], kind: Kind) -> Floats:
         ordered = column[order]
         below = np.searchsorted(ordered, column, side="left")
         through = np.searchsorted(ordered, column, side="right")
-        found[place] = upto[below] + upto[through] - total
-    return found
+        deviations[position] = upto[below] + upto[through] - total
+    return deviations
 
 
 def _pairwise(x: Floats, y: Floats, counts: NDArray[Any]) -> Floats:
-    """Kendall's tau-b from the signs of all pairs of rows, each pair as often as the resample holds it."""
+    """Compute Kendall's tau-b from the signs of all pairs of rows, weighted by their counts in the resample."""
     first, second = np.triu_indices(len(x), 1)
-    # Whole numbers throughout, which BLAS adds exactly in any order; float32 is enough up to 2**24.
+    # All numbers are integers, which BLAS adds exactly in any order; float32 is enough up to 2**24.
     exact = np.float32 if int(counts.sum(axis=0, dtype=np.int64).max(initial=0)) ** 2 < 1 << 24 else np.float64
     weights = np.ascontiguousarray((counts[first].astype(exact) * counts[second]).T)
     signs = [np.sign(columns[first] - columns[second]).astype(exact) for columns in (x, y)]
-    agreement = np.stack([weights @ (one[:, None] * signs[1]) for one in signs[0].T], axis=1)
+    agreement = np.stack([weights @ (column[:, None] * signs[1]) for column in signs[0].T], axis=1)
     untied = [(weights @ np.abs(sign)).astype(np.float64) for sign in signs]
-    for one in untied:
-        one[one == 0] = math.nan
-    found: Floats = agreement / np.sqrt(untied[0][:, :, None] * untied[1][:, None, :])
-    return np.clip(found, -1.0, 1.0)
+    for count in untied:
+        count[count == 0] = math.nan
+    correlations: Floats = agreement / np.sqrt(untied[0][:, :, None] * untied[1][:, None, :])
+    return np.clip(correlations, -1.0, 1.0)
 
 
 def _by_sorting(x: Floats, y: Floats, counts: NDArray[Any]) -> Floats:
-    found = np.empty((counts.shape[1], x.shape[1], y.shape[1]))
-    for place, column in enumerate(counts.T):
-        rows = np.repeat(np.arange(len(x)), column)
-        for i, one in enumerate(x[rows].T):
+    correlations = np.empty((counts.shape[1], x.shape[1], y.shape[1]))
+    for resample, count in enumerate(counts.T):
+        rows = np.repeat(np.arange(len(x)), count)
+        for i, column in enumerate(x[rows].T):
             for d, other in enumerate(y[rows].T):
-                found[place, i, d] = _tau(one, other)
-    return found
+                correlations[resample, i, d] = _tau(column, other)
+    return correlations
 
 
 def _tau(x: Floats, y: Floats) -> float:

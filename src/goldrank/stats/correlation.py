@@ -1,4 +1,4 @@
-"""Correlation of two sets of scores: Pearson, Spearman and Kendall, with intervals, tests and comparisons."""
+"""Correlate two sets of scores by Pearson, Spearman or Kendall, with intervals and comparisons of correlations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 
 from goldrank.errors import InputError, unknown_name
 from goldrank.stats.correlated_resamples import (
-    KINDS,
-    Kind,
+    CORRELATIONS,
+    CorrelationKind,
     bootstrap_correlations,
-    left_out,
-    permutation_p_values,
+    jackknife_correlations,
     weighted_correlations,
 )
-from goldrank.stats.intervals import Interval
+from goldrank.stats.intervals import Interval, bca_shares, check_level
 from goldrank.stats.resampling import Floats
 
 if TYPE_CHECKING:
@@ -24,45 +23,23 @@ if TYPE_CHECKING:
 
 _METHODS = ("fisher", "bootstrap")
 _COMPARISONS = ("williams", "bootstrap")
-# Above this many pairs the jackknife of BCa costs more than the bootstrap and changes nothing one could see.
+# Differences below this are rounding.
+_TOLERANCE = 1e-12
+# Above this many pairs the jackknife of BCa costs more than the bootstrap and changes no visible digit.
 _JACKKNIFE_LIMIT = 2000
 
 
-def pearson(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson's product-moment correlation.
-
-    NaN, here and in the other two, means undefined: fewer than two pairs, or one side is constant and has
-    nothing that could go along with the other.
-
-    >>> round(pearson([1, 2, 3, 4], [1, 4, 9, 16]), 4)
-    0.9844
-    """
-    return correlation(x, y, "pearson")
-
-
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rank correlation: Pearson's of the ranks, tied values sharing their average rank.
-
-    >>> spearman([1, 2, 3, 4], [1, 4, 9, 16])
-    1.0
-    """
-    return correlation(x, y, "spearman")
-
-
-def kendall(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau-b: pairs in the same order less pairs in opposite order, over those that are not tied.
-
-    >>> round(kendall([1, 2, 3, 4], [1, 3, 2, 4]), 4)
-    0.6667
-    """
-    return correlation(x, y, "kendall")
-
-
 def correlation(x: ArrayLike, y: ArrayLike, kind: str = "spearman") -> float:
-    """The correlation of that kind; see `pearson`, `spearman` and `kendall`.
+    """Compute a correlation; NaN if it is undefined, with fewer than two pairs or if one side is constant.
 
-    >>> correlation([1, 2, 3], [3, 2, 1], "kendall")
-    -1.0
+    Args:
+        x: (n,) finite.
+        y: (n,) finite.
+        kind: "pearson"; "spearman", where tied values share their average rank; or "kendall", which is tau-b.
+
+    >>> x, y = [1, 2, 3, 4], [1, 9, 4, 16]
+    >>> [round(correlation(x, y, kind), 4) for kind in ("pearson", "spearman", "kendall")]
+    [0.7875, 0.8, 0.6667]
     """
     first, second, chosen = _checked(x, y, kind)
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
@@ -81,16 +58,16 @@ def correlation_interval(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Interval:
-    """A confidence interval of a correlation.
+    """Compute a confidence interval of a correlation.
 
-    "fisher" takes the inverse hyperbolic tangent for normal, with variance 1 / (n − 3) for Pearson,
-    (1 + r² / 2) / (n − 3) for Spearman and 0.437 / (n − 4) for Kendall [1]_ [2]_; it is at once, and assumes
+    "fisher" treats the inverse hyperbolic tangent as normal, with variance 1 / (n − 3) for Pearson,
+    (1 + r² / 2) / (n − 3) for Spearman and 0.437 / (n − 4) for Kendall [1]_ [2]_; it is fast, and assumes
     roughly normal values (Pearson) and few ties (Kendall). "bootstrap" resamples the pairs: BCa, or percentile
-    where BCa is undefined or there are more than 2,000 pairs, beyond which the two do not differ.
+    if BCa is undefined or there are more than 2,000 pairs, beyond which the two do not differ.
 
     Returns:
-        The interval; its method is "undefined", with NaN as limits, where the correlation is, and "constant" where
-        every resample gives the same. With too few pairs for Fisher's variance the limits are −1 and 1.
+        The interval; its method is "undefined", with NaN as limits, if the correlation is undefined, and "constant" if
+        all resamples have the same correlation. With too few pairs for Fisher's variance the limits are −1 and 1.
 
     References:
         .. [1] D. G. Bonett, T. A. Wright, "Sample size requirements for estimating Pearson, Kendall and Spearman
@@ -105,16 +82,16 @@ def correlation_interval(
     first, second, chosen = _checked(x, y, kind)
     if method not in _METHODS:
         raise unknown_name("interval method", method, _METHODS, ", ".join(_METHODS))
-    _check_level(level)
+    check_level(level)
     observed = correlation(first, second, chosen)
     if math.isnan(observed):
         return Interval(math.nan, math.nan, level, "undefined")
     if method == "fisher":
         return _fisher(observed, len(first), chosen, level)
     columns = first[:, None], second[:, None]
-    drawn = bootstrap_correlations(*columns, chosen, resamples=resamples, seed=seed)[:, 0, 0]
-    without = left_out(*columns, chosen)[:, 0, 0] if len(first) <= _JACKKNIFE_LIMIT else None
-    return resampled_interval(observed, drawn, without, level)
+    replicates = bootstrap_correlations(*columns, chosen, resamples=resamples, seed=seed)[:, 0, 0]
+    jackknife = jackknife_correlations(*columns, chosen)[:, 0, 0] if len(first) <= _JACKKNIFE_LIMIT else None
+    return resampled_interval(observed, replicates, jackknife, level)
 
 
 def compare_correlations(
@@ -127,11 +104,11 @@ def compare_correlations(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> float:
-    """The two-sided p-value of the difference between the correlations of a and of b with the same gold.
+    """Compute the two-sided p-value of the difference between the correlations of a and of b with the same gold.
 
     "williams" is Williams' t for dependent correlations that share a variable [1]_, with n − 3 degrees of freedom:
-    right for Pearson on normal values, and taken over as it is for ranks. "bootstrap" resamples the pairs and
-    asks how often the difference changes its sign. NaN where a correlation is undefined or pairs are too few.
+    exact for Pearson on normal values, and used unchanged for ranks. "bootstrap" resamples the pairs and counts how
+    often the difference changes its sign. NaN if a correlation is undefined or there are too few pairs.
 
     References:
         .. [1] E. J. Williams, "The comparison of regression variables", JRSS B 21 (1959), 396-399; in the form of
@@ -152,26 +129,18 @@ def compare_correlations(
     if any(math.isnan(correlation(truth, scores, chosen)) for scores in (first, second)):
         return math.nan
     pair = np.column_stack([first, second])
-    drawn = bootstrap_correlations(pair, truth[:, None], chosen, resamples=resamples, seed=seed)[:, :, 0]
-    return sign_change(drawn[:, 0] - drawn[:, 1])
-
-
-def permutation_p(
-    x: ArrayLike, y: ArrayLike, kind: str = "spearman", *, resamples: int = 10_000, seed: int = 0
-) -> float:
-    """The two-sided p-value of a correlation under random pairing: all permutations of up to 8 pairs, else random ones.
-
-    >>> round(permutation_p([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]), 4)
-    0.0167
-    """
-    first, second, chosen = _checked(x, y, kind)
-    if math.isnan(correlation(first, second, chosen)):
-        return math.nan
-    return float(permutation_p_values(first[:, None], second[:, None], chosen, resamples=resamples, seed=seed)[0, 0])
+    replicates = bootstrap_correlations(pair, truth[:, None], chosen, resamples=resamples, seed=seed)[:, :, 0]
+    return sign_change(replicates[:, 0] - replicates[:, 1])
 
 
 def williams(of_a: Floats, of_b: Floats, between: Floats, n: int | Floats) -> Floats:
-    """Williams' two-sided p-values from the three correlations of gold, a and b over n pairs, element by element.
+    """Compute Williams' two-sided p-values from the three correlations of gold, a and b over n pairs, elementwise.
+
+    Args:
+        of_a: The correlations of a with the gold.
+        of_b: The correlations of b with the gold.
+        between: The correlations of a with b.
+        n: The number of pairs.
 
     >>> round(float(williams(np.array(0.9), np.array(0.5), np.array(0.6), 20)), 4)
     0.0009
@@ -185,65 +154,56 @@ def williams(of_a: Floats, of_b: Floats, between: Floats, n: int | Floats) -> Fl
         spread = 2 * (n - 1) / (n - 3) * np.maximum(determinant, 0) + mean**2 * (1 - between) ** 3
         t = np.abs(of_a - of_b) * np.sqrt((n - 1) * (1 + between) / spread)
         p: Floats = 2 * stdtr(n - 3, -t)
-    # Two evaluators that order alike leave 0 / 0: there is no difference to speak of.
+    # Equal correlations give 0 / 0, and are not different.
     same = np.abs(of_a - of_b) < 1e-12
     return np.where(n < 4, math.nan, np.where(same & ~np.isnan(between), 1.0, p))
 
 
-def sign_change(drawn: Floats) -> float:
-    """The two-sided p-value of a resampled difference: twice the share of resamples on the other side of 0.
+def sign_change(replicates: Floats) -> float:
+    """Compute the two-sided p-value of a resampled difference: twice the share of resamples on the other side of 0.
 
     >>> sign_change(np.array([0.1, 0.2, 0.3]))
     0.5
     """
-    drawn = drawn[~np.isnan(drawn)]
-    if not len(drawn):
+    replicates = replicates[~np.isnan(replicates)]
+    if not len(replicates):
         return math.nan
-    hair = 1e-12
-    fewer = min(int((drawn <= hair).sum()), int((drawn >= -hair).sum()))
-    return min(2 * (1 + fewer) / (1 + len(drawn)), 1.0)
+    fewer = min(int((replicates <= _TOLERANCE).sum()), int((replicates >= -_TOLERANCE).sum()))
+    return min(2 * (1 + fewer) / (1 + len(replicates)), 1.0)
 
 
 def resampled_interval(
-    observed: float, drawn: Floats, without: Floats | None, level: float, method: str = "bca"
+    observed: float, replicates: Floats, jackknife: Floats | None, level: float, method: str = "bca"
 ) -> Interval:
-    """The limits of a statistic from its resampled values, and for BCa from its values without each unit in turn.
+    """Compute the confidence interval of a statistic from its values over resamples.
 
-    Resamples in which the statistic is undefined are left out. The method is "percentile" where BCa is undefined.
+    Resamples in which the statistic is undefined are left out.
+
+    Args:
+        observed: The statistic of all units.
+        replicates: The statistic of each resample.
+        jackknife: The statistic without each unit in turn, which BCa needs.
+        level: The confidence level.
+        method: "bca", which falls back to percentiles if it is undefined, or "percentile".
     """
-    drawn = np.sort(drawn[~np.isnan(drawn)])
-    if math.isnan(observed) or not len(drawn):
+    replicates = np.sort(replicates[~np.isnan(replicates)])
+    if math.isnan(observed) or not len(replicates):
         return Interval(math.nan, math.nan, level, "undefined")
-    if drawn[0] == drawn[-1]:
-        return Interval(float(drawn[0]), float(drawn[-1]), level, "constant")
-    shares = None if method == "percentile" or without is None else _bca_shares(observed, drawn, without, level)
-    low, high = np.quantile(drawn, shares or ((1 - level) / 2, (1 + level) / 2))
+    if replicates[0] == replicates[-1]:
+        return Interval(float(replicates[0]), float(replicates[-1]), level, "constant")
+    shares = None
+    if method != "percentile" and jackknife is not None:
+        deviations = jackknife.mean() - jackknife
+        power = float((deviations**2).sum())
+        if power > 0:  # not if the statistic is undefined without one of the units, where it is NaN
+            ends = np.searchsorted(replicates, (observed - _TOLERANCE, observed + _TOLERANCE))
+            below = float(ends.sum()) / 2 / len(replicates)
+            shares = bca_shares(below, float((deviations**3).sum()) / (6 * power**1.5), level)
+    low, high = np.quantile(replicates, shares or ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(low), float(high), level, "bca" if shares else "percentile")
 
 
-def _bca_shares(observed: float, drawn: Floats, without: Floats, level: float) -> tuple[float, float] | None:
-    """Where in the sorted resamples the limits of BCa lie; None where the formula has no answer."""
-    from statistics import NormalDist
-
-    hair = 1e-12
-    ends = np.searchsorted(drawn, (observed - hair, observed + hair))
-    below = float(ends.sum()) / 2 / len(drawn)
-    pull = without.mean() - without
-    power = float((pull**2).sum())
-    if not (0 < below < 1 and power > 0):  # also where the statistic is undefined without one of the units
-        return None
-    normal, acceleration = NormalDist(), float((pull**3).sum()) / (6 * power**1.5)
-    bias = normal.inv_cdf(below)
-    shares = []
-    for z in (normal.inv_cdf((1 - level) / 2), normal.inv_cdf((1 + level) / 2)):
-        stretch = 1 - acceleration * (bias + z)
-        if stretch <= 0:
-            return None
-        shares.append(normal.cdf(bias + (bias + z) / stretch))
-    return shares[0], shares[1]
-
-
-def _fisher(observed: float, n: int, kind: Kind, level: float) -> Interval:
+def _fisher(observed: float, n: int, kind: CorrelationKind, level: float) -> Interval:
     from statistics import NormalDist
 
     if abs(observed) == 1:
@@ -257,7 +217,7 @@ def _fisher(observed: float, n: int, kind: Kind, level: float) -> Interval:
     return Interval(math.tanh(centre - half), math.tanh(centre + half), level, "fisher")
 
 
-def _checked(x: ArrayLike, y: ArrayLike, kind: str) -> tuple[Floats, Floats, Kind]:
+def _checked(x: ArrayLike, y: ArrayLike, kind: str) -> tuple[Floats, Floats, CorrelationKind]:
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 1 or second.ndim != 1 or len(first) != len(second):
         raise InputError(
@@ -265,18 +225,13 @@ def _checked(x: ArrayLike, y: ArrayLike, kind: str) -> tuple[Floats, Floats, Kin
             remedy="give two lists of equal length",
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise InputError("a value to be correlated is not a finite number", remedy="leave out pairs without both")
+        raise InputError("a value to be correlated is not a finite number", remedy="leave out pairs with such a value")
     return first, second, correlation_kind(kind)
 
 
-def correlation_kind(name: str) -> Kind:
-    """The kind of that name, or the error that names the kinds there are."""
-    for kind in KINDS:
+def correlation_kind(name: str) -> CorrelationKind:
+    """Return the kind of correlation with that name, or raise an error that lists the kinds."""
+    for kind in CORRELATIONS:
         if kind == name:
             return kind
-    raise unknown_name("correlation", name, KINDS, ", ".join(KINDS))
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InputError(f"the confidence level {level} is not between 0 and 1", remedy="for example 0.95")
+    raise unknown_name("correlation", name, CORRELATIONS, ", ".join(CORRELATIONS))

@@ -15,7 +15,7 @@ Name = TypeVar("Name")
 
 
 def best_first(values: Mapping[Name, float | None], *, lower_is_better: bool = False) -> list[Name]:
-    """Return the names in the order of their values, the best first; a name without a value (NaN or None) comes last.
+    """Sort names by their values, the best first; names without a value (NaN or None) come last.
 
     >>> best_first({"a": math.nan, "b": 0.2, "c": 0.9})
     ['c', 'b', 'a']
@@ -31,7 +31,7 @@ def best_first(values: Mapping[Name, float | None], *, lower_is_better: bool = F
 
 
 class WinsTiesLosses(NamedTuple):
-    """On how many queries the first system was better, equal and worse."""
+    """The numbers of queries on which the first system is better, equal and worse."""
 
     wins: int
     ties: int
@@ -49,9 +49,9 @@ def wins_ties_losses(d: Floats) -> WinsTiesLosses:
 
 
 def effect_size(d: Floats) -> float:
-    """Cohen's d_z: the mean difference over the standard deviation (ddof 1) of the differences [1]_.
+    """Compute Cohen's d_z: the mean difference over the standard deviation (ddof 1) of the differences [1]_.
 
-    NaN for fewer than two differences, 0 when all are 0, ±inf when all are one other number.
+    NaN for fewer than two differences, 0 if all are 0, ±inf if all are the same other number.
 
     References:
         .. [1] J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), section 2.3.5.
@@ -69,11 +69,11 @@ def effect_size(d: Floats) -> float:
 
 
 def smallest_detectable(d: Floats, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest true mean difference that a two-sided paired t test on such differences would find.
+    """Compute the smallest true mean difference that a two-sided paired t test can detect.
 
-    "Find" means significance at alpha with probability power, given as many queries and the spread of d.
-    Exact under normality: solved from the non-central t distribution, the far tail (a significant
-    difference of the wrong sign) left out as negligible. NaN for fewer than two differences.
+    "Detect" means significance at alpha with probability power, for the number of queries and the spread of d. Exact
+    for normal differences: solved from the non-central t distribution, without the negligible far tail (a significant
+    difference of the wrong sign). NaN for fewer than two differences.
 
     >>> d = np.tile([0.1, -0.1], 50)
     >>> round(smallest_detectable(d), 4)
@@ -82,7 +82,7 @@ def smallest_detectable(d: Floats, *, power: float = 0.8, alpha: float = 0.05) -
     from scipy.special import nctdtr, stdtrit
 
     if not (0 < alpha < 1 and alpha < power < 1):
-        raise InputError(f"power {power} and alpha {alpha} do not fit", remedy="use 0 < alpha < power < 1")
+        raise InputError(f"power {power} and alpha {alpha} are not valid", remedy="use 0 < alpha < power < 1")
     d = np.asarray(d, dtype=np.float64)
     n = len(d)
     if n < 2:

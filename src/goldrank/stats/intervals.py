@@ -1,11 +1,11 @@
-"""One number for many queries, and the interval that says how far it can be trusted."""
+"""Aggregate the values of many queries, and compute confidence intervals of the aggregates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,22 +14,21 @@ from goldrank.stats.abstention import abstention_area, resampled_areas
 from goldrank.stats.resampling import Floats, bootstrap_means, bootstrap_medians
 
 if TYPE_CHECKING:
-    from statistics import NormalDist
+    from goldrank.metrics.definition import Aggregate
 
-How = Literal["mean", "geometric", "median", "sum", "nauc"]
 GEOMETRIC_FLOOR = 1e-5
 """Values below this count as this in a geometric mean, as in trec_eval's ``gm_map``."""
 
-_HOWS = ("mean", "geometric", "median", "sum", "nauc")
+_AGGREGATES = ("mean", "geometric", "median", "sum", "nauc")
 _METHODS = ("bca", "percentile")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval: its limits, its level and the method that gave it.
+    """A confidence interval: its limits, its level and its method.
 
-    The method is "bca", "percentile" (asked for, or where BCa is undefined), "wilson" for proportions, or
-    "constant" where all values are equal and resampling cannot say anything else.
+    The method is "bca", "percentile" (by request, or if BCa is undefined), "wilson" for proportions, or "constant" if
+    all values, and so all resamples, are equal.
     """
 
     low: float
@@ -40,26 +39,26 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What one metric gave: a value per query, and how the values become one number.
+    """The values of one metric for each query, and how they are aggregated.
 
     Attributes:
-        values: (n,) one per query; NaN where the metric is undefined for the query.
-        weights: (n,) non-negative, for pooled metrics whose number is Σwv / Σw (not for median and sum); for "nauc"
+        values: (n,) one per query; NaN if the metric is undefined for the query.
+        weights: (n,) non-negative, for pooled metrics whose aggregate is Σwv / Σw (not for median and sum); for "nauc"
             the confidence in each query.
         how: "mean", "geometric", "median", "sum" or "nauc".
-        proportion: whether each value is a yes (1) or a no (0), so that the number is a proportion.
+        proportion: Whether each value is 0 or 1, so that the mean is a proportion.
     """
 
     values: Floats
     weights: Floats | None = None
-    how: How = "mean"
+    how: Aggregate = "mean"
     proportion: bool = False
 
 
-def aggregate(values: Floats, weights: Floats | None = None, how: How = "mean") -> float:
-    """The values of all queries as one number; NaN means undefined for that query and is left out.
+def aggregate(values: Floats, weights: Floats | None = None, how: Aggregate = "mean") -> float:
+    """Aggregate the values of all queries; NaN means undefined for that query and is left out.
 
-    Sums are exactly rounded, so the order of the queries cannot change the number. No value gives NaN.
+    Sums are exactly rounded, so the order of the queries cannot change the result. Without any value it is NaN.
 
     Args:
         values: (n,) one value per query.
@@ -99,22 +98,22 @@ def intervals(
     method: str = "bca",
     seed: int = 0,
 ) -> list[Interval | None]:
-    """Confidence intervals for several metrics of the same queries, from the same resamples of the queries.
+    """Compute confidence intervals for several metrics of the same queries, from the same resamples of the queries.
 
     The query is the unit of resampling. The default is the bias-corrected and accelerated bootstrap (BCa),
     whose limits follow the skewness of the values [1]_; proportions get Wilson's score interval [2]_, which
-    stays honest near 0 and 1. A resample that holds no defined value at all is left out.
+    is reliable near 0 and 1. A resample without any defined value is left out.
 
     Args:
-        columns: one `Sample` per metric, all over the same queries in the same order.
-        resamples: how many bootstrap resamples.
-        level: the confidence level, between 0 and 1.
+        columns: One `Sample` per metric, all over the same queries in the same order.
+        resamples: The number of bootstrap resamples.
+        level: The confidence level, between 0 and 1.
         method: "bca" or "percentile"; a median always gets "percentile", as its jackknife is inconsistent.
-        seed: same seed, same intervals, to the bit, on any number of threads.
+        seed: The same seed gives bit-identical intervals on any number of threads.
 
     Returns:
-        One interval per column; None for a sum (it depends on how many queries there are) and where fewer
-        than two queries have a value.
+        One interval per column; None for a sum (it depends on how many queries there are) and if fewer than two
+        queries have a value.
 
     References:
         .. [1] B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), 171-185.
@@ -128,7 +127,7 @@ def intervals(
     """
     if method not in _METHODS:
         raise unknown_name("interval method", method, _METHODS, "bca or percentile")
-    _check_level(level)
+    check_level(level)
     sizes = {len(column.values) for column in columns}
     if len(sizes) > 1:
         raise InputError(
@@ -136,11 +135,11 @@ def intervals(
             remedy="give every metric the same queries, NaN where it is undefined",
         )
     results: list[Interval | None] = [None] * len(columns)
-    waiting: dict[int, _Ratio] = {}
-    for place, column in enumerate(columns):
+    ratios: dict[int, _Ratio] = {}
+    for position, column in enumerate(columns):
         if column.how == "nauc" and column.weights is not None:
             areas = resampled_areas(column.values, column.weights, resamples=resamples, seed=seed)
-            results[place] = _percentile(areas, level) if len(areas) else None
+            results[position] = _percentile(areas, level) if len(areas) else None
             continue
         values, weights = _checked(column.values, column.weights, column.how)
         if column.how == "geometric":
@@ -149,35 +148,37 @@ def intervals(
         if column.how == "sum" or len(defined) < 2:
             continue
         if column.proportion and column.how == "mean" and column.weights is None and np.isin(defined, (0, 1)).all():
-            results[place] = wilson(int(defined.sum()), len(defined), level=level)
+            results[position] = wilson(int(defined.sum()), len(defined), level=level)
         elif (defined == defined[0]).all():
-            number = aggregate(column.values, column.weights, column.how)
-            results[place] = Interval(number, number, level, "constant")
+            value = aggregate(column.values, column.weights, column.how)
+            results[position] = Interval(value, value, level, "constant")
         elif column.how == "median":
             medians = bootstrap_medians(values, resamples=resamples, seed=seed)
-            results[place] = _percentile(medians[~np.isnan(medians)], level)
+            results[position] = _percentile(medians[~np.isnan(medians)], level)
         else:
-            waiting[place] = _ratio(values, weights)
-    if waiting:
-        drawn = _resampled_ratios(list(waiting.values()), resamples, seed)
-        for (place, ratio), means in zip(waiting.items(), drawn, strict=True):
-            results[place] = _finished(ratio, means[~np.isnan(means)], level, method, columns[place].how)
+            ratios[position] = _ratio(values, weights)
+    if ratios:
+        means = _bootstrap_ratios(list(ratios.values()), resamples, seed)
+        for (position, ratio), replicates in zip(ratios.items(), means, strict=True):
+            defined = replicates[~np.isnan(replicates)]
+            results[position] = _ratio_interval(ratio, defined, level, method, columns[position].how)
     return results
 
 
-def resampled(columns: Sequence[Sample], *, resamples: int = 10_000, seed: int = 0) -> Floats:
-    """Return the number of every column over the same resamples of the queries, as (resamples, columns).
+def bootstrap_aggregates(columns: Sequence[Sample], *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """Aggregate every column over the same resamples of the queries, as (resamples, columns).
 
-    What is paired stays paired: the difference of two columns is the difference in each resample. NaN stands for a
+    The columns stay paired: the difference of two columns is their difference in each resample. NaN stands for a
     resample without any defined value.
 
-    >>> drawn = resampled([Sample(np.array([0.0, 1.0, 1.0])), Sample(np.array([0.5, 1.5, 1.5]))], resamples=100)
-    >>> drawn.shape, bool(np.allclose(drawn[:, 1] - drawn[:, 0], 0.5))
+    >>> samples = [Sample(np.array([0.0, 1.0, 1.0])), Sample(np.array([0.5, 1.5, 1.5]))]
+    >>> replicates = bootstrap_aggregates(samples, resamples=100)
+    >>> replicates.shape, bool(np.allclose(replicates[:, 1] - replicates[:, 0], 0.5))
     ((100, 2), True)
     """
-    drawn = np.full((resamples, len(columns)), math.nan)
+    replicates = np.full((resamples, len(columns)), math.nan)
     ratios: dict[int, _Ratio] = {}
-    for place, column in enumerate(columns):
+    for position, column in enumerate(columns):
         if column.how == "nauc":
             raise InputError(
                 "an area under the abstention curve cannot be resampled beside others", remedy="choose another metric"
@@ -186,32 +187,35 @@ def resampled(columns: Sequence[Sample], *, resamples: int = 10_000, seed: int =
         if column.how == "sum":
             values, weights = np.where(weights > 0, values, 0.0) * len(values), np.ones(len(values))
         if column.how == "median":
-            drawn[:, place] = bootstrap_medians(values, resamples=resamples, seed=seed)
+            replicates[:, position] = bootstrap_medians(values, resamples=resamples, seed=seed)
         elif (weights > 0).any():
-            ratios[place] = _ratio(_logs(values) if column.how == "geometric" else values, weights)
-    means = _resampled_ratios(list(ratios.values()), resamples, seed) if ratios else []
-    for (place, ratio), mean in zip(ratios.items(), means, strict=True):
-        drawn[:, place] = ratio.low + mean
-        if columns[place].how == "geometric":
-            drawn[:, place] = np.exp(drawn[:, place])
-    return drawn
+            ratios[position] = _ratio(_logs(values) if column.how == "geometric" else values, weights)
+    means = _bootstrap_ratios(list(ratios.values()), resamples, seed) if ratios else []
+    for (position, ratio), mean in zip(ratios.items(), means, strict=True):
+        replicates[:, position] = ratio.low + mean
+        if columns[position].how == "geometric":
+            replicates[:, position] = np.exp(replicates[:, position])
+    return replicates
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
-    """Wilson's score interval for a proportion.
+    """Compute Wilson's score interval for a proportion.
 
     >>> interval = wilson(9, 10)
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.5958, 0.9821)
     """
-    _check_level(level)
+    # Imported here because `statistics` imports fractions and decimal, which most commands do not need.
+    from statistics import NormalDist
+
+    check_level(level)
     if n < 1 or not 0 <= successes <= n:
         raise InputError(f"{successes} successes in {n} trials is not a proportion")
-    z = _normal().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the ends the limit is exactly the end, which rounding may miss by a hair.
+    # At 0 and n successes the limit is exactly 0 or 1, which rounding might miss.
     low = 0.0 if successes == 0 else max(centre - half, 0.0)
     high = 1.0 if successes == n else min(centre + half, 1.0)
     return Interval(low, high, level, "wilson")
@@ -219,7 +223,7 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
 
 @dataclass(frozen=True, eq=False)
 class _Ratio:
-    """A weighted mean low + Σ wx / Σ w with x = v − low ≥ 0, which keeps equal sums equal after rounding."""
+    """A weighted mean low + Σwx / Σw with x = v − low ≥ 0, so that equal sums stay equal after rounding."""
 
     low: float
     x: Floats
@@ -227,7 +231,7 @@ class _Ratio:
 
     @property
     def uniform(self) -> bool:
-        """Whether every query weighs the same, so that the denominator is the same in every resample."""
+        """Whether all weights are equal, so that the denominator is the same in every resample."""
         return bool((self.weights == self.weights[0]).all())
 
     @property
@@ -238,50 +242,67 @@ class _Ratio:
 def _ratio(values: Floats, weights: Floats) -> _Ratio:
     low = float(values[weights > 0].min())
     x = np.where(weights > 0, values - low, 0.0)
-    # Only the proportions of weights matter; this keeps products with extreme weights in range.
+    # Only the proportions of the weights matter; this keeps products with extreme weights in range.
     return _Ratio(low, x, weights / weights.max())
 
 
-def _resampled_ratios(ratios: list[_Ratio], resamples: int, seed: int) -> list[Floats]:
-    """Σ wx / Σ w of every ratio over the same resamples; NaN in resamples without any weight."""
+def _bootstrap_ratios(ratios: list[_Ratio], resamples: int, seed: int) -> list[Floats]:
+    """Compute Σwx / Σw of every ratio over the same resamples; NaN in resamples without any weight."""
     quantities: list[Floats] = []
     for ratio in ratios:
         quantities += [ratio.x] if ratio.uniform else [ratio.weights * ratio.x, ratio.weights]
     means = iter(bootstrap_means(np.column_stack(quantities), resamples=resamples, seed=seed).T)
-    drawn = []
+    results = []
     for ratio in ratios:
-        above = next(means)
+        result = next(means)
         if not ratio.uniform:
-            below = next(means)
-            above = np.divide(above, below, out=np.full_like(above, math.nan), where=below > 0)
-        drawn.append(above)
-    return drawn
+            weight = next(means)
+            result = np.divide(result, weight, out=np.full_like(result, math.nan), where=weight > 0)
+        results.append(result)
+    return results
 
 
-def _finished(ratio: _Ratio, drawn: Floats, level: float, method: str, how: How) -> Interval:
-    found = _bca(ratio, drawn, level) if method == "bca" else None
-    found = found or _percentile(drawn, level)
-    low, high = ratio.low + found.low, ratio.low + found.high
+def _ratio_interval(ratio: _Ratio, replicates: Floats, level: float, method: str, how: Aggregate) -> Interval:
+    interval = _bca(ratio, replicates, level) if method == "bca" else None
+    interval = interval or _percentile(replicates, level)
+    low, high = ratio.low + interval.low, ratio.low + interval.high
     if how == "geometric":
         low, high = math.exp(low), math.exp(high)
-    return Interval(low, high, level, found.method)
+    return Interval(low, high, level, interval.method)
 
 
-def _percentile(drawn: Floats, level: float) -> Interval:
-    low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
+def _percentile(replicates: Floats, level: float) -> Interval:
+    low, high = np.quantile(replicates, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(low), float(high), level, "percentile")
 
 
-def _bca(ratio: _Ratio, drawn: Floats, level: float) -> Interval | None:
-    """The BCa interval of Σ wx / Σ w, or None where it is undefined."""
+def _bca(ratio: _Ratio, replicates: Floats, level: float) -> Interval | None:
+    """Compute the BCa interval of Σwx / Σw; None if it is undefined."""
     estimate = ratio.estimate
-    # Resampled values that equal the estimate count half; equal up to the grid of the resampling sums.
-    hair = float(np.ptp(ratio.x)) * len(ratio.x) * 2.0**-50
-    below = float(np.mean(drawn < estimate - hair) + np.mean(drawn <= estimate + hair)) / 2
+    # Replicates that equal the estimate count half; equal up to the rounding of the resampled sums.
+    tolerance = float(np.ptp(ratio.x)) * len(ratio.x) * 2.0**-50
+    below = float(np.mean(replicates < estimate - tolerance) + np.mean(replicates <= estimate + tolerance)) / 2
     acceleration = _acceleration(ratio)
-    if not 0 < below < 1 or acceleration is None:
+    shares = None if acceleration is None else bca_shares(below, acceleration, level)
+    if shares is None:
         return None
-    normal = _normal()
+    low, high = np.quantile(replicates, shares)
+    return Interval(float(low), float(high), level, "bca")
+
+
+def bca_shares(below: float, acceleration: float, level: float) -> tuple[float, float] | None:
+    """Return the quantiles of the replicates at which the limits of the BCa interval lie; None if it is undefined.
+
+    Args:
+        below: The share of replicates below the estimate.
+        acceleration: The skewness of the jackknife values over 6.
+        level: The confidence level.
+    """
+    from statistics import NormalDist
+
+    if not 0 < below < 1:
+        return None
+    normal = NormalDist()
     bias = normal.inv_cdf(below)
     shares = []
     for z in (normal.inv_cdf((1 - level) / 2), normal.inv_cdf((1 + level) / 2)):
@@ -289,12 +310,11 @@ def _bca(ratio: _Ratio, drawn: Floats, level: float) -> Interval | None:
         if stretch <= 0:  # beyond the pole the formula would swap the limits
             return None
         shares.append(normal.cdf(bias + (bias + z) / stretch))
-    low, high = np.quantile(drawn, shares)
-    return Interval(float(low), float(high), level, "bca")
+    return shares[0], shares[1]
 
 
 def _acceleration(ratio: _Ratio) -> float | None:
-    """Efron's acceleration from the jackknife: the skewness of the leave-one-out values, over 6.
+    """Compute Efron's acceleration from the jackknife: the skewness of the leave-one-out values, over 6.
 
     Leaving query i out gives (S − w_i·x_i) / (W − w_i) with S = Σwx and W = Σw: no loop over the queries.
     """
@@ -317,9 +337,9 @@ def _logs(values: Floats) -> Floats:
 
 
 def _checked(values: Floats, weights: Floats | None, how: str) -> tuple[Floats, Floats]:
-    """The values and their weights, with weight 0 where the value is NaN."""
-    if how not in _HOWS:
-        raise unknown_name("aggregate", how, _HOWS, ", ".join(_HOWS))
+    """Return the checked values and their weights, with weight 0 for NaN."""
+    if how not in _AGGREGATES:
+        raise unknown_name("aggregate", how, _AGGREGATES, ", ".join(_AGGREGATES))
     values = np.asarray(values, dtype=np.float64)
     if np.isinf(values).any():
         raise InputError("a value is infinite", remedy="use NaN for a query without a value")
@@ -327,7 +347,7 @@ def _checked(values: Floats, weights: Floats | None, how: str) -> tuple[Floats, 
         return values, (~np.isnan(values)).astype(np.float64)
     weights = np.asarray(weights, dtype=np.float64)
     if how not in ("mean", "geometric"):
-        raise InputError(f"a {how} does not take weights", remedy="ask for the mean, or leave the weights out")
+        raise InputError(f"a {how} does not take weights", remedy="use the mean, or leave the weights out")
     if weights.shape != values.shape:
         raise InputError(f"there are {weights.size} weights for {values.size} queries")
     weights = np.where(np.isnan(values), 0.0, weights)
@@ -336,13 +356,7 @@ def _checked(values: Floats, weights: Floats | None, how: str) -> tuple[Floats, 
     return values, weights
 
 
-def _normal() -> NormalDist:
-    # Imported here because `statistics` brings fractions and decimals along, and most scoring needs none of it.
-    from statistics import NormalDist
-
-    return NormalDist()
-
-
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Raise InputError unless *level* is a confidence level, between 0 and 1."""
     if not 0 < level < 1:
         raise InputError(f"the confidence level {level} is not between 0 and 1", remedy="for example 0.95")

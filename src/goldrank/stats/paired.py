@@ -1,4 +1,4 @@
-"""Paired tests: could chance alone have made the difference between two systems on the same queries?"""
+"""Paired significance tests of the difference between two systems on the same queries."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from goldrank.errors import InputError, unknown_name
 from goldrank.stats.resampling import Floats
 
 TESTS = ("randomisation", "t", "wilcoxon", "mcnemar")
-"""The names `paired_test` knows."""
+"""The names that `paired_test` accepts."""
 
 # Up to this many non-zero differences all sign patterns are enumerated: 2**19 sums, as a pattern and its
 # mirror image have the same absolute sum.
 _EXACT_LIMIT = 20
-# Differences whose sums under all sign patterns share one table; its 2**16 sums stay in a core's cache.
+# Differences whose sums under all sign patterns share one table; its 2**16 sums fit into a core's cache.
 _GROUP = 16
 # Sums closer than this share of Σ|d| count as equal: rounding must not decide whether 0.1 + 0.2 reaches 0.3.
-_HAIR = 1e-10
+_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """A test's statistic, its two-sided p-value, and how the p-value was found."""
+    """The statistic of a test, its two-sided p-value, and how that was computed."""
 
-    __test__ = False  # not a test case, whatever pytest makes of the name
+    __test__ = False  # pytest must not collect it
 
     statistic: float
     p: float
@@ -35,7 +35,7 @@ class TestResult:
 
 
 def paired_test(name: str, d: Floats, a: Floats, b: Floats, seed: int = 0, *, resamples: int = 100_000) -> TestResult:
-    """The paired test of that name on the differences d = a − b, or on the values a and b themselves.
+    """Apply the paired test of that name to the differences d = a − b, or to the values a and b.
 
     Args:
         name: "randomisation", "t", "wilcoxon" or "mcnemar".
@@ -61,13 +61,12 @@ def paired_test(name: str, d: Floats, a: Floats, b: Floats, seed: int = 0, *, re
 
 
 def randomisation_test(d: Floats, *, resamples: int = 100_000, seed: int = 0) -> TestResult:
-    """Fisher's two-sided sign-flip test of the mean difference, the statistic of the result [1]_ [2]_.
+    """Apply Fisher's two-sided sign-flip test to the mean difference, which is the statistic [1]_ [2]_.
 
-    If the two systems were interchangeable, every difference could as well have had the other sign. The
-    p-value is the share of sign patterns whose mean is at least as far from 0 as the observed one: over all
-    patterns when at most 20 differences are non-zero, else over random ones, with the observed pattern
-    counted among them, so that it is never 0 [3]_. It does not depend on the order of the queries, nor on
-    which system comes first.
+    If the two systems were interchangeable, every difference would have either sign with equal probability. The
+    p-value is the share of sign patterns whose mean is at least as far from 0 as the observed one: over all patterns
+    if at most 20 differences are non-zero, else over random ones and the observed one, so that it is never 0 [3]_. It
+    does not depend on the order of the queries, nor on which system comes first.
 
     References:
         .. [1] R. A. Fisher, The Design of Experiments (1935), section 21.
@@ -81,7 +80,7 @@ def randomisation_test(d: Floats, *, resamples: int = 100_000, seed: int = 0) ->
     """
     d = _differences(d)
     if resamples < 1:
-        raise InputError(f"{resamples} resamples are too few", remedy="ask for at least one")
+        raise InputError(f"{resamples} resamples are too few", remedy="use at least one")
     statistic = _mean(d) if len(d) else 0.0
     # A zero adds nothing under either sign. Sorted, so that the order of the queries cannot matter.
     sizes = np.sort(np.abs(d[d != 0]))
@@ -89,9 +88,9 @@ def randomisation_test(d: Floats, *, resamples: int = 100_000, seed: int = 0) ->
         return TestResult(statistic, 1.0, "sign flips, all patterns")
     sizes /= sizes[-1]  # so that sums neither overflow nor underflow
     total = math.fsum(sizes)
-    observed = abs(math.fsum(d / np.abs(d).max())) - _HAIR * total
+    observed = abs(math.fsum(d / np.abs(d).max())) - _TOLERANCE * total
     if len(sizes) <= _EXACT_LIMIT:
-        # One sign is held: a pattern and its mirror image count alike.
+        # One sign is fixed: a pattern and its mirror image have the same absolute sum.
         sums = _signed_sums(sizes[:-1]) + sizes[-1]
         return TestResult(statistic, float(np.mean(np.abs(sums) >= observed)), "sign flips, all patterns")
     bits = np.random.SFC64(seed)
@@ -101,14 +100,14 @@ def randomisation_test(d: Floats, *, resamples: int = 100_000, seed: int = 0) ->
         raw = np.asarray(bits.random_raw(-(-resamples // 4)), dtype="<u8").view("<u2")[:resamples]
         if len(group) < _GROUP:
             raw = raw >> np.uint16(_GROUP - len(group))
-        # The index is in range by construction; "clip" spares the check and halves the time.
+        # The index is always in range; "clip" skips the check and halves the time.
         sums += np.take(_signed_sums(group), raw, mode="clip", out=part)
     reached = int(np.count_nonzero(np.abs(sums) >= observed))
     return TestResult(statistic, (1 + reached) / (1 + resamples), f"sign flips, {resamples} random patterns")
 
 
 def t_test(d: Floats) -> TestResult:
-    """Student's two-sided paired t test; the statistic is t.
+    """Apply Student's two-sided paired t test; the statistic is t.
 
     Fewer than two differences give NaN; differences that are all 0 give p = 1.
 
@@ -130,10 +129,10 @@ def t_test(d: Floats) -> TestResult:
 
 
 def wilcoxon(d: Floats) -> TestResult:
-    """Wilcoxon's two-sided signed-rank test, zeros left out; the statistic is the smaller sum of ranks.
+    """Apply Wilcoxon's two-sided signed-rank test without zeros; the statistic is the smaller sum of ranks.
 
     Exact for small samples without ties and zeros, else by the normal approximation: the rule of
-    `scipy.stats.wilcoxon`, which does the work. No non-zero difference gives p = 1.
+    `scipy.stats.wilcoxon`, which computes it. Without a non-zero difference p is 1.
 
     >>> wilcoxon(np.array([0.1, 0.2, -0.3, 0.4, 0.5]))
     TestResult(statistic=3.0, p=0.3125, method='Wilcoxon signed rank')
@@ -143,19 +142,19 @@ def wilcoxon(d: Floats) -> TestResult:
         return TestResult(0.0, 1.0, "Wilcoxon signed rank")
     from scipy import stats
 
-    # 0.3 − 0.2 and 0.2 − 0.1 differ in their last bits; they have to share a rank.
+    # 0.3 − 0.2 and 0.2 − 0.1 differ in their last bits but must share a rank.
     d = np.round(d / np.abs(d).max(), 12)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about small samples, which is no news to the caller
+        warnings.simplefilter("ignore")  # scipy warns about small samples
         result = stats.wilcoxon(d, zero_method="wilcox")
     return TestResult(float(result.statistic), min(float(result.pvalue), 1.0), "Wilcoxon signed rank")
 
 
 def mcnemar(a: Floats, b: Floats) -> TestResult:
-    """McNemar's exact test of two systems that are right (1) or wrong (0) on each query.
+    """Apply McNemar's exact test to two systems that are right (1) or wrong (0) on each query.
 
-    Only the queries on which exactly one of the two is right matter: under the hypothesis each goes either
-    way like a coin. The statistic is the number that the first system wins.
+    Only the queries on which exactly one of the two is right matter: under the null hypothesis either system wins each
+    of them with probability 1/2. The statistic is the number that the first system wins.
 
     >>> result = mcnemar(np.array([1, 1, 1, 1, 1, 0]), np.array([0, 0, 0, 0, 0, 1]))
     >>> result.statistic, round(result.p, 5)
@@ -177,7 +176,7 @@ def mcnemar(a: Floats, b: Floats) -> TestResult:
 
 
 def _signed_sums(sizes: Floats) -> Floats:
-    """±s_1 ± s_2 … for all 2**n sign patterns, by doubling."""
+    """Compute ±s_1 ± s_2 … for all 2**n sign patterns by doubling."""
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate([sums - size, sums + size])

@@ -1,9 +1,9 @@
-"""The bootstrap engine: exact multinomial resampling counts, fast in plain numpy, and the sums they weight.
+"""Bootstrap means and medians from exact multinomial resampling counts, fast in plain numpy.
 
 A bootstrap resample of n queries is a vector of counts with the law multinomial(n; 1/n, …, 1/n). Drawing n
 indices and gathering n values per resample and metric spends most of its time in random memory access. Here
 the counts are drawn once for all metrics, almost entirely by vector instructions on bytes, and one matrix
-product does the rest.
+product computes the sums.
 
 Three facts make this exact rather than approximate:
 
@@ -33,10 +33,10 @@ from goldrank.errors import InputError
 Floats = NDArray[np.float64]
 Counts = NDArray[np.uint8]
 
-# Counts held at a time: small enough that a chunk of bytes stays in a core's cache. Part of the definition
-# of the random stream, like the seed: changing it changes every interval within its Monte-Carlo error.
+# Counts in memory at a time: few enough that a chunk of bytes stays in a core's cache. Part of the definition
+# of the random stream, like the seed: changing it changes every interval within its Monte Carlo error.
 _CHUNK = 1 << 19
-# A product this small is done by BLAS without packing its operands, which would cost more than the product.
+# BLAS computes a product this small without packing its operands, which would cost more than the product.
 _PRODUCT_BLOCK = 1 << 16
 # Standard deviations by which the Poisson totals are aimed below n: more means more topping up, fewer means
 # more rows discarded; the cost is flat around here.
@@ -45,17 +45,17 @@ _TINY, _SCALED_UP = 2.0**-800, 600
 
 
 def count_chunks(n: int, *, resamples: int, seed: int = 0) -> Iterator[Counts]:
-    """Resampling counts in chunks of shape (n, rows): how often each query is in each resample.
+    """Yield resampling counts in chunks of shape (n, rows): how often each query is in each resample.
 
     Every column is an independent draw from multinomial(n; 1/n, …, 1/n). Fewer resamples with the same seed
-    are the first ones of more. A chunk is only valid until the next one is asked for.
+    are the first ones of more. A chunk is only valid until the next one is requested.
 
     >>> chunk = next(count_chunks(5, resamples=3))
     >>> chunk.shape, chunk.sum(axis=0).tolist()
     ((5, 3), [5, 5, 5])
     """
     if n < 1 or resamples < 1:
-        raise InputError(f"cannot draw {resamples} resamples of {n} queries", remedy="ask for at least one of each")
+        raise InputError(f"cannot draw {resamples} resamples of {n} queries", remedy="use at least one of each")
     bits = np.random.SFC64(seed)
     random = np.random.Generator(bits)
     # A multiple of 8 keeps the columns of a chunk aligned for vector instructions.
@@ -68,17 +68,17 @@ def count_chunks(n: int, *, resamples: int, seed: int = 0) -> Iterator[Counts]:
 
 
 def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
-    """The mean of every column over each of the resamples of the rows.
+    """Compute the mean of every column over each resample of the rows.
 
     Args:
         columns: (n queries, m quantities), finite.
-        resamples: how many resamples; all columns share them, so what is paired stays paired.
-        seed: same seed, same bits, on any number of threads and with any BLAS.
+        resamples: The number of resamples; all columns share them, so that they stay paired.
+        seed: The same seed gives bit-identical results on any number of threads and with any BLAS.
 
     Returns:
         (resamples, m). Each mean is within ``spread * n * 2**-52`` of the exact mean of the resample, where
         spread is the column's maximum less its minimum (2e-12 of the spread for 7,000 queries, 2e-10 for a
-        million), or within the smallest number there is.
+        million), or within the smallest positive float.
 
     >>> means = bootstrap_means(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]]), resamples=1000)
     >>> means.shape, bool(np.allclose(means[:, 1], 1 + 2 * means[:, 0]))
@@ -87,10 +87,10 @@ def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) 
     columns = np.asarray(columns, dtype=np.float64)
     n, m = columns.shape
     means = np.empty((resamples, m))
-    # A unit of tiny values would underflow; they are so small that they can be scaled up, without rounding.
+    # A unit of tiny values would underflow; scaling them up does not round.
     tiny = np.where(np.abs(columns).max(axis=0, initial=0) < _TINY, _SCALED_UP, 0)
     low, unit, ticks = _fixed_point(np.ldexp(columns, tiny) if tiny.any() else columns)
-    # An even number of rows suits the vector registers: BLAS is faster with an idle one more.
+    # BLAS is faster with an even number of rows, even if one is padding.
     padded = np.pad(ticks, ((0, 0), (0, m % 2)))
     start = 0
     for counts in count_chunks(n, resamples=resamples, seed=seed):
@@ -104,16 +104,16 @@ def bootstrap_means(columns: Floats, *, resamples: int = 10_000, seed: int = 0) 
 
 
 def bootstrap_medians(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
-    """The median of the values over each resample, of the resamples of `bootstrap_means`.
+    """Compute the median of the values over each of the resamples of `bootstrap_means`.
 
-    NaN is left out. A resample that holds no defined value has the median NaN.
+    NaN is left out. The median of a resample without any defined value is NaN.
 
     >>> np.unique(bootstrap_medians(np.array([1.0, 2.0, np.nan]), resamples=500)).tolist()
     [1.0, 1.5, 2.0, nan]
     """
     defined = np.flatnonzero(~np.isnan(values))
     order = defined[np.argsort(values[defined], kind="stable")]
-    ordered = np.append(values[order], np.nan)  # the position after the last one: nothing was drawn
+    ordered = np.append(values[order], np.nan)  # the position after the last one: no value in the resample
     parts = []
     for counts in count_chunks(len(values), resamples=resamples, seed=seed):
         upto = np.cumsum(counts[order], axis=0, dtype=np.int32)
@@ -130,7 +130,7 @@ class _PoissonBytes:
     def __init__(self, rate: float, size: int) -> None:
         self.counts: Counts = np.zeros(size, dtype=np.uint8)
         self._reached: NDArray[np.bool_] = np.empty(size, dtype=np.bool_)
-        self._drawing = rate > 0  # not with a handful of queries: all their draws are made by topping up
+        self._drawing = rate > 0  # with very few queries, all counts come from topping up
         if not self._drawing:
             return
         # 40 terms: the tail beyond is below 1e-48.
@@ -142,8 +142,8 @@ class _PoissonBytes:
         share = 1 - 1 / float(np.max(coarse / law))
         # For λ < 1 the law decreases, so the values that own cells are 0, 1, …, and these are where they end.
         self._thresholds = [np.uint8(edge) for edge in np.cumsum(cells[cells > 0])[:-1]]
-        # Marks with the value k are thrown at random places, the largest mark of a place replacing its count.
-        # Their mean numbers make "some mark ≥ k" as probable as it has to be, independently in every place.
+        # Marks with the value k are put at random positions, and the largest mark of a position replaces its count.
+        # Their mean numbers give "some mark ≥ k" the required probability, independently at every position.
         residual = np.maximum(law - (1 - share) * coarse, 0.0)
         at_least = -size * np.log1p(-np.cumsum(residual[::-1])[::-1])
         self._marks: Floats = np.maximum(at_least - np.append(at_least[1:], 0.0), 0.0)
@@ -159,7 +159,7 @@ class _PoissonBytes:
             np.greater_equal(raw, threshold, out=reached)
             counts += reached.view(np.uint8)
         value = np.repeat(np.arange(len(self._marks), dtype=np.uint8), random.poisson(self._marks))
-        # In ascending order: where a place is marked twice, the last and largest mark stays.
+        # In ascending order: of several marks at a position, the last and largest stays.
         counts[_below(counts.size, len(value), random)] = value
         return counts
 
@@ -186,7 +186,7 @@ def _complete(counts: Counts, random: np.random.Generator) -> None:
 
 
 def _weighted_sums(counts: Counts, ticks: Floats) -> Floats:
-    """ticks (m, n) @ counts (n, rows) in blocks of queries, each turned into floats when its turn comes."""
+    """Compute ticks (m, n) @ counts (n, rows) in blocks of queries, to convert few counts to floats at a time."""
     n, rows = counts.shape
     step = max(_PRODUCT_BLOCK // rows, 1)
     sums = np.zeros((ticks.shape[0], rows))
@@ -196,14 +196,14 @@ def _weighted_sums(counts: Counts, ticks: Floats) -> Floats:
 
 
 def _fixed_point(columns: Floats) -> tuple[Floats, Floats, Floats]:
-    """Each column as low + unit · ticks, in integers so small that n of them add up exactly in float64."""
+    """Return low, unit and ticks with column = low + unit · ticks; n of the integer ticks add up exactly in float64."""
     n = len(columns)
     low = columns.min(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         spread = columns.max(axis=0) - low
     if not np.isfinite(spread).all():
         raise InputError(
-            "the values to be resampled are not all finite", remedy="leave out the queries without a number"
+            "the values to be resampled are not all finite", remedy="leave out the queries without a value"
         )
     # A power of two at least as large as the spread: dividing by it does not round, so values on a binary
     # grid (0, 1/2, 1) stay on it and equal sums stay equal.

@@ -1,4 +1,4 @@
-"""Tukey's honestly significant differences of several systems on the same queries."""
+"""Tukey's test of honestly significant differences between several systems on the same queries."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from goldrank.errors import InputError
 from goldrank.stats.resampling import Floats
 
-# A residual below this share of the largest value is rounding: the systems differ by constants.
+# A residual below this share of the largest value is rounding: the systems differ only by constants.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class TukeyResult:
-    """The pairwise p-values of (systems, systems), and the error that they are judged by."""
+    """The p-values of all pairs as (systems, systems), and the error variance."""
 
     p: Floats
-    """Of a t test with the pooled error, for this pair alone."""
+    """The p-values of t tests with the pooled error, for each pair alone."""
     adjusted: Floats
-    """Of Tukey's test, for all pairs together."""
+    """The p-values of Tukey's test, for all pairs together."""
     error: float
     """The mean square of the residuals."""
     freedom: int
@@ -31,10 +31,10 @@ class TukeyResult:
 def tukey_hsd(values: Floats) -> TukeyResult:
     """Compare all pairs of systems by Tukey's test, with the queries as blocks [1]_ [2]_.
 
-    A value is taken to be the sum of an effect of its query, one of its system, and an error (two-way analysis of
+    A value is modelled as the sum of an effect of its query, one of its system, and an error (two-way analysis of
     variance without interaction). The largest difference among m means of n values each, over sqrt(error / n), follows
-    the studentized range of m and (n - 1)(m - 1) degrees of freedom; every pair is judged by it. With two systems this
-    is the paired t test.
+    the studentized range of m and (n - 1)(m - 1) degrees of freedom; every pair is compared with it. With two systems
+    this is the paired t test.
 
     Args:
         values: (queries, systems), without NaN.

@@ -42,7 +42,7 @@ class Correlations:
 
     x: Floats
     y: Floats
-    kind: stats.Kind
+    kind: stats.CorrelationKind
     resamples: int
     seed: int
     clusters: Integers | None
@@ -81,11 +81,11 @@ class Correlations:
                 rows=present,
             )
             result.resampled[:, cells[0], cells[1]] = resampled[:, inner[0], inner[1]]
-            without = stats.left_out(x, y, self.kind)
+            without = stats.jackknife_correlations(x, y, self.kind)
             result.without[np.flatnonzero(present)[:, None], cells[0], cells[1]] = without[:, inner[0], inner[1]]
             units_here = np.flatnonzero(present) if self.clusters is None else np.unique(self.clusters[present])
             here = None if self.clusters is None else np.searchsorted(units_here, self.clusters[present])
-            jackknife = without if here is None else stats.left_out(x, y, self.kind, here)
+            jackknife = without if here is None else stats.jackknife_correlations(x, y, self.kind, here)
             result.jackknife[units_here[:, None], cells[0], cells[1]] = jackknife[:, inner[0], inner[1]]
             p = stats.permutation_p_values(x, y, self.kind, resamples=self.resamples, seed=self.seed)
             result.p[cells] = p[inner]
