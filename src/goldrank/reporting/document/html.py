@@ -13,12 +13,13 @@ from typing import Any
 
 from goldrank.errors import MissingExtraError
 from goldrank.metrics import Metric
-from goldrank.reporting.document.sections import Report, plain
+from goldrank.reporting.document.sections import Report
 from goldrank.reporting.document.templating import environment
 from goldrank.reporting.figures.description import Figure
 from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.reporting.render.themes import tokens_css
 from goldrank.reporting.text import formatting
+from goldrank.reporting.text.results import plain
 
 THEMES = ("auto", "light", "dark")
 _KINDS = {"ranked": "rankings", "measured": "measurements", "masked": "masked names"}

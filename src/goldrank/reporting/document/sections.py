@@ -5,14 +5,14 @@ A section holds the runs that can be compared with each other: of one task, judg
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from goldrank.errors import counts
 from goldrank.reporting.figures.description import Figure, LeftOut
 from goldrank.reporting.text.grids import Grid
+from goldrank.reporting.text.results import plain
 
 Kind = Literal["ranked", "measured", "masked"]
 
@@ -171,22 +171,11 @@ class Section:
 
 def as_json(section: Section) -> dict[str, Any]:
     """The section as JSON can hold it, without its figures, which every reader renders in a way of its own."""
-    made: dict[str, Any] = plain({name: getattr(section, name) for name in _NAMES})
-    return made
+    content: dict[str, Any] = plain({name: getattr(section, name) for name in _NAMES})
+    return content
 
 
 _NAMES = [entry.name for entry in fields(Section) if entry.name != "figures"]
-
-
-def plain(value: Any) -> Any:
-    """Any of these values as JSON can hold it: undefined numbers are null."""
-    if is_dataclass(value):
-        return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): plain(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,11 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
 from typing import Any
+
+import numpy as np
 
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning
@@ -212,6 +216,29 @@ def value_bounds(value: Mapping[str, Any]) -> str:
 def number(value: float) -> float | None:
     """A number as JSON can hold it: undefined values are null."""
     return value if math.isfinite(value) else None
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: dataclasses as objects, arrays as lists, undefined numbers as null.
+
+    >>> plain({"values": np.array([0.5, np.nan]), 1: ("a", True, None)})
+    {'values': [0.5, None], '1': ['a', True, None]}
+    """
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    elif is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if isinstance(value, (str, int)) else str(value)
 
 
 def to_json(content: Any) -> str:
