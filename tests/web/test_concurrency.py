@@ -62,54 +62,54 @@ def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
 
 
 def test_what_several_want_at_once_is_made_once():
-    cache, made = Cache(1_000), []
+    cache, computed = Cache(1_000), []
     together = threading.Barrier(8)
 
-    def make() -> tuple[str, int]:
-        made.append(threading.get_ident())
-        return "thing", 10
+    def compute() -> str:
+        computed.append(threading.get_ident())
+        return "thing"
 
     def want(_: int) -> str:
         together.wait(300)
-        return cache.get("key", make)
+        return cache.get("key", compute, len)
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(want, range(8))) == {"thing"}
-    assert len(made) == 1
+    assert len(computed) == 1
 
 
 def test_a_cache_keeps_what_was_used_last_and_nothing_that_is_too_large():
     cache = Cache(100)
-    made = []
+    computed = []
 
     def want(name: str, size: int) -> None:
-        cache.get(name, lambda: (made.append(name), size))
+        cache.get(name, lambda: computed.append(name), lambda _: size)
 
     for name, size in (("a", 40), ("b", 40), ("a", 40), ("c", 40), ("a", 40), ("b", 40), ("huge", 101), ("huge", 101)):
         want(name, size)
-    assert made == ["a", "b", "c", "b", "huge", "huge"]
+    assert computed == ["a", "b", "c", "b", "huge", "huge"]
 
 
 def test_what_failed_is_tried_again():
     cache = Cache(100)
 
-    def fail() -> tuple[str, int]:
+    def fail() -> str:
         raise ValueError("not today")
 
     with pytest.raises(ValueError, match="not today"):
-        cache.get("key", fail)
-    assert cache.get("key", lambda: ("made", 1)) == "made"
+        cache.get("key", fail, len)
+    assert cache.get("key", lambda: "value", len) == "value"
 
 
 def test_things_made_of_other_things_never_wait_for_each_other():
-    cache, together = Cache(1_000, makers=2), threading.Barrier(2)
+    cache, together = Cache(1_000, workers=2), threading.Barrier(2)
 
     def want(number: int) -> str:
-        def make() -> tuple[str, int]:
+        def compute() -> str:
             together.wait(300)
-            return cache.get(("part", number), lambda: ("part", 1)) + "s", 1
+            return cache.get(("part", number), lambda: "part", len) + "s"
 
-        return cache.get(("whole", number), make)
+        return cache.get(("whole", number), compute, len)
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(want, range(2), timeout=300)) == ["parts", "parts"]

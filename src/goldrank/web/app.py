@@ -1,10 +1,9 @@
-"""The application: every address of the API, the files of the page, and the single page for all else."""
+"""The ASGI application: the routes of the API, static files, and the single page at every other path."""
 
 from __future__ import annotations
 
 import mimetypes
 from importlib.util import find_spec
-from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
@@ -25,12 +24,12 @@ from goldrank.web.security import Access, Guard
 from goldrank.web.store_reader import CACHE_BYTES, Reader
 
 THREADS = 16
-"""Requests that are answered at a time."""
-# A registry on the machine may say otherwise, and a browser refuses a script that is sent as plain text.
+"""Requests that are answered at the same time."""
+# The machine's own registry of types may be wrong, and browsers refuse scripts that are sent as plain text.
 _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DESCRIPTION = (
-    "Everything that the explorer shows, as JSON. Numbers are those of `goldrank score` and `goldrank compare`. "
-    'Errors have one shape: {"error": what, "where": place, "remedy": what to do}.'
+    "Everything that the explorer shows, as JSON. The numbers are those of `goldrank score` and `goldrank compare`. "
+    'All errors have the form {"error": what is wrong, "where": place, "remedy": what to do}.'
 )
 _ROUTES = (runs, queries, comparison, scores, data_quality, meta, masked)
 
@@ -42,13 +41,13 @@ def create_app(
     allow_delete: bool = False,
     cache_bytes: int = CACHE_BYTES,
 ) -> FastAPI:
-    """The explorer of *store* as an ASGI application.
+    """Return the explorer of *store* as an ASGI application.
 
     Args:
-        store: the only thing it reads.
-        access: which hosts and tokens it lets in.
-        allow_delete: whether runs may be removed.
-        cache_bytes: how much of what was read is kept in memory.
+        store: the store to show; nothing else is read.
+        access: the hosts and the token that are accepted.
+        allow_delete: whether runs may be deleted.
+        cache_bytes: the size of the cache in memory.
     """
     app = FastAPI(
         title="goldrank explorer",
@@ -63,15 +62,15 @@ def create_app(
     add_error_handlers(app)
     for module in _ROUTES:
         app.include_router(module.routes, prefix="/api")
-    _add_documents(app)
+    _add_api_docs(app)
     _add_page(app)
     app.add_middleware(Guard, access=access)
-    app.add_middleware(_FewThreads)
+    app.add_middleware(_LimitThreads)
     return app
 
 
-class _FewThreads:
-    """Answers requests in few threads: more of them only take turns at the interpreter, and some wait very long."""
+class _LimitThreads:
+    """Limit the threads that answer requests; with more, they compete for the interpreter and some wait very long."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -79,38 +78,33 @@ class _FewThreads:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._is_set:
-            # The number belongs to the running event loop, which there is only now.
+            # The limit belongs to the event loop, which does not exist before the first request.
             current_default_thread_limiter().total_tokens = THREADS
             self._is_set = True
         await self._app(scope, receive, send)
 
 
-def _add_documents(app: FastAPI) -> None:
-    description = _openapi(app)
+def _add_api_docs(app: FastAPI) -> None:
+    description = app.openapi()
+    description.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR_SCHEMA
 
     @app.get("/api/openapi.json", include_in_schema=False)
     def openapi() -> Json:
         return Json(description)
 
-    document = docs.render(description)
+    page = docs.render(description)
 
     @app.get("/api/docs", include_in_schema=False)
-    def document_page() -> Response:
-        return Response(document, media_type="text/html")
+    def api_docs() -> Response:
+        return Response(page, media_type="text/html")
 
     @app.get("/api/{rest:path}", include_in_schema=False)
-    def nothing(rest: str) -> Response:
+    def unknown_path(rest: str) -> Response:
         raise HTTPException(404)
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    description = app.openapi()
-    description.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR_SCHEMA
-    return description
-
-
 def _add_page(app: FastAPI) -> None:
-    """Serve the files of the page and plotly's script under /static, and the page at every other address."""
+    """Serve static files and the script of plotly under /static, and the page at every other path."""
     for ending, kind in _MEDIA_TYPES.items():
         mimetypes.add_type(kind, ending)
     packages: list[str | tuple[str, str]] = [("goldrank.web", "static")]

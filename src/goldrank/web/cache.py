@@ -1,4 +1,4 @@
-"""A cache bounded by bytes, in which several readers who want the same thing at once wait for one to make it."""
+"""A cache with a limit in bytes; several readers of the same missing entry wait until one of them has computed it."""
 
 from __future__ import annotations
 
@@ -8,77 +8,83 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 class Cache:
-    """The things used last, as many as fit.
+    """The most recently used values, as many as fit.
 
-    >>> cache = Cache(100)
-    >>> cache.get("a", lambda: ("made", 60)), cache.get("a", lambda: ("made again", 60))
-    ('made', 'made')
-    >>> cache.get("b", lambda: ("other", 60)), cache.get("a", lambda: ("made again", 60))
-    ('other', 'made again')
+    >>> cache = Cache(5)
+    >>> cache.get("a", lambda: "old", len), cache.get("a", lambda: "new", len)
+    ('old', 'old')
+    >>> cache.get("b", lambda: "other", len), cache.get("a", lambda: "new", len)
+    ('other', 'new')
     """
 
-    def __init__(self, limit: int, *, makers: int = 2) -> None:
+    def __init__(self, limit: int, *, workers: int = 2) -> None:
         self._limit = limit
-        self._held = 0
-        self._things: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._making: dict[Hashable, threading.Lock] = {}
+        self._size = 0
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._computing: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
-        # Making takes memory that the bound cannot see, so few do it at a time, in the order in which they came:
-        # a semaphore would let newcomers pass those who wait, and some would wait very long.
-        self._makers = ThreadPoolExecutor(makers, thread_name_prefix="goldrank-maker")
-        self._here = threading.local()
+        # Computing takes memory that the limit does not count, so few threads do it at a time. A pool serves them in
+        # the order of their arrival; a semaphore would let others overtake those that wait.
+        self._workers = ThreadPoolExecutor(workers, thread_name_prefix="goldrank-worker")
+        self._thread = threading.local()
 
-    def get(self, key: Hashable, make: Callable[[], tuple[Made, int]], *, small: bool = False) -> Made:
-        """The thing of that key; *make* gives it and its size in bytes where it is not there.
+    def get(
+        self, key: Hashable, compute: Callable[[], Value], size: Callable[[Value], int], *, small: bool = False
+    ) -> Value:
+        """Return the value of a key, computing it if it is not cached.
 
-        What is *small* to make does not wait for its turn.
+        Args:
+            key: identifies the value.
+            compute: computes the value.
+            size: returns the bytes that a value takes.
+            small: whether computing needs so little that it need not wait for a worker.
         """
-        found = self._find(key)
-        if found is not None:
-            return found[0]  # type: ignore[no-any-return]
+        entry = self._find(key)
+        if entry is not None:
+            return entry[0]  # type: ignore[no-any-return]
         with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
-            found = self._find(key)
-            if found is not None:
-                return found[0]  # type: ignore[no-any-return]
+            computing = self._computing.setdefault(key, threading.Lock())
+        with computing:
+            entry = self._find(key)
+            if entry is not None:
+                return entry[0]  # type: ignore[no-any-return]
             try:
-                made, size = make() if small else self._in_turn(make)
-                self._keep(key, made, size)
+                value = compute() if small else self._compute_in_turn(compute)
+                self._add(key, value, size(value))
             finally:
                 with self._lock:
-                    self._making.pop(key, None)
-        return made
+                    self._computing.pop(key, None)
+        return value
 
-    def _in_turn(self, make: Callable[[], tuple[Made, int]]) -> tuple[Made, int]:
-        """Make something when its turn comes; whoever has a turn keeps it for what that is made of."""
-        if getattr(self._here, "making", False):
-            return make()
+    def _compute_in_turn(self, compute: Callable[[], Value]) -> Value:
+        """Compute a value by a worker; a worker computes what its value depends on itself, so that none waits."""
+        if getattr(self._thread, "is_worker", False):
+            return compute()
 
-        def work() -> tuple[Made, int]:
-            self._here.making = True
-            return make()
+        def work() -> Value:
+            self._thread.is_worker = True
+            return compute()
 
-        return self._makers.submit(work).result()
+        return self._workers.submit(work).result()
 
     def _find(self, key: Hashable) -> tuple[Any, int] | None:
         with self._lock:
-            found = self._things.get(key)
-            if found is not None:
-                self._things.move_to_end(key)
-            return found
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._entries.move_to_end(key)
+            return entry
 
-    def _keep(self, key: Hashable, made: Any, size: int) -> None:
+    def _add(self, key: Hashable, value: Any, size: int) -> None:
         if size > self._limit:
             return
         with self._lock:
-            _, before = self._things.pop(key, (None, 0))
-            self._things[key] = (made, size)
-            self._held += size - before
-            while self._held > self._limit:
-                _, (_, gone) = self._things.popitem(last=False)
-                self._held -= gone
+            _, before = self._entries.pop(key, (None, 0))
+            self._entries[key] = (value, size)
+            self._size += size - before
+            while self._size > self._limit:
+                _, (_, removed) = self._entries.popitem(last=False)
+                self._size -= removed

@@ -1,4 +1,4 @@
-"""What several addresses are asked with: the explorer itself, pages, orders, keys and conventions."""
+"""Parameters that several routes share: the explorer, pages, sort order, keys and scoring options."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ QUICK_RESAMPLES = 1_000
 
 @dataclass(frozen=True)
 class Server:
-    """What a request is answered from."""
+    """What the routes need to answer a request."""
 
     reader: Reader
     allow_delete: bool = False
 
 
 def _explorer(request: Request) -> Server:
-    found: Server = request.app.state.server
-    return found
+    server: Server = request.app.state.server
+    return server
 
 
 Explorer = Annotated[Server, Depends(_explorer)]
-Order = Annotated[Literal["asc", "desc"], Query(description="Which way.")]
-Page = Annotated[int, Query(ge=1, le=1_000_000, description="Which page, from 1.")]
-Size = Annotated[int, Query(ge=1, le=200, description="How many on a page.")]
+SortOrder = Annotated[Literal["asc", "desc"], Query(description="Ascending or descending.")]
+Page = Annotated[int, Query(ge=1, le=1_000_000, description="Number of the page, from 1.")]
+Size = Annotated[int, Query(ge=1, le=200, description="Entries per page.")]
 Keys = Annotated[
     list[str],
     Query(alias="key", min_length=1, max_length=MOST_KEYS, description="Keys of stored runs; repeat for several."),
@@ -49,26 +49,27 @@ Theme = Annotated[ThemeName, Query(description="Colours of the figures.")]
 
 
 def page_of(entries: Sequence[Entry], page: int, size: int) -> Sequence[Entry]:
-    """The entries of one page; none beyond the last."""
+    """Return the entries of one page; none if there is no such page."""
     return entries[(page - 1) * size : page * size]
 
 
-def plain_order(entries: Sequence[Entry], value: Callable[[Entry], Any], order: str) -> list[Entry]:
-    """The entries in order of a value, those that have none last either way."""
-    valued = [(value(entry), entry) for entry in entries]
-    known = [pair for pair in valued if not _is_nothing(pair[0])]
-    rest = [entry for found, entry in valued if _is_nothing(found)]
+def sort_entries(entries: Sequence[Entry], value: Callable[[Entry], Any], order: str) -> list[Entry]:
+    """Return the entries sorted by a value; those without a value come last in both orders."""
+    known: list[tuple[Any, Entry]] = []
+    unknown: list[Entry] = []
+    for entry in entries:
+        key = value(entry)
+        if key is None or (isinstance(key, float) and math.isnan(key)):
+            unknown.append(entry)
+        else:
+            known.append((key, entry))
     known.sort(key=lambda pair: pair[0], reverse=order == "desc")
-    return [entry for _, entry in known] + rest
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return [*(entry for _, entry in known), *unknown]
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """What is to be scored and how, as the options of `goldrank score` say it."""
+class ScoringOptions:
+    """Metrics, profile, conventions and bootstrap of a request, like the options of `goldrank score`."""
 
     metrics: tuple[str, ...] | None
     profile: str | None
@@ -77,16 +78,16 @@ class Conditions:
 
     @property
     def identity(self) -> Hashable:
-        """What tells these conditions from others."""
+        """A key for caches: equal options have equal keys."""
         return self.metrics, self.profile, tuple(self.changes.items()), self.bootstrap
 
     def check(self, runs: Sequence[StoredRun]) -> None:
-        """Raise where what is asked for is too much, whatever the runs."""
+        """Raise InputError if there are too many metrics or a cutoff is too large."""
         metrics = parse_all(self.metrics) if self.metrics else []
         _refuse_excess(metrics or [metric for run in runs for metric in parse_all(run.metrics or ["mrr"])])
 
     def for_runs(self, runs: StoredRuns) -> tuple[list[Metric], Profile]:
-        """The metrics and the profile that apply to some runs."""
+        """Return the metrics and the profile for some runs."""
         profile = own_profile(runs, self.profile)
         metrics = own_metrics(runs, self.metrics, profile, profile_was_asked=self.profile is not None)
         _refuse_excess(metrics)
@@ -101,11 +102,11 @@ def _refuse_excess(metrics: Sequence[Metric]) -> None:
             raise InputError(f"the cutoff of {metric} is too large", remedy="leave it out to read all ranks")
 
 
-def _conditions(
+def _quick_options(
     metric: Annotated[
         list[str] | None, Query(max_length=MOST_METRICS, description="Such as ndcg@10; repeat for several.")
     ] = None,
-    profile: Annotated[str | None, Query(max_length=60, description="Conventions by name (/api/profiles).")] = None,
+    profile: Annotated[str | None, Query(max_length=60, description="Name of a profile (/api/profiles).")] = None,
     ties: Annotated[str | None, Query(description=" | ".join(CHOICES["ties"]))] = None,
     precision: Annotated[str | None, Query(description=" | ".join(CHOICES["precision"]))] = None,
     missing: Annotated[str | None, Query(description=" | ".join(CHOICES["missing"]))] = None,
@@ -113,15 +114,17 @@ def _conditions(
     positives: Annotated[str | None, Query(description=" | ".join(CHOICES["positives"]))] = None,
     unjudged: Annotated[str | None, Query(description=" | ".join(CHOICES["unjudged"]))] = None,
     outside: Annotated[str | None, Query(description=" | ".join(CHOICES["outside"]))] = None,
-    depth: Annotated[int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Read no ranking further.")] = None,
+    depth: Annotated[
+        int | None, Query(ge=1, le=LARGEST_CUTOFF, description="Read each ranking down to this rank only.")
+    ] = None,
     relevance_level: Annotated[
         float | None, Query(gt=0, le=1_000_000, description="Smallest grade that counts as relevant.")
     ] = None,
-    resamples: Annotated[int | None, Query(ge=100, le=100_000, description="Of the bootstrap.")] = None,
-    level: Annotated[float, Query(gt=0, lt=1, description="Of confidence.")] = 0.95,
+    resamples: Annotated[int | None, Query(ge=100, le=100_000, description="Resamples of the bootstrap.")] = None,
+    level: Annotated[float, Query(gt=0, lt=1, description="Confidence level.")] = 0.95,
     interval: Annotated[Literal["bca", "percentile"], Query(description="Kind of bootstrap.")] = "bca",
-    seed: Annotated[int, Query(ge=0, le=2**32 - 1, description="Of all random numbers.")] = 0,
-) -> Conditions:
+    seed: Annotated[int, Query(ge=0, le=2**32 - 1, description="Seed of the bootstrap.")] = 0,
+) -> ScoringOptions:
     given = {
         "ties": ties,
         "precision": precision,
@@ -134,18 +137,21 @@ def _conditions(
         "relevance_level": relevance_level,
     }
     changes = {name: value for name, value in given.items() if value is not None and value != ""}
-    metrics = tuple(one for one in metric or () if one) or None
-    return Conditions(metrics, profile or None, changes, Bootstrap(resamples or QUICK_RESAMPLES, level, interval, seed))
+    metrics = tuple(filter(None, metric or ())) or None
+    bootstrap = Bootstrap(resamples or QUICK_RESAMPLES, level, interval, seed)
+    return ScoringOptions(metrics, profile or None, changes, bootstrap)
 
 
-def _in_full(
-    asked: Annotated[Conditions, Depends(_conditions)],
-    resamples: Annotated[int, Query(ge=100, le=100_000, description="Of the bootstrap.")] = Bootstrap().resamples,
-) -> Conditions:
-    return replace(asked, bootstrap=replace(asked.bootstrap, resamples=resamples))
+def _full_options(
+    options: Annotated[ScoringOptions, Depends(_quick_options)],
+    resamples: Annotated[int, Query(ge=100, le=100_000, description="Resamples of the bootstrap.")] = (
+        Bootstrap().resamples
+    ),
+) -> ScoringOptions:
+    return replace(options, bootstrap=replace(options.bootstrap, resamples=resamples))
 
 
-Asked = Annotated[Conditions, Depends(_conditions)]
-"""For numbers that are to come at once: few resamples unless more are asked for."""
-AskedInFull = Annotated[Conditions, Depends(_in_full)]
-"""For numbers that are to equal those of the commands in every digit: as many resamples as they take."""
+QuickOptions = Annotated[ScoringOptions, Depends(_quick_options)]
+"""Options of scores that are needed at once: few resamples by default."""
+FullOptions = Annotated[ScoringOptions, Depends(_full_options)]
+"""Options of scores that are equal to those of the commands: as many resamples by default as they take."""

@@ -1,32 +1,28 @@
-"""What the API says: JSON that every browser reads, and errors of one shape for whatever went wrong."""
+"""Responses of the API: JSON, and errors of one form."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
-import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from goldrank.errors import GoldrankError, InputError, shorten
+from goldrank.reporting.text.results import plain
 
-_PHRASES = {404: "there is nothing at this address", 405: "this address does not take that method"}
+_PHRASES = {404: "there is nothing at this address", 405: "this address does not support that method"}
 ERRORS: dict[int | str, dict[str, Any]] = {
     code: {
         "description": text,
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
     }
     for code, text in {
-        400: "The store or the data cannot answer this.",
+        400: "The request cannot be answered from the store.",
         401: "The token is missing or wrong.",
-        403: "This is not allowed here.",
+        403: "The request is not allowed on this server.",
         404: "There is no such run, query or page.",
         422: "A parameter is missing or wrong.",
     }.items()
@@ -35,78 +31,54 @@ ERROR_SCHEMA = {
     "type": "object",
     "required": ["error"],
     "properties": {
-        "error": {"type": "string", "description": "What was wrong."},
-        "where": {"type": ["string", "null"], "description": "The parameter, file or place."},
+        "error": {"type": "string", "description": "What is wrong."},
+        "where": {"type": ["string", "null"], "description": "The parameter or file."},
         "remedy": {"type": ["string", "null"], "description": "What to do."},
     },
 }
 
 
 class NotFoundError(InputError):
-    """What was asked for is not in the store: 404."""
+    """The run, query or page is not in the store (status 404)."""
 
 
 class NotAllowedError(InputError):
-    """What was asked for is not allowed here: 403."""
+    """The request is not allowed on this server (status 403)."""
 
 
 class Json(Response):
-    """JSON of plain values; undefined numbers are null."""
+    """A JSON response; undefined numbers are null."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The bytes of the answer."""
+        """Return the content as JSON."""
         return render(content)
 
 
 def render(content: Any) -> bytes:
-    """Return plain values as JSON."""
+    """Return any value that `plain` accepts as JSON."""
     value = plain(content)
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        # Half a surrogate pair, which an id may hold, has no UTF-8; escaped it is still JSON.
+        # An id may contain an unpaired surrogate, which has no UTF-8 but can be escaped in JSON.
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
-class Made(Response):
-    """JSON that was rendered before."""
+class RenderedJson(Response):
+    """A response of JSON that `render` has returned."""
 
     media_type = "application/json"
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it: dataclasses as objects, arrays as lists, undefined numbers as null."""
-    kind = type(value)
-    if kind is str or kind is int or value is None or kind is bool:
-        return value
-    if kind is dict or isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    return _single(value)
-
-
-def _single(value: Any) -> str | int | float | None:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
 def error(status: int, what: str, where: str | None = None, remedy: str | None = None) -> Json:
-    """An error in the one shape that all have."""
+    """Return an error response in the form that all errors have."""
     return Json({"error": what, "where": where, "remedy": remedy}, status_code=status)
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Whatever is raised becomes an answer, never a traceback."""
+    """Answer exceptions with an error response."""
 
     @app.exception_handler(InputError)
     async def bad_input(_request: Request, raised: InputError) -> Response:
@@ -123,12 +95,12 @@ def add_error_handlers(app: FastAPI) -> None:
         name = ".".join(str(part) for part in first["loc"][1:]) or "the request"
         given = first.get("input")
         got = "" if given is None else f" (got {shorten(given)})"
-        said = str(first["msg"])
-        return error(422, f"{said[:1].lower()}{said[1:]}{got}", name, "see /api/docs")
+        message = str(first["msg"])
+        return error(422, f"{message[:1].lower()}{message[1:]}{got}", name, "see /api/docs")
 
     @app.exception_handler(HTTPException)
     async def refused(_request: Request, raised: HTTPException) -> Response:
         what = _PHRASES.get(raised.status_code, str(raised.detail))
-        made = error(raised.status_code, what, None, "see /api/docs")
-        made.headers.update(raised.headers or {})
-        return made
+        response = error(raised.status_code, what, None, "see /api/docs")
+        response.headers.update(raised.headers or {})
+        return response

@@ -1,4 +1,4 @@
-"""Who may ask what: hosts, tokens, origins and sizes are checked before anything else sees a request."""
+"""Access control: check host, token, origin and size of each request before any other code sees it."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """What the server lets in."""
+    """The requests that the server accepts."""
 
     token: str | None = field(default=None, repr=False)
     hosts: frozenset[str] | None = LOOPBACK
-    """The names under which it may be asked for; None for any, which only a token makes safe."""
+    """The host names that requests may address; None for any, which is safe only with a token."""
 
     @classmethod
     def on(cls, host: str, token: str | None) -> Access:
-        """What fits a server bound to *host*."""
+        """Return the access rules for a server bound to *host*."""
         if is_loopback(host):
             return cls(token, LOOPBACK | {host.lower()})
-        # Which names lead to an address is not known here; the token keeps strangers out whatever the name.
+        # The names that resolve to this address are unknown; the token protects the server under any name.
         return cls(token, None)
 
     def allows_host(self, header: str) -> bool:
-        """Whether the request was meant for this server, and not for a name that was bent to its address."""
+        """Return whether the Host header names this server; DNS rebinding sends another name."""
         return self.hosts is None or _host_name(header) in self.hosts
 
     def accepts(self, headers: Headers) -> bool:
-        """Whether the request bears the token, in its own header or as the cookie that a first visit left."""
+        """Return whether the request has the token, in the Authorization header or as a cookie of an earlier visit."""
         if self.token is None:
             return True
         kind, _, given = headers.get("authorization", "").partition(" ")
@@ -77,12 +77,12 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """What the cookie holds: proof of the token, not the token."""
+        """The value of the cookie: a proof of the token, not the token itself."""
         return hmac.new((self.token or "").encode(), b"goldrank explorer", hashlib.sha256).hexdigest()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach that address."""
+    """Return whether only this machine can reach an address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -92,7 +92,7 @@ def is_loopback(host: str) -> bool:
 
 
 def same(given: str, wanted: str) -> bool:
-    """Whether two texts are equal, in a time that does not tell how much of them is."""
+    """Return whether two texts are equal, in a time that does not depend on how much of them is equal."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
 
 
@@ -105,14 +105,14 @@ def _host_name(header: str) -> str:
 
 def _cookie(header: str) -> str:
     try:
-        found = SimpleCookie(header).get(COOKIE)
+        cookie = SimpleCookie(header).get(COOKIE)
     except CookieError:
         return ""
-    return "" if found is None else found.value
+    return "" if cookie is None else cookie.value
 
 
 class Guard:
-    """The middleware that refuses what may not pass, and puts the protective headers on every answer."""
+    """The middleware that rejects requests and adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -122,16 +122,16 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send, is_api=scope["path"].startswith("/api"))
+        sender = _HeaderSender(send, is_api=scope["path"].startswith("/api"))
         refusal = self._refusal(scope)
         try:
-            await (self._app if refusal is None else refusal)(scope, receive, answer.send)
+            await (self._app if refusal is None else refusal)(scope, receive, sender.send)
         except Exception:
-            _LOG.exception("a fault of the explorer, at %s", scope["path"])
-            if answer.started:
+            _LOG.exception("internal error of the explorer at %s", scope["path"])
+            if sender.started:
                 raise
-            await error(500, "the server failed at this; its log says more", None, "report it")(
-                scope, receive, answer.send
+            await error(500, "the server failed to answer; its log has the details", None, "report it")(
+                scope, receive, sender.send
             )
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -139,7 +139,7 @@ class Guard:
         if (excess := _excess(scope, headers)) is not None:
             return excess
         if not self._access.allows_host(headers.get("host", "")):
-            return error(421, "this server does not answer to that name", "the Host header", "ask for 127.0.0.1")
+            return error(421, "this server is not known by that name", "the Host header", "use the host 127.0.0.1")
         if not self._access.accepts(headers):
             return self._first_visit(scope) or error(
                 401, "the token is missing or wrong", None, "add ?token=… to the address once, or send it as Bearer"
@@ -147,39 +147,42 @@ class Guard:
         if any(part == ".." for part in path.replace("\\", "/").split("/")) or not path.isprintable():
             return error(404, "there is nothing at this address")
         changes = scope["method"] not in ("GET", "HEAD", "OPTIONS")
-        if _is_of_a_strange_page(headers, changes) and (changes or path.startswith("/api/")):
-            return error(403, "only pages of this server may ask this", "the headers Origin and Sec-Fetch-Site")
+        if _is_cross_site(headers, changes) and (changes or path.startswith("/api/")):
+            return error(
+                403, "only pages of this server may send this request", "the headers Origin and Sec-Fetch-Site"
+            )
         return None
 
     def _first_visit(self, scope: Scope) -> Response | None:
-        """With the token in the address: the same address without it, and a cookie in its place."""
+        """Redirect an address with the token to the same address without it, and set the cookie."""
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         token = self._access.token
         given = next((value for name, value in pairs if name == "token"), None)
         if scope["method"] != "GET" or token is None or given is None or not same(given, token):
             return None
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        # One slash: an address that began with two would lead to another host.
+        # Exactly one slash, because a location that starts with two names another host.
         path = "/" + scope["path"].lstrip("/\\")
-        answer = RedirectResponse(path + (f"?{rest}" if rest else ""), status_code=303)
-        answer.set_cookie(COOKIE, self._access.cookie, httponly=True, samesite="strict", path="/")
-        return answer
+        response = RedirectResponse(path + (f"?{rest}" if rest else ""), status_code=303)
+        response.set_cookie(COOKIE, self._access.cookie, httponly=True, samesite="strict", path="/")
+        return response
 
 
 def _excess(scope: Scope, headers: Headers) -> Response | None:
-    """The refusal of what is larger than any honest request."""
+    """Return an error response for a request that is too large, else None."""
     if len(scope["path"]) > LONGEST_PATH or len(scope.get("query_string", b"")) > LONGEST_QUERY:
         return error(414, "the address is too long", None, "ask for fewer things at a time")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:12]) > LARGEST_BODY or "transfer-encoding" in headers:
-        return error(413, "no body of that kind is read here", "the request's body", "send none")
+        return error(413, "the request body is too large or chunked", "the request body", "send none")
     return None
 
 
-def _is_of_a_strange_page(headers: Headers, changes: bool) -> bool:
-    """Whether another site's page asks: it could not read the answer, but would have it worked out, or runs removed.
+def _is_cross_site(headers: Headers, changes: bool) -> bool:
+    """Return whether a page of another site sends the request.
 
-    Programs send neither header, and no stranger's page can steer them. Following a link is no question of a page.
+    Such a page could not read the response, but it could start expensive work or delete runs. Programs other than
+    browsers send neither header. Following a link to this server is allowed.
     """
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return changes or headers.get("sec-fetch-mode") != "navigate"
@@ -187,20 +190,20 @@ def _is_of_a_strange_page(headers: Headers, changes: bool) -> bool:
     return changes and origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
 
 
-class _Answer:
-    """What goes back to the reader, with the protective headers on it."""
+class _HeaderSender:
+    """Sends a response with the security headers."""
 
     def __init__(self, send: Send, *, is_api: bool) -> None:
         self._send, self._is_api = send, is_api
         self.started = False
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer."""
+        """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.started = True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers[name] = value
-            # A browser asks whether a file of the page has changed, and keeps nothing of the store.
+            # Browsers check whether static files have changed, and cache nothing of the store.
             headers["Cache-Control"] = "no-store" if self._is_api else "no-cache"
         await self._send(message)

@@ -1,4 +1,4 @@
-"""The texts of a data set for a server: a few of them found by id, and queries searched, without reading all."""
+"""Find texts of a data set by id, and search queries, without reading the whole file."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from goldrank.store.tables import Load
 from goldrank.store.texts import Side, Text, open_texts
 
 LONGEST_SHOWN = 2_000
-"""Characters of a text in a list; a single text is shown as it was stored."""
+"""Characters of a text that are shown in a list; a single text is shown in full."""
 
 
 @dataclass(frozen=True)
 class _Group:
     first: tuple[str, str]
     last: tuple[str, str]
-    """The sides and ids that the group of rows begins and ends with."""
+    """Side and id of the first and of the last row of a row group."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextFile:
-    """A file that `Texts.keep` wrote, its groups of rows known by their ends."""
+    """A Parquet file that `Texts.keep` has written, sorted by side and id."""
 
     path: Path
     groups: tuple[_Group, ...]
@@ -36,41 +36,39 @@ class TextFile:
 
     @classmethod
     def open(cls, path: Path, load: Load = lambda _part, read: read()) -> TextFile:
-        """The texts in that file; which rows are where is read once, and groups of rows come from *load*."""
+        """Open a file of texts; the bounds of its row groups are read once, and row groups are read through *load*."""
         state = file_state(path)
         return cls(path, _groups(path, state), load, state)
 
     def find(self, ids: Iterable[str], side: Side) -> dict[str, Text]:
-        """The texts of some ids; those that are not there are left out."""
+        """Return the texts of some ids; ids that are not in the file are left out."""
         wanted = set(ids)
         starts = [group.first for group in self.groups]
         places = {bisect.bisect_right(starts, (side, name)) - 1 for name in wanted}
-        found: dict[str, Text] = {}
+        texts: dict[str, Text] = {}
         for place in sorted(place for place in places if place >= 0):
             table = self.load((self.path, self.state, place), lambda place=place: next(self._read([place])))  # type: ignore[misc]
             sides, names = table["side"].to_pylist(), table["id"].to_pylist()
             for at, (its_side, name) in enumerate(zip(sides, names, strict=True)):
                 if its_side == side and name in wanted:
-                    found[name] = Text(name, table["title"][at].as_py(), table["text"][at].as_py())
-        return found
+                    texts[name] = Text(name, table["title"][at].as_py(), table["text"][at].as_py())
+        return texts
 
     def matching(self, words: str, side: Side) -> set[str]:
-        """The ids of the texts that hold all the words in id, title or text, whatever their case."""
+        """Return the ids of the texts with all words in id, title or text; upper and lower case are equal."""
         pyarrow, _ = load_pyarrow()
         from pyarrow import compute
 
         between = pyarrow.scalar("\n", pyarrow.large_string())
-        found: set[str] = set()
-        for table in self._read(self._of(side)):
-            said = compute.binary_join_element_wise(table["id"], table["title"], table["text"], between)
-            keep = compute.equal(table["side"], side)
+        ids: set[str] = set()
+        groups = [at for at, group in enumerate(self.groups) if group.first[0] <= side <= group.last[0]]
+        for table in self._read(groups):
+            texts = compute.binary_join_element_wise(table["id"], table["title"], table["text"], between)
+            matches = compute.equal(table["side"], side)
             for word in words.split():
-                keep = compute.and_(keep, compute.match_substring(said, word, ignore_case=True))
-            found.update(table["id"].filter(keep).to_pylist())
-        return found
-
-    def _of(self, side: Side) -> list[int]:
-        return [at for at, group in enumerate(self.groups) if group.first[0] <= side <= group.last[0]]
+                matches = compute.and_(matches, compute.match_substring(texts, word, ignore_case=True))
+            ids.update(table["id"].filter(matches).to_pylist())
+        return ids
 
     def _read(self, places: Sequence[int]) -> Iterator[Any]:
         if places:
@@ -87,7 +85,7 @@ def _groups(path: Path, _state: FileState) -> tuple[_Group, ...]:
 
 def _group(file: Any, place: int) -> _Group:
     sides, ids = (file.metadata.row_group(place).column(column).statistics for column in (0, 1))
-    known = all(one is not None and one.has_min_max for one in (sides, ids))
+    known = all(statistics is not None and statistics.has_min_max for statistics in (sides, ids))
     if known and sides.min == sides.max:
         return _Group((sides.min, ids.min), (sides.max, ids.max))
     ends = file.read_row_group(place, columns=["side", "id"])

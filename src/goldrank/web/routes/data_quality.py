@@ -1,4 +1,4 @@
-"""Data quality: what stored hits and texts tell of the data sets, before anybody believes the numbers."""
+"""Data quality: what stored hits and texts say about the data sets."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from goldrank.analysis import stored_data
 from goldrank.errors import InputError
 from goldrank.metrics import parse_all
 from goldrank.reporting.text import results
+from goldrank.reporting.text.results import plain
 from goldrank.runs.stored_scores import profile_of
 from goldrank.scoring import Scores, agree
 from goldrank.store import StoredRun
 from goldrank.web.dependencies import Explorer
-from goldrank.web.responses import ERRORS, Json, NotFoundError, plain
-from goldrank.web.store_reader import Reader, size_of
+from goldrank.web.responses import ERRORS, Json, NotFoundError
+from goldrank.web.store_reader import Reader
 
 routes = APIRouter(tags=["quality"], responses=ERRORS)
 MOST_RUNS = 10
-"""Whose hits are read for one data set; the newest."""
+"""The number of runs whose hits are read for one data set; the newest ones are chosen."""
 
 
-@routes.get("/quality", summary="What to know of the data")
+@routes.get("/quality", summary="Data quality")
 def show_quality(
     explorer: Explorer,
     task: Annotated[
-        str | None, Query(max_length=300, description="Only of this task, with what its runs tell.")
+        str | None, Query(max_length=300, description="Only this task, with details from its runs.")
     ] = None,
 ) -> Json:
-    """Queries, judgments, texts and what is odd about them, for each data set.
+    """Queries, judgments and texts of each data set, with remarks on them.
 
-    Of all tasks: what the store knows without reading the hits. Of one task: also queries without results, gold
-    outside the corpus, queries with nothing relevant and ties, for the newest of its runs.
+    Without a task, this is what the store knows without reading hits. With a task, it also has the queries without
+    results, gold outside the corpus, queries without relevant items, and ties, for the newest runs of the task.
     """
     runs = [run for run in explorer.reader.store.list() if task in (None, "", run.task)]
     if task and not runs:
@@ -46,7 +47,7 @@ def show_quality(
 
 def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> dict[str, Any]:
     newest = runs[-1]
-    made: dict[str, Any] = {
+    content: dict[str, Any] = {
         "task": newest.task,
         "kind": newest.result_kind,
         "data": newest.inputs.get("data"),
@@ -60,29 +61,28 @@ def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> 
         ],
     }
     if not in_detail:
-        return made
-    shown = runs[-MOST_RUNS:]
+        return content
     texts = reader.store.texts(str(newest.inputs.get("data", "")))
-    counted = reader.kept([newest], "texts", lambda: _sized(plain(stored_data.count_texts(texts))))
-    entries = [_run(reader, run) for run in shown if run.result_kind != "measured"]
+    text_counts = reader.cached([newest], "texts", lambda: plain(stored_data.count_texts(texts)))
+    details = [_run_details(reader, run) for run in runs[-MOST_RUNS:] if run.result_kind != "measured"]
     return {
-        **made,
-        "texts": counted,
-        "details": entries,
+        **content,
+        "texts": text_counts,
+        "details": details,
         "notes": [
-            *dict.fromkeys(note for entry in entries for note in entry["notes"]),
-            *stored_data.text_notes({side: stored_data.TextCounts(**one) for side, one in counted.items()}),
+            *dict.fromkeys(note for entry in details for note in entry["notes"]),
+            *stored_data.text_notes({side: stored_data.TextCounts(**entry) for side, entry in text_counts.items()}),
         ],
     }
 
 
-def _run(reader: Reader, run: StoredRun) -> dict[str, Any]:
-    """What the hits of one run tell of its data."""
+def _run_details(reader: Reader, run: StoredRun) -> dict[str, Any]:
+    """Return what the hits of one run say about its data."""
 
-    def make() -> tuple[dict[str, Any], int]:
+    def compute() -> dict[str, Any]:
         profile = profile_of(run)
         hits = reader.counted(run, profile, agree(profile, {})).hits
-        made: dict[str, Any] = {
+        details: dict[str, Any] = {
             "key": run.key,
             "model": run.model,
             "corpus": hits.corpus,
@@ -90,14 +90,10 @@ def _run(reader: Reader, run: StoredRun) -> dict[str, Any]:
         }
         try:
             scores: list[Scores] = [reader.scores(run, parse_all(run.metrics or profile.metrics)[:1], profile, {})]
-            made |= {"counts": plain(scores[0].counts), "notes": results.counts_lines(scores)}
+            details |= {"counts": plain(scores[0].counts), "notes": results.counts_lines(scores)}
         except InputError as error:
-            # What cannot be scored is just what a reader of this page wants to know.
-            made |= {"counts": None, "notes": [f"{run.key}: {error.what}."]}
-        return _sized(made)
+            # The reason why a run cannot be scored is shown as a note on its data.
+            details |= {"counts": None, "notes": [f"{run.key}: {error.what}."]}
+        return details
 
-    return reader.kept([run], "quality", make)
-
-
-def _sized(made: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    return made, size_of(made)
+    return reader.cached([run], "quality", compute)

@@ -1,4 +1,4 @@
-"""The page at /api/docs: every address of the API with its parameters, from its OpenAPI description, no scripts."""
+"""The page at /api/docs: the routes of the API with their parameters, rendered from OpenAPI without scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def render(description: Mapping[str, Any]) -> str:
 
 
 def _facts(parameter: Mapping[str, Any]) -> str:
-    """What else is known of a parameter: whether it is required, its default, choices and bounds."""
+    """Return whether a parameter is required, its default, choices and bounds."""
     schema = parameter.get("schema", {})
     facts = ["required"] if parameter.get("required") else []
     if schema.get("default") not in (None, ""):

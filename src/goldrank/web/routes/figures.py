@@ -1,4 +1,4 @@
-"""Figures for the page: what plotly.js draws, with the words that belong to them."""
+"""Render figures for plotly.js."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.web.dependencies import ThemeName
 
 
-def drawn(figure: Figure | HeatMap, theme: ThemeName) -> dict[str, Any]:
-    """A figure with its title, its caption, and what was left out of it."""
+def render_figure(figure: Figure | HeatMap, theme: ThemeName) -> dict[str, Any]:
+    """Return a figure with its title, its caption and a note on what was left out."""
     return {
         "name": figure.name,
         "title": figure.title,

@@ -1,4 +1,4 @@
-"""Pages with masks: how each page went, and one of them with its text, its guesses and what they add up to."""
+"""Masked runs: list them and their pages, and show one page with its text, guesses and pooled answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from goldrank.masked.scoring.profiles import Pool, ProfileName
 from goldrank.metrics import parse_all
 from goldrank.reporting.text.masked import groups_json
 from goldrank.reporting.text.results import number
-from goldrank.runs.masked import scores_of, summaries_of, text_id
+from goldrank.runs.masked import text_id
 from goldrank.runs.stored_scores import profile_of
 from goldrank.store import StoredRun
 from goldrank.store.records import PREDICTIONS
-from goldrank.web.dependencies import Explorer, Order, Page, Size, page_of, plain_order
+from goldrank.web.dependencies import Explorer, Page, Size, SortOrder, page_of, sort_entries
 from goldrank.web.responses import ERRORS, Json, NotFoundError
 from goldrank.web.routes.runs import Key
-from goldrank.web.store_reader import Reader, size_of
+from goldrank.web.store_reader import Reader
 from goldrank.web.text_files import TextFile
 
 routes = APIRouter(prefix="/masked", tags=["masked pages"], responses=ERRORS)
@@ -38,12 +38,12 @@ MatcherName = Literal["names", "tokens", "surname", "original", "seed"]
 
 @routes.get("", summary="All masked runs")
 def list_runs(explorer: Explorer) -> Json:
-    """Every run that guesses masks with its accuracy per mask in each reading, the newest first."""
+    """Every masked run with its accuracy per mask under each masked profile, the newest first."""
     runs = [run for run in explorer.reader.all_runs().runs if run.result_kind == "masked"]
     return Json(
         {
             "runs": [
-                {"key": run.key, "model": run.model, "task": run.task, "readings": _accuracies(explorer.reader, run)}
+                {"key": run.key, "model": run.model, "task": run.task, "readings": _accuracies(run)}
                 for run in sorted(runs, key=lambda run: run.created, reverse=True)[:_RUNS_SHOWN]
             ]
         }
@@ -54,16 +54,16 @@ def list_runs(explorer: Explorer) -> Json:
 def list_pages(
     explorer: Explorer,
     key: Key,
-    q: Annotated[str, Query(max_length=300, description="Words that id or title hold.")] = "",
-    sort: Annotated[Literal["id", "title", "value", "masks"], Query(description="What to order by.")] = "id",
-    order: Order = "asc",
+    q: Annotated[str, Query(max_length=300, description="Words in the id or title.")] = "",
+    sort: Annotated[Literal["id", "title", "value", "masks"], Query(description="What to sort by.")] = "id",
+    order: SortOrder = "asc",
     page: Page = 1,
     size: Size = 50,
     profile: Annotated[
-        ProfileName, Query(description="The reading of `value`; the other one's is `beside`.")
+        ProfileName, Query(description="The profile of `value`; `beside` is the value under the other one.")
     ] = "source",
 ) -> Json:
-    """Every page with its masks and its value under the run's first metric in each reading."""
+    """Every page with its masks and its value in the run's first metric under each masked profile."""
     run = _masked(explorer.reader, key)
     own = profile_of(run)
     metrics = parse_all(run.metrics)[:1]
@@ -74,15 +74,23 @@ def list_pages(
     titles = _titles(explorer.reader, run)
     masks = dict(zip(hits.queries, np.diff(hits.starts).tolist(), strict=True))
     entries = [
-        {"id": one, "title": titles.get(one, ""), "masks": masks[one], "value": number(value), "beside": number(also)}
-        for one, value, also in zip(score.queries, score.values.tolist(), other.values.tolist(), strict=True)
+        {
+            "id": name,
+            "title": titles.get(name, ""),
+            "masks": masks[name],
+            "value": number(value),
+            "beside": number(beside),
+        }
+        for name, value, beside in zip(score.queries, score.values.tolist(), other.values.tolist(), strict=True)
     ]
     words = q.casefold().split()
-    found = [entry for entry in entries if all(word in f"{entry['id']} {entry['title']}".casefold() for word in words)]
-    ordered = plain_order(found, lambda entry: entry[sort], order)
+    matching = [
+        entry for entry in entries if all(word in f"{entry['id']} {entry['title']}".casefold() for word in words)
+    ]
+    ordered = sort_entries(matching, lambda entry: entry[sort], order)
     return Json(
         {
-            "total": len(found),
+            "total": len(matching),
             "page": page,
             "size": size,
             "metric": str(score.metric),
@@ -98,12 +106,14 @@ def show_page(
     explorer: Explorer,
     key: Key,
     id: Annotated[str, Query(max_length=2_000, description="The id of the page.")],
-    profile: Annotated[ProfileName | None, Query(description="What is right; the other reading is beside.")] = None,
-    pool: Annotated[Pool | None, Query(description="For experts: how guesses become one answer.")] = None,
-    matcher: Annotated[MatcherName | None, Query(description="For experts: what says that a guess is right.")] = None,
-    tier: Annotated[TierName | None, Query(description="For experts: the least agreement that is right.")] = None,
+    profile: Annotated[
+        ProfileName | None, Query(description="Decides which guesses are right; the other profile is shown as well.")
+    ] = None,
+    pool: Annotated[Pool | None, Query(description="For experts: how guesses are pooled into one answer.")] = None,
+    matcher: Annotated[MatcherName | None, Query(description="For experts: the matcher of names.")] = None,
+    tier: Annotated[TierName | None, Query(description="For experts: the lowest match tier that is right.")] = None,
 ) -> Json:
-    """The examples of a page: text, what each mask hid and what was guessed, and the answers these pool into."""
+    """The examples of a page: text, the hidden name and the guesses of each mask, and the pooled answers."""
     run = _masked(explorer.reader, key)
     rules = Rules.of(profile, pool=pool, matcher=matcher, tier=tier)
     table = _rows(run, id)
@@ -112,7 +122,7 @@ def show_page(
     rows = sorted(table.to_pylist(), key=lambda row: (row["sequence"], row["mask"]))
     title = next((row["title"] for row in rows if row["title"]), "")
     scored = score_predictions(table, rules, workers=1)
-    tables = [groups_json(one) for one in group_tables(rows, rules)]
+    tables = [groups_json(table) for table in group_tables(rows, rules)]
     return Json(
         {
             "id": id,
@@ -121,13 +131,14 @@ def show_page(
             "beside": rules.beside.profile,
             "rules": {"pool": rules.pool, "matcher": rules.matcher, "tier": rules.tier.name.lower()},
             "examples": _examples(rows, rules, explorer.reader.texts(run)),
-            # The last table is that of the whole page, be it of one example.
+            # The last table is that of the whole page, even if the page has only one example.
             "groups": _first_groups(tables[-1]["readings"]),
             "scores": {
-                of.rules.profile: {
-                    name: {"right": int(one.right.sum()), "of": len(one.right)} for name, one in of.levels.items()
+                reading.rules.profile: {
+                    name: {"right": int(level.right.sum()), "of": len(level.right)}
+                    for name, level in reading.levels.items()
                 }
-                for of in scored.readings
+                for reading in scored.readings
             },
         }
     )
@@ -137,37 +148,31 @@ def _first_groups(readings: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {profile: groups[:_GROUPS_SHOWN] for profile, groups in readings.items()}
 
 
-def _accuracies(reader: Reader, run: StoredRun) -> dict[str, Any]:
-    """The headline of each reading; runs from before there were two are scored for it."""
-
-    def make() -> tuple[dict[str, Any], int]:
-        made = summaries_of(scores_of(run), int(run.inputs["k"]))
-        return made, size_of(made)
-
-    found = run.environment.get("summaries") or reader.kept([run], "summaries", make)
-    return {profile: next(iter(summary.values())) for profile, summary in found.items()}
+def _accuracies(run: StoredRun) -> dict[str, Any]:
+    """Return the headline of a run under each masked profile."""
+    summaries = run.environment["summaries"]
+    return {profile: next(iter(summary.values())) for profile, summary in summaries.items()}
 
 
 def _masked(reader: Reader, key: str) -> StoredRun:
     run = reader.run(key)
     if run.result_kind != "masked":
-        raise NotFoundError(f"{key} holds no guesses at masks", remedy="see /api/runs?kind=masked")
+        raise NotFoundError(f"{key} is not a masked run", remedy="see /api/runs?kind=masked")
     return run
 
 
 def _titles(reader: Reader, run: StoredRun) -> dict[str, str]:
-    def make() -> tuple[dict[str, str], int]:
+    def read() -> dict[str, str]:
         _, parquet = load_pyarrow()
         table = parquet.read_table(run.verified(PREDICTIONS), columns=["page", "title"])
         pairs = table.group_by(["page", "title"]).aggregate([])
-        made = dict(zip(pairs["page"].to_pylist(), pairs["title"].to_pylist(), strict=True))
-        return made, 2 * _TITLE_BYTES * len(made)
+        return dict(zip(pairs["page"].to_pylist(), pairs["title"].to_pylist(), strict=True))
 
-    return reader.kept([run], "titles", make)
+    return reader.cached([run], "titles", read, lambda titles: 2 * _TITLE_BYTES * len(titles))
 
 
 def _rows(run: StoredRun, page: str) -> Any:
-    """The predictions of one page, read without keeping the others."""
+    """Read the predictions of one page."""
     _, parquet = load_pyarrow()
     return parquet.read_table(run.verified(PREDICTIONS), filters=[("page", "==", page)])
 
@@ -177,11 +182,11 @@ def _examples(rows: Sequence[dict[str, Any]], rules: Rules, texts: TextFile | No
     for row in rows:
         by_example.setdefault(row["sequence"], []).append(row)
     ids = {sequence: text_id(rows[0]["page"], sequence) for sequence in by_example}
-    said = {} if texts is None else texts.find(ids.values(), "item")
+    example_texts = {} if texts is None else texts.find(ids.values(), "item")
     return [
         {
             "sequence": sequence,
-            "text": said[ids[sequence]].text if ids[sequence] in said else "",
+            "text": example_texts[ids[sequence]].text if ids[sequence] in example_texts else "",
             "masks": [_mask(row, rules) for row in masks],
             "groups": _first_groups(groups_json(group_tables(masks, rules)[0])["readings"]),
         }
@@ -191,10 +196,10 @@ def _examples(rows: Sequence[dict[str, Any]], rules: Rules, texts: TextFile | No
 
 def _mask(row: dict[str, Any], rules: Rules) -> dict[str, Any]:
     answers = answers_of([row])
-    readings = {of.profile: (of, make_matcher(of.matcher, answers)) for of in (rules, rules.beside)}
+    readings = {each.profile: (each, make_matcher(each.matcher, answers)) for each in (rules, rules.beside)}
     guesses = []
     for name, score in zip(row["guesses"] or (), row["scores"] or (), strict=True):
-        found = {profile: matcher.match(name) for profile, (_, matcher) in readings.items()}
+        matches = {profile: matcher.match(name) for profile, (_, matcher) in readings.items()}
         guesses.append(
             {
                 "name": name,
@@ -204,7 +209,7 @@ def _mask(row: dict[str, Any], rules: Rules) -> dict[str, Any]:
                         "tier": match and match.tier.name.lower(),
                         "right": match is not None and match.tier >= readings[profile][0].tier,
                     }
-                    for profile, match in found.items()
+                    for profile, match in matches.items()
                 },
             }
         )

@@ -1,4 +1,4 @@
-"""The stored runs: what is there, one of them in full, and removing one where that is allowed."""
+"""Stored runs: list them, show one in full, and delete one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 
 import goldrank
-from goldrank.store import StoredRun
+from goldrank.store import ResultKind, StoredRun
 from goldrank.store.snapshot import Snapshot
-from goldrank.web.dependencies import Explorer, Order, Page, Size, page_of, plain_order
-from goldrank.web.responses import ERRORS, Json, Made, NotAllowedError, render
+from goldrank.web.dependencies import Explorer, Page, Size, SortOrder, page_of, sort_entries
+from goldrank.web.responses import ERRORS, Json, NotAllowedError, RenderedJson, render
 from goldrank.web.store_reader import Reader
 
 routes = APIRouter(tags=["runs"], responses=ERRORS)
@@ -21,11 +21,11 @@ Key = Annotated[str, Path(description="The key of a stored run.", max_length=200
 Sort = Literal["created", "task", "model", "seconds", "value"]
 
 
-@routes.get("/about", summary="What this server serves")
-def about(explorer: Explorer) -> Made:
-    """The version, the store, and how much it holds."""
+@routes.get("/about", summary="The server and its store")
+def about(explorer: Explorer) -> RenderedJson:
+    """The version of goldrank, the store, and the number of its runs, tasks and models."""
 
-    def make(now: Snapshot) -> bytes:
+    def compute(now: Snapshot) -> bytes:
         return render(
             {
                 "version": goldrank.__version__,
@@ -38,57 +38,62 @@ def about(explorer: Explorer) -> Made:
             }
         )
 
-    return Made(explorer.reader.kept_of_all("about", make))
+    return RenderedJson(explorer.reader.cached_for_all("about", compute))
 
 
-@routes.get("/runs", summary="Stored runs, a page of them")
+@routes.get("/runs", summary="Stored runs, page by page")
 def list_runs(
     explorer: Explorer,
-    task: Annotated[str | None, Query(description="Only of this task; * stands for any text.", max_length=300)] = None,
-    model: Annotated[str | None, Query(description="Only of this model; * too.", max_length=300)] = None,
-    q: Annotated[str, Query(description="Words that key, task or model hold.", max_length=300)] = "",
-    kind: Annotated[Literal["ranked", "measured", "masked"] | None, Query(description="Only of this kind.")] = None,
-    sort: Annotated[Sort, Query(description="What to order by.")] = "created",
-    order: Order = "desc",
+    task: Annotated[
+        str | None, Query(description="Only runs of this task; * stands for any text.", max_length=300)
+    ] = None,
+    model: Annotated[
+        str | None, Query(description="Only runs of this model; * stands for any text.", max_length=300)
+    ] = None,
+    q: Annotated[str, Query(description="Words in the key, task or model.", max_length=300)] = "",
+    kind: Annotated[ResultKind | None, Query(description="Only runs of this kind.")] = None,
+    sort: Annotated[Sort, Query(description="What to sort by.")] = "created",
+    order: SortOrder = "desc",
     page: Page = 1,
     size: Size = 50,
-) -> Made:
-    """The runs that match with their headline numbers, and how many there are of each task and model."""
+) -> RenderedJson:
+    """The matching runs with their headline scores, and the number of runs of each task and model."""
 
-    def make(now: Snapshot) -> bytes:
+    def compute(now: Snapshot) -> bytes:
         words = q.casefold().split()
-        asked = [
+        candidates = [
             run
             for run in now.runs
             if (kind is None or run.result_kind == kind)
             and all(word in f"{run.key} {run.task} {run.model}".casefold() for word in words)
         ]
-        found = [run for run in asked if _is(run.task, task) and _is(run.model, model)]
-        ordered = plain_order(found, lambda run: _sort_value(run, sort), order)
+        matching = [run for run in candidates if _matches(run.task, task) and _matches(run.model, model)]
+        ordered = sort_entries(matching, lambda run: _sort_value(run, sort), order)
         return render(
             {
-                "total": len(found),
+                "total": len(matching),
                 "page": page,
                 "size": size,
                 "runs": [brief(run) for run in page_of(ordered, page, size)],
-                # Counted over what the other choices leave: a list to choose from shows what a choice would give.
-                "tasks": _named(run.task for run in asked if _is(run.model, model)),
-                "models": _named(run.model for run in asked if _is(run.task, task)),
+                # Each list is counted under the choice in the other one, so that it shows what a choice would give.
+                "tasks": _count_names(run.task for run in candidates if _matches(run.model, model)),
+                "models": _count_names(run.model for run in candidates if _matches(run.task, task)),
             }
         )
 
-    return Made(explorer.reader.kept_of_all((task, model, q, kind, sort, order, page, size), make))
+    what = (task, model, q, kind, sort, order, page, size)
+    return RenderedJson(explorer.reader.cached_for_all(what, compute))
 
 
 @routes.get("/runs/{key}", summary="One stored run")
 def show_run(explorer: Explorer, key: Key) -> Json:
-    """Everything that is known of a run: its inputs, where it was made, its conventions and numbers."""
+    """A run with its inputs, environment, conventions and scores."""
     return Json(in_full(explorer.reader.run(key), explorer.reader))
 
 
-@routes.delete("/runs/{key}", summary="Remove a stored run")
+@routes.delete("/runs/{key}", summary="Delete a stored run")
 def delete_run(explorer: Explorer, key: Key) -> Json:
-    """Remove a run and its tables for good; only where the server was started with --allow-delete."""
+    """Delete a run with its tables; the server must have been started with --allow-delete."""
     if not explorer.allow_delete:
         raise NotAllowedError("this server does not delete runs", remedy="start it with --allow-delete")
     run = explorer.reader.run(key)
@@ -96,14 +101,14 @@ def delete_run(explorer: Explorer, key: Key) -> Json:
 
 
 def headline(run: StoredRun) -> dict[str, Any] | None:
-    """The first number of a run with its interval, where it was stored."""
+    """Return the first score of a run with its interval; None if no score is stored."""
     for name, entry in (run.measured or run.summary).items():
         return {"metric": name, "value": entry["value"], "low": entry.get("low"), "high": entry.get("high")}
     return None
 
 
 def brief(run: StoredRun) -> dict[str, Any]:
-    """A run in a list."""
+    """Return a run for a list."""
     return {
         "key": run.key,
         "task": run.task,
@@ -120,7 +125,7 @@ def brief(run: StoredRun) -> dict[str, Any]:
 
 
 def in_full(run: StoredRun, reader: Reader) -> dict[str, Any]:
-    """A run by itself."""
+    """Return everything that is known of a run."""
     return {
         **brief(run),
         "metrics": run.metrics,
@@ -136,17 +141,16 @@ def in_full(run: StoredRun, reader: Reader) -> dict[str, Any]:
     }
 
 
-def _is(text: str, pattern: str | None) -> bool:
+def _matches(text: str, pattern: str | None) -> bool:
     return not pattern or text == pattern or fnmatchcase(text, pattern)
 
 
 def _sort_value(run: StoredRun, sort: Sort) -> Any:
     if sort == "value":
-        shown = headline(run)
-        return None if shown is None else shown["value"]
+        first = headline(run)
+        return None if first is None else first["value"]
     return getattr(run, sort)
 
 
-def _named(names: Iterable[str]) -> list[dict[str, Any]]:
-    counted = Counter(names)
-    return [{"name": name, "count": counted[name]} for name in sorted(counted)]
+def _count_names(names: Iterable[str]) -> list[dict[str, Any]]:
+    return [{"name": name, "count": count} for name, count in sorted(Counter(names).items())]

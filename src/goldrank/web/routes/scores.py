@@ -1,4 +1,4 @@
-"""The playground: any metric under any convention from the stored hits, and what there is to choose from."""
+"""The playground: score stored hits by any metric under any convention, and list metrics, profiles and conventions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Conventions, Definition, Profile
-from goldrank.reporting.text.results import basis_line, conventions_line, counts_lines, scores_json
+from goldrank.reporting.text.results import basis_line, conventions_line, counts_lines, plain, scores_json
 from goldrank.runs.stored_scores import StoredRuns
 from goldrank.scoring import agree
-from goldrank.web.dependencies import Asked, Conditions, Explorer, Keys
-from goldrank.web.responses import ERRORS, Json, plain
-from goldrank.web.store_reader import Reader, size_of
+from goldrank.web.dependencies import Explorer, Keys, QuickOptions, ScoringOptions
+from goldrank.web.responses import ERRORS, Json
+from goldrank.web.store_reader import Reader
 
 routes = APIRouter(tags=["metrics"], responses=ERRORS)
 
@@ -22,35 +22,40 @@ routes = APIRouter(tags=["metrics"], responses=ERRORS)
 def score(
     explorer: Explorer,
     key: Keys,
-    asked: Asked,
-    intervals: Annotated[bool, Query(description="Whether to resample; the means alone come at once.")] = True,
-    per_query: Annotated[bool, Query(description="Whether to give the value of every query.")] = False,
+    options: QuickOptions,
+    intervals: Annotated[bool, Query(description="Whether to compute intervals, which takes longer.")] = True,
+    per_query: Annotated[bool, Query(description="Whether to include the values of each query.")] = False,
 ) -> Json:
-    """The metrics of some runs under any profile and conventions, in the shape of `goldrank score --format json`.
+    """The metrics of some runs under any profile and conventions, in the form of `goldrank score --format json`.
 
-    Without a choice of metrics, profile or conventions the runs' own apply. Intervals are from 1,000 resamples unless
-    told otherwise; the command takes 10,000.
+    Metrics, profile and conventions that are not given are those of the runs. Intervals use 1,000 resamples by
+    default; the command uses 10,000.
     """
     runs = explorer.reader.runs(key)
 
-    def make() -> tuple[dict[str, Any], int]:
-        made = plain(_scored(explorer.reader, runs, asked, intervals=intervals, per_query=per_query))
-        return made, size_of(made)
+    def compute() -> dict[str, Any]:
+        content: dict[str, Any] = plain(
+            _score(explorer.reader, runs, options, intervals=intervals, per_query=per_query)
+        )
+        return content
 
-    return Json(explorer.reader.kept(runs.values(), ("score", asked.identity, intervals, per_query), make))
+    return Json(explorer.reader.cached(runs.values(), ("score", options.identity, intervals, per_query), compute))
 
 
-def _scored(reader: Reader, runs: StoredRuns, asked: Conditions, *, intervals: bool, per_query: bool) -> dict[str, Any]:
-    metrics, profile = asked.for_runs(runs)
-    notes = [reader.counted(run, profile, agree(profile, asked.changes)).note for run in runs.values()]
+def _score(
+    reader: Reader, runs: StoredRuns, options: ScoringOptions, *, intervals: bool, per_query: bool
+) -> dict[str, Any]:
+    metrics, profile = options.for_runs(runs)
+    notes = [reader.counted(run, profile, agree(profile, options.changes)).note for run in runs.values()]
     scores = [
-        replace(reader.scores(run, metrics, profile, asked.changes), bootstrap=asked.bootstrap) for run in runs.values()
+        replace(reader.scores(run, metrics, profile, options.changes), bootstrap=options.bootstrap)
+        for run in runs.values()
     ]
     return {
         **scores_json(scores, intervals=intervals, per_query=per_query),
         "models": {name: run.model for name, run in runs.items()},
         "basis": basis_line(scores[0], intervals=intervals),
-        "said": conventions_line(scores[0]),
+        "conventions_line": conventions_line(scores[0]),
         "notes": [*dict.fromkeys(note for note in notes if note), *counts_lines(scores)],
     }
 
@@ -63,19 +68,19 @@ def metrics() -> Json:
 
 @routes.get("/profiles", summary="All profiles")
 def profiles() -> Json:
-    """Every named set of conventions, and what it reproduces."""
+    """Every profile with its conventions and the system that it reproduces."""
     return Json({"profiles": [_profile(profile) for profile in PROFILES.values()]})
 
 
 _NUMBERS = {
-    "depth": ({"low": 1}, "read no ranking further than this; nothing reads all"),
-    "relevance_level": ({"low": 0}, "smallest grade that counts as relevant; nothing counts every grade above 0"),
+    "depth": ({"low": 1}, "read each ranking down to this rank only; if empty, read all"),
+    "relevance_level": ({"low": 0}, "smallest grade that counts as relevant; if empty, every grade above 0"),
 }
 
 
 @routes.get("/conventions", summary="All conventions")
 def conventions() -> Json:
-    """Every convention with its choices and what they mean; the standard ones are the defaults."""
+    """Every convention with its choices and their meanings; the defaults are those of the standard profile."""
     standard = Conventions().as_dict()
     listed = [
         {
@@ -88,7 +93,7 @@ def conventions() -> Json:
             "meaning": _NUMBERS[field.name][1] if field.name in _NUMBERS else "",
         }
         for field in fields(Conventions)
-        # What the scores of a run file are was decided before the run was stored.
+        # The convention on the scores of a run file was applied before the run was stored.
         if field.name != "scores"
     ]
     return Json({"conventions": listed})

@@ -249,7 +249,7 @@ function table(found, state, definitions, { drop, lead }) {
       ),
     ),
     h("p", { class: "note" }, said(found.basis ?? "")),
-    h("p", { class: "note" }, said(found.said ?? "")),
+    h("p", { class: "note" }, said(found.conventions_line ?? "")),
     ...(found.notes ?? []).map((text) => h("p", { class: "note" }, said(text))),
   ];
 }
