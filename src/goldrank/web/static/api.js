@@ -1,4 +1,4 @@
-// The JSON API, with its errors as exceptions that say what to do.
+// Requests to the JSON API; its errors become exceptions with a remedy.
 
 export class ApiError extends Error {
   constructor(status, body) {
@@ -9,49 +9,49 @@ export class ApiError extends Error {
   }
 }
 
-/** A query string; empty values are left out, arrays are repeated. */
+/** Return a query string; empty values are left out, and arrays become repeated parameters. */
 export function parameters(values) {
-  const made = new URLSearchParams();
+  const result = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== null && one !== undefined && one !== "") made.append(name, one);
+    for (const entry of Array.isArray(value) ? value : [value]) {
+      if (entry !== null && entry !== undefined && entry !== "") result.append(name, entry);
     }
   }
-  return made;
+  return result;
 }
 
 export async function get(path, values = {}, signal = undefined) {
-  return ask("GET", address(path, values), signal);
+  return request("GET", address(path, values), signal);
 }
 
-export const remove = (path) => ask("DELETE", address(path, {}));
+export const remove = (path) => request("DELETE", address(path, {}));
 
 export function address(path, values) {
   const query = parameters(values).toString();
   return `/api/${path}${query ? `?${query}` : ""}`;
 }
 
-async function ask(method, url, signal) {
-  let answer;
+async function request(method, url, signal) {
+  let response;
   try {
-    answer = await fetch(url, { method, signal, headers: { Accept: "application/json" } });
+    response = await fetch(url, { method, signal, headers: { Accept: "application/json" } });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, { error: "the server does not answer", remedy: "is goldrank serve still running?" });
   }
-  const body = await answer.json().catch(() => null);
-  if (!answer.ok) throw new ApiError(answer.status, body);
+  const body = await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(response.status, body);
   return body;
 }
 
-const kept = new Map();
+const cache = new Map();
 
-/** An answer that does not change while the page is open. */
-export function once(path) {
-  if (!kept.has(path)) {
-    const asked = get(path);
-    asked.catch(() => kept.delete(path));
-    kept.set(path, asked);
+/** Get data that does not change while the page is open, and request it only once. */
+export function getCached(path) {
+  if (!cache.has(path)) {
+    const response = get(path);
+    response.catch(() => cache.delete(path));
+    cache.set(path, response);
   }
-  return kept.get(path);
+  return cache.get(path);
 }

@@ -1,11 +1,11 @@
-// The frame around every view: navigation, colours, the tray of picked runs, loading and errors.
+// The frame around every view: navigation, theme, the tray of picked runs, loading and errors.
 
-import { once, parameters } from "./api.js";
-import { failure, h, said, skeleton } from "./dom.js";
+import { getCached, parameters } from "./api.js";
+import { bdi, failure, h, skeleton } from "./dom.js";
 import { announce } from "./loading.js";
 import { count } from "./numbers.js";
 import { pick, picked, toggle } from "./picks.js";
-import { matched, start } from "./router.js";
+import { matchRoute, start } from "./router.js";
 
 const main = document.getElementById("main");
 const PAGES = [
@@ -18,22 +18,22 @@ const PAGES = [
   ["/masked", "Masked", false],
   ["/api/docs", "API", false],
 ];
-let present = new AbortController();
+let current = new AbortController();
 
 async function show({ moved, scroll }) {
-  present.abort();
-  present = new AbortController();
-  const { signal } = present;
-  const found = matched(location.pathname);
-  drawFrame();
+  current.abort();
+  current = new AbortController();
+  const { signal } = current;
+  const route = matchRoute(location.pathname);
+  renderFrame();
   announce("Loading …");
   document.body.classList.add("loading");
   const view = h("div", { class: "view" }, skeleton());
   main.replaceChildren(view);
   try {
-    if (!found) throw Object.assign(new Error("there is no such page"), { remedy: "start from the list of runs" });
-    const page = await import(`/static/${found.module}`);
-    const title = await page.show(view, { names: found.names, query: new URLSearchParams(location.search), signal });
+    if (!route) throw Object.assign(new Error("there is no such page"), { remedy: "start from the list of runs" });
+    const page = await import(`/static/${route.module}`);
+    const title = await page.show(view, { names: route.names, query: new URLSearchParams(location.search), signal });
     if (signal.aborted) return;
     document.title = `${title} · goldrank`;
     announce(`${title}: loaded`);
@@ -56,7 +56,7 @@ async function show({ moved, scroll }) {
   }
 }
 
-function drawFrame() {
+function renderFrame() {
   const keys = new URLSearchParams(location.search).getAll("key");
   const chosen = keys.length ? keys : picked();
   const links = PAGES.map(([path, label, takesKeys]) => {
@@ -68,12 +68,12 @@ function drawFrame() {
   const nav = document.getElementById("nav");
   nav.replaceChildren(...links);
   const here = nav.querySelector("[aria-current]");
-  // On a narrow screen the page that is shown may be out of sight.
+  // On a narrow screen, scroll the link of the current page into sight.
   if (here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
-  drawTray();
+  renderTray();
 }
 
-function drawTray() {
+function renderTray() {
   const tray = document.getElementById("tray");
   const keys = picked();
   tray.hidden = keys.length === 0 || location.pathname !== "/";
@@ -89,7 +89,7 @@ function drawTray() {
         h(
           "li",
           {},
-          said(key),
+          bdi(key),
           h("button", { type: "button", class: "quiet", "aria-label": `Drop ${key}`, onclick: () => toggle(key) }, "×"),
         ),
       ),
@@ -105,7 +105,7 @@ function drawTray() {
   );
 }
 
-function drawTheme() {
+function renderThemeButton() {
   const button = document.getElementById("theme");
   const dark = globalThis.goldrankTheme.current() === "dark";
   button.textContent = dark ? "☀" : "☾";
@@ -113,25 +113,25 @@ function drawTheme() {
   button.title = button.getAttribute("aria-label");
 }
 
-async function drawFoot() {
+async function renderFooter() {
   try {
-    const about = await once("about");
+    const about = await getCached("about");
     document
       .getElementById("foot")
       .replaceChildren(
         `goldrank ${about.version} · ${count(about.runs)} runs in `,
-        said(about.store),
+        bdi(about.store),
         about.allow_delete ? " · runs can be deleted here" : " · read-only",
       );
   } catch {
-    // The view itself says what is wrong.
+    // The view itself shows the error.
   }
 }
 
 document.getElementById("theme").addEventListener("click", () => globalThis.goldrankTheme.toggle());
-document.addEventListener("themechange", drawTheme);
-document.addEventListener("pickschange", drawFrame);
-document.addEventListener("addresschange", drawFrame);
-drawTheme();
+document.addEventListener("themechange", renderThemeButton);
+document.addEventListener("pickschange", renderFrame);
+document.addEventListener("addresschange", renderFrame);
+renderThemeButton();
 start(show);
-drawFoot();
+renderFooter();

@@ -1,14 +1,14 @@
-// Two or more runs side by side: verdict, leaderboard, figures, the queries on which they differ, provenance.
+// Compare runs: verdicts, leaderboard, figures, the queries on which they differ most, and provenance.
 
-import { get, once, parameters } from "./api.js";
-import { empty, field, folded, h, said, select, skeleton } from "./dom.js";
+import { get, getCached, parameters } from "./api.js";
+import { bdi, empty, field, expandable, h, select, skeleton } from "./dom.js";
 import { figure } from "./figures.js";
-import { filler } from "./loading.js";
+import { createLoader } from "./loading.js";
 import { count, value } from "./numbers.js";
-import { note } from "./router.js";
+import { updateAddress } from "./router.js";
 import { gridTable } from "./tables.js";
 
-// Before the next name; a comma may also stand between cutoffs (mrr@1,3) and inside brackets.
+// Split before the name of a metric; commas also separate cutoffs (mrr@1,3) and parameters in brackets.
 const BETWEEN_METRICS = /[\s,;]+(?=[a-z])(?![^(]*\))/i;
 const CONTROLS = ["profile", "ties", "missing"];
 
@@ -36,20 +36,20 @@ export async function show(view, { query, signal }) {
   };
   const body = h("div", {}, skeleton(12));
   const controls = h("div", { class: "filters" });
-  const fill = filler(body, signal);
+  const fill = createLoader(body, signal);
 
   async function refresh(changes = {}) {
     Object.assign(state, changes);
-    note(parameters(state));
+    updateAddress(parameters(state));
     await fill(
       () => get("compare", { ...state, theme: globalThis.goldrankTheme.current() }, signal),
-      (found) => found.sections.map(drawn),
+      (data) => data.sections.map(renderSection),
     );
   }
 
   view.replaceChildren(heading, controls, body);
   document.addEventListener("themechange", () => refresh(), { signal });
-  await Promise.all([refresh(), drawControls(controls, state, refresh)]);
+  await Promise.all([refresh(), renderControls(controls, state, refresh)]);
   return keys.length === 1 ? `Report of ${keys[0]}` : `Compare ${keys.length} runs`;
 }
 
@@ -68,7 +68,7 @@ async function suggestions(signal) {
         h(
           "li",
           {},
-          h("a", { href: `/?${parameters({ task: task.name })}` }, said(task.name)),
+          h("a", { href: `/?${parameters({ task: task.name })}` }, bdi(task.name)),
           ` (${count(task.count)})`,
         ),
       ),
@@ -76,10 +76,10 @@ async function suggestions(signal) {
   );
 }
 
-async function drawControls(controls, state, refresh) {
-  const [{ profiles }, { conventions }] = await Promise.all([once("profiles"), once("conventions")]);
-  const names = profiles.map((one) => [one.name]);
-  const values = (name) => conventions.find((one) => one.name === name).choices.map((one) => [one.value]);
+async function renderControls(controls, state, refresh) {
+  const [{ profiles }, { conventions }] = await Promise.all([getCached("profiles"), getCached("conventions")]);
+  const names = profiles.map((profile) => [profile.name]);
+  const values = (name) => conventions.find((entry) => entry.name === name).choices.map((choice) => [choice.value]);
   controls.replaceChildren(
     field(
       "Metrics",
@@ -106,7 +106,7 @@ async function drawControls(controls, state, refresh) {
   );
 }
 
-function drawn(section) {
+function renderSection(section) {
   const links = Object.fromEntries(section.runs.map((run) => [run.name, `/runs/${encodeURIComponent(run.key)}`]));
   const [first, ...others] = section.tables;
   return h(
@@ -115,14 +115,14 @@ function drawn(section) {
     h(
       "p",
       { class: "lead" },
-      h("a", { href: `/?${parameters({ task: section.task })}` }, said(section.task)),
+      h("a", { href: `/?${parameters({ task: section.task })}` }, bdi(section.task)),
       ` · ${section.runs.length} ${section.runs.length === 1 ? "run" : "runs"}`,
     ),
     section.verdicts.length
       ? h(
           "div",
           { class: "verdict" },
-          section.verdicts.map((text) => h("p", {}, said(text))),
+          section.verdicts.map((text) => h("p", {}, bdi(text))),
         )
       : null,
     first ? gridTable(first, { href: (name) => links[name.replace(/^[a-z]+ /, "")] ?? links[name] }) : null,
@@ -130,15 +130,15 @@ function drawn(section) {
       ? [h("h2", {}, "Figures"), h("div", { class: "figures" }, section.figures.map(figure))]
       : null,
     section.left_out?.length
-      ? folding(
+      ? details(
           "Figures left out",
-          section.left_out.map((one) => h("p", { class: "note" }, `${one.name}: `, said(one.reason))),
+          section.left_out.map((entry) => h("p", { class: "note" }, `${entry.name}: `, bdi(entry.reason))),
         )
       : null,
     section.cases.length
       ? [
           h("h2", {}, section.runs.length > 1 ? "Where they differ most" : "Where it does worst"),
-          section.cases.map((entry) => oneCase(entry, section)),
+          section.cases.map((entry) => renderCase(entry, section)),
         ]
       : null,
     others.length ? [h("h2", {}, "In detail"), others.map((grid) => gridTable(grid))] : null,
@@ -146,22 +146,22 @@ function drawn(section) {
     listed("Conventions", section.conventions),
     h("h2", {}, "Where the numbers come from"),
     section.runs.map((run) =>
-      folding(
+      details(
         run.name,
         h(
           "dl",
           { class: "facts" },
-          run.facts.map((fact) => h("div", {}, h("dt", {}, fact.name), h("dd", {}, said(fact.value)))),
+          run.facts.map((fact) => h("div", {}, h("dt", {}, fact.name), h("dd", {}, bdi(fact.value)))),
         ),
       ),
     ),
     section.commands.length
-      ? [h("h2", {}, "To make them again"), h("pre", {}, h("code", {}, section.commands.join("\n")))]
+      ? [h("h2", {}, "To reproduce them"), h("pre", {}, h("code", {}, section.commands.join("\n")))]
       : null,
   );
 }
 
-const folding = (title, content) => h("details", {}, h("summary", {}, said(title)), content);
+const details = (title, content) => h("details", {}, h("summary", {}, bdi(title)), content);
 
 const listed = (title, lines) =>
   lines?.length
@@ -170,19 +170,19 @@ const listed = (title, lines) =>
         h(
           "ul",
           { class: "lines" },
-          lines.map((text) => h("li", {}, said(text))),
+          lines.map((text) => h("li", {}, bdi(text))),
         ),
       ]
     : null;
 
-function oneCase(entry, section) {
+function renderCase(entry, section) {
   const href = `/query?${parameters({ key: section.runs.map((run) => run.key), query: entry.query.id })}`;
   return h(
     "section",
     { class: "case" },
-    h("h3", {}, h("a", { href }, said(short(entry.query.title || entry.query.text || entry.query.id)))),
+    h("h3", {}, h("a", { href }, bdi(short(entry.query.title || entry.query.text || entry.query.id)))),
     entry.query.title && entry.query.text
-      ? h("div", { class: "passage" }, folded(entry.query.text, { limit: 220 }))
+      ? h("div", { class: "passage" }, expandable(entry.query.text, { limit: 220 }))
       : null,
     h(
       "p",
@@ -190,7 +190,7 @@ function oneCase(entry, section) {
       "Gold: ",
       entry.gold.map((gold, at) => [
         at ? "; " : "",
-        said(gold.passage.title || short(gold.passage.text) || gold.passage.id),
+        bdi(gold.passage.title || short(gold.passage.text) || gold.passage.id),
       ]),
       entry.more_gold ? h("span", { class: "soft" }, ` and ${count(entry.more_gold)} more`) : null,
     ),
@@ -207,7 +207,7 @@ function oneCase(entry, section) {
             "tr",
             {},
             h("th", { scope: "col" }, "Model"),
-            h("th", { scope: "col", class: "figure" }, said(entry.metric)),
+            h("th", { scope: "col", class: "figure" }, bdi(entry.metric)),
             h("th", { scope: "col", class: "figure" }, "Gold at"),
             h("th", { scope: "col" }, "Ranked above it"),
           ),
@@ -219,7 +219,7 @@ function oneCase(entry, section) {
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, said(answer.name)),
+              h("th", { scope: "row" }, bdi(answer.name)),
               h("td", { class: "figure" }, value(answer.value)),
               h("td", { class: "figure" }, goldAt(answer)),
               h(
@@ -228,7 +228,7 @@ function oneCase(entry, section) {
                 answer.rivals.length
                   ? answer.rivals.map((rival, at) => [
                       at ? " · " : "",
-                      said(rival.passage.title || short(rival.passage.text) || rival.passage.id),
+                      bdi(rival.passage.title || short(rival.passage.text) || rival.passage.id),
                     ])
                   : h("span", { class: "soft" }, answer.above === 0 ? "nothing" : "–"),
               ),

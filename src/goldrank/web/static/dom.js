@@ -1,20 +1,20 @@
-// Elements and texts. Whatever comes from data becomes a text node here: nothing is ever parsed as HTML.
+// Create elements. Text from data always becomes a text node and is never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 const LONG = 600;
 const MANY = 2000;
 
-/** An element; `on…` are listeners, true and false set and leave out, arrays of children are flattened. */
+/** Create an element; `on…` attributes are listeners, true sets and false omits one; nested children are flattened. */
 export function h(name, attributes = {}, ...children) {
-  return dress(document.createElement(name), attributes, children);
+  return setUp(document.createElement(name), attributes, children);
 }
 
-/** The same for an element of a drawing. */
+/** Create an SVG element in the same way. */
 export function svg(name, attributes = {}, ...children) {
-  return dress(document.createElementNS(SVG, name), attributes, children);
+  return setUp(document.createElementNS(SVG, name), attributes, children);
 }
 
-function dress(element, attributes, children) {
+function setUp(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -29,21 +29,21 @@ function dress(element, attributes, children) {
   return element;
 }
 
-/** A text of the user's, kept from turning its surroundings around. */
-export function said(text, attributes = {}) {
+/** Isolate a text from data, so that right-to-left text does not reorder what surrounds it. */
+export function bdi(text, attributes = {}) {
   return h("bdi", { dir: "auto", ...attributes }, String(text));
 }
 
-/** A text of any length: its beginning, and the rest when it is asked for. */
-export function folded(text, { limit = LONG, shared = null } = {}) {
+/** Show a long text truncated, with a button that expands it. */
+export function expandable(text, { limit = LONG, shared = null } = {}) {
   const whole = String(text ?? "");
-  const body = said("", { class: "text" });
-  const fill = (part) => body.replaceChildren(...marked(part, shared));
+  const body = bdi("", { class: "text" });
+  const fill = (part) => body.replaceChildren(...highlight(part, shared));
   if (whole.length <= limit) {
     fill(whole);
     return body;
   }
-  const short = `${beginning(whole, limit)} …`;
+  const short = `${truncate(whole, limit)} …`;
   const all = whole.length > MANY ? `all ${new Intl.NumberFormat("en").format(whole.length)} characters` : "more";
   const button = h("button", { type: "button", class: "more", "aria-expanded": "false" }, all);
   button.addEventListener("click", () => {
@@ -56,14 +56,14 @@ export function folded(text, { limit = LONG, shared = null } = {}) {
   return h("div", { class: "folded" }, body, " ", button);
 }
 
-/** The first characters of a text, not ending in half of one. */
-export function beginning(text, length) {
+/** Return the first characters of a text without cutting a surrogate pair. */
+export function truncate(text, length) {
   const part = text.slice(0, length);
   return /[\uD800-\uDBFF]$/.test(part) ? part.slice(0, -1) : part;
 }
 
-/** Text nodes, with the words that are in *shared* emphasised. */
-function marked(text, shared) {
+/** Return text nodes, with the words that are in *shared* emphasised. */
+function highlight(text, shared) {
   if (!shared?.length) return [text];
   const wanted = new Set(shared.map((term) => term.toLowerCase()));
   const parts = [];
@@ -76,7 +76,7 @@ function marked(text, shared) {
   return [...parts, text.slice(done)];
 }
 
-/** Grey bars in the place of what is being loaded. */
+/** Show grey bars while something is loading. */
 export function skeleton(lines = 6) {
   return h(
     "div",
@@ -85,7 +85,7 @@ export function skeleton(lines = 6) {
   );
 }
 
-/** What an empty place says: what is missing, and what to run. */
+/** Show what is missing, and the commands that create it. */
 export function empty(what, ...commands) {
   return h(
     "div",
@@ -95,35 +95,35 @@ export function empty(what, ...commands) {
   );
 }
 
-/** An error as the API or this page words it. */
+/** Show an error with its place and remedy. */
 export function failure(error) {
   return h(
     "div",
     { class: "failure", role: "alert" },
-    h("p", {}, h("strong", {}, said(error.message))),
-    error.where ? h("p", {}, "In ", said(error.where)) : null,
-    error.remedy ? h("p", {}, "What to do: ", said(error.remedy)) : null,
+    h("p", {}, h("strong", {}, bdi(error.message))),
+    error.where ? h("p", {}, "In ", bdi(error.where)) : null,
+    error.remedy ? h("p", {}, "What to do: ", bdi(error.remedy)) : null,
   );
 }
 
-/** A control with its label above it. */
+/** Create a control with its label. */
 export function field(label, control) {
   return h("label", { class: "field" }, h("span", {}, label), control);
 }
 
-/** A choice among [value, label] pairs. */
+/** Create a select element from [value, label] pairs. */
 export function select(options, chosen, onchange, attributes = {}) {
-  const made = h(
+  const element = h(
     "select",
     { ...attributes, onchange: (event) => onchange(event.target.value) },
     options.map(([value, label]) => h("option", { value }, label ?? value)),
   );
-  made.value = chosen ?? "";
-  return made;
+  element.value = chosen ?? "";
+  return element;
 }
 
-/** Wait until nothing was called for a while; for typing. */
-export function patiently(action, wait = 250) {
+/** Return a function that calls *action* once it has not been called for a while; for typing. */
+export function debounce(action, wait = 250) {
   let timer = 0;
   return (...values) => {
     clearTimeout(timer);

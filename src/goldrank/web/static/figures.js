@@ -1,6 +1,6 @@
-// Figures drawn by plotly, whose script is fetched when the first figure comes near the screen.
+// Figures, drawn by plotly; its script is loaded when the first figure comes near the screen.
 
-import { failure, h, said } from "./dom.js";
+import { bdi, failure, h } from "./dom.js";
 
 let script = null;
 
@@ -21,17 +21,17 @@ function plotly() {
   return script;
 }
 
-/** A figure as the API gives it: name, title, caption, note and what plotly draws. */
-export function figure(described) {
+/** Show a figure of the API: name, title, caption, note and the specification for plotly. */
+export function figure(description) {
   const canvas = h("div", {
     class: "canvas",
     role: "img",
-    "aria-label": `${described.title}. ${described.caption ?? ""}`,
+    "aria-label": `${description.title}. ${description.caption ?? ""}`,
   });
-  const drawn = described.plotly;
-  // The room is kept from the start, so that nothing jumps when the figure comes.
-  if (drawn.layout.height) canvas.style.height = `${drawn.layout.height}px`;
-  // A figure far below is drawn when it comes near: ten of them at once would hold up the page.
+  const { plotly: plot } = description;
+  // Reserve the space, so that the page does not jump when the figure is drawn.
+  if (plot.layout.height) canvas.style.height = `${plot.layout.height}px`;
+  // Draw a figure only when it comes near the screen: many of them at once would block the page.
   const watcher = new IntersectionObserver(
     async (entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -39,11 +39,11 @@ export function figure(described) {
       try {
         const library = await plotly();
         if (!canvas.isConnected) return;
-        const config = { ...drawn.config, responsive: true, displaylogo: false };
+        const config = { ...plot.config, responsive: true, displaylogo: false };
         await library.newPlot(
           canvas,
-          drawn.data,
-          { ...drawn.layout, autosize: true, width: undefined, title: undefined },
+          plot.data,
+          { ...plot.layout, autosize: true, width: undefined, title: undefined },
           config,
         );
         canvas.dataset.drawn = "";
@@ -56,10 +56,10 @@ export function figure(described) {
   watcher.observe(canvas);
   return h(
     "figure",
-    { class: "plot", id: described.name ? `figure-${described.name}` : null },
-    h("figcaption", {}, h("h3", {}, said(described.title ?? ""))),
+    { class: "plot", id: description.name ? `figure-${description.name}` : null },
+    h("figcaption", {}, h("h3", {}, bdi(description.title ?? ""))),
     canvas,
-    described.caption ? h("p", { class: "note" }, said(described.caption)) : null,
-    described.note ? h("p", { class: "note" }, said(described.note)) : null,
+    description.caption ? h("p", { class: "note" }, bdi(description.caption)) : null,
+    description.note ? h("p", { class: "note" }, bdi(description.note)) : null,
   );
 }

@@ -1,37 +1,37 @@
-// What happens between a question to the server and its answer on the page.
+// Load data into a part of the page.
 
 import { failure } from "./dom.js";
 
-/** Say something to who cannot see the page change. */
+/** Announce a change to screen readers. */
 export function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
 /**
- * A function that fills *place* with what `draw` makes of the answer to `ask`.
+ * Return a function that fetches data by `fetchData` and fills *place* with the elements that `render` returns for it.
  *
- * The place is dimmed while it waits and shows an error in the place of an answer; an answer that a later question
- * overtook, or that comes when its view is gone, is dropped. Tells whether an answer was drawn.
+ * The place is dimmed while data is loading and shows the error if that fails. A response is dropped if a later request
+ * was sent or if the view is gone. The function returns whether a response was rendered.
  */
-export function filler(place, signal) {
-  let asked = 0;
-  return async (ask, draw) => {
-    const mine = ++asked;
-    const isWanted = () => mine === asked && !signal.aborted;
+export function createLoader(place, signal) {
+  let latest = 0;
+  return async (fetchData, render) => {
+    const request = ++latest;
+    const isCurrent = () => request === latest && !signal.aborted;
     place.setAttribute("aria-busy", "true");
-    let made;
+    let content;
     let failed = null;
     try {
-      const answer = await ask();
-      if (!isWanted()) return false;
-      made = draw(answer);
+      const data = await fetchData();
+      if (!isCurrent()) return false;
+      content = render(data);
     } catch (error) {
-      if (!isWanted()) return false;
+      if (!isCurrent()) return false;
       failed = error;
       announce(`Error: ${error.message}`);
-      made = [failure(error)];
+      content = [failure(error)];
     }
-    place.replaceChildren(...made.flat(Infinity));
+    place.replaceChildren(...content.flat(Infinity));
     place.removeAttribute("aria-busy");
     return failed === null;
   };

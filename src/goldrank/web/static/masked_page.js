@@ -1,8 +1,8 @@
-// Pages with masked names: the text with its masks, the guesses in their places, and what they add up to.
+// Pages with masked names: the text with the first guess at each mask, all guesses, and the pooled answers.
 
 import { get } from "./api.js";
-import { LISTED, beside } from "./beside.js";
-import { empty, field, folded, h, said, select } from "./dom.js";
+import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
+import { bdi, empty, field, expandable, h, select } from "./dom.js";
 import { digits, interval, value } from "./numbers.js";
 
 const MASK = /<mask>/g;
@@ -26,13 +26,13 @@ const RULES = {
   tier: ["Right from", [["", "of the reading"], ["initial"], ["given"], ["surname"], ["all", "all names"], ["exact"]]],
 };
 
-// What another choice leaves without meaning.
-const UNDONE = { profile: { matcher: "", pool: "", tier: "" }, matcher: { tier: "" } };
-// The tiers that a matcher tells apart, where these are not all.
+// Choices that lose their meaning when another one changes.
+const RESET_BY = { profile: { matcher: "", pool: "", tier: "" }, matcher: { tier: "" } };
+// The tiers of matchers that do not have all of them.
 const TIERS = { tokens: ["given", "surname"], surname: ["given"], original: ["given"], seed: ["given"] };
 
-/** The options of a rule that have an effect. */
-function offered(name, options, { matcher }) {
+/** Return the options of a rule that have an effect. */
+function effectiveOptions(name, options, { matcher }) {
   const known = name === "tier" ? TIERS[matcher] : null;
   return known ? options.filter(([value]) => !value || known.includes(value)) : options;
 }
@@ -41,12 +41,12 @@ export async function show(view, { names, query, signal }) {
   if (!names.key) return overview(view, signal);
   const address = `masked/${encodeURIComponent(names.key)}`;
   const state = Object.fromEntries(
-    [...LISTED, "id", ...Object.keys(RULES)].map((name) => [name, query.get(name) ?? ""]),
+    [...LIST_PARAMETERS, "id", ...Object.keys(RULES)].map((name) => [name, query.get(name) ?? ""]),
   );
-  await beside(view, signal, state, {
+  await listDetail(view, signal, state, {
     name: "id",
     label: "Masked pages",
-    intro: "Choose a page to see the guesses in their places.",
+    intro: "Choose a page to see its text with the guesses.",
     placeholder: "title or id",
     orders: [
       ["id asc", "by id"],
@@ -55,22 +55,22 @@ export async function show(view, { names, query, signal }) {
       ["value desc", "best first"],
       ["masks desc", "most masks first"],
     ],
-    askList: (asked) => get(`${address}/pages`, { ...asked, profile: state.profile }, signal),
-    entries: (found) =>
-      found.pages.map(({ id, title, masks, value: number, beside: other }) => ({
+    fetchList: (values) => get(`${address}/pages`, { ...values, profile: state.profile }, signal),
+    entries: (data) =>
+      data.pages.map(({ id, title, masks, value: number, beside: other }) => ({
         id,
         value: number,
         title: title || id,
-        small: `${masks} ${masks === 1 ? "mask" : "masks"}; ${found.beside} ${digits(other)}`,
+        small: `${masks} ${masks === 1 ? "mask" : "masks"}; ${data.beside} ${digits(other)}`,
       })),
-    caption: (found) => `${found.metric}, ${found.profile}`,
-    askDetail: () =>
+    caption: (data) => `${data.metric}, ${data.profile}`,
+    fetchDetail: () =>
       get(
         `${address}/page`,
         { id: state.id, ...Object.fromEntries(Object.keys(RULES).map((name) => [name, state[name]])) },
         signal,
       ),
-    drawDetail: (found, change) => drawn(found, state, names.key, change),
+    renderDetail: (data, change) => renderPage(data, state, names.key, change),
   });
   return state.id ? `Masked page ${state.id}` : "Masked pages";
 }
@@ -105,8 +105,8 @@ async function overview(view, signal) {
                 h(
                   "th",
                   { scope: "row" },
-                  h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, said(run.model)),
-                  h("small", { class: "task" }, said(run.task)),
+                  h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, bdi(run.model)),
+                  h("small", { class: "task" }, bdi(run.task)),
                 ),
                 readings.map((name) => {
                   const score = run.readings[name];
@@ -121,22 +121,22 @@ async function overview(view, signal) {
   return "Masked pages";
 }
 
-function drawn(found, state, key, change) {
-  const readings = [found.profile, found.beside];
+function renderPage(data, state, key, change) {
+  const readings = [data.profile, data.beside];
   return [
     h(
       "p",
       { class: "crumbs" },
       h("a", { href: "/masked" }, "Masked"),
       " / ",
-      h("a", { href: `/runs/${encodeURIComponent(key)}` }, said(key)),
+      h("a", { href: `/runs/${encodeURIComponent(key)}` }, bdi(key)),
     ),
-    h("h1", { tabindex: "-1" }, said(found.title || found.id)),
+    h("h1", { tabindex: "-1" }, bdi(data.title || data.id)),
     h(
       "p",
       { class: "lead" },
       readings.map((name) => {
-        const { mask, page } = found.scores[name];
+        const { mask, page } = data.scores[name];
         const masks = `${mask.right} of ${mask.of} ${mask.of === 1 ? "mask" : "masks"} right`;
         return h("span", { class: "reading" }, `${name}: ${masks}, the page ${page.right ? "right" : "wrong"}. `);
       }),
@@ -147,25 +147,25 @@ function drawn(found, state, key, change) {
       Object.entries(RULES).map(([name, [label, options]]) =>
         field(
           label,
-          select(offered(name, options, found.rules), state[name] || options[0][0], (chosen) =>
-            change({ ...UNDONE[name], [name]: chosen }),
+          select(effectiveOptions(name, options, data.rules), state[name] || options[0][0], (chosen) =>
+            change({ ...RESET_BY[name], [name]: chosen }),
           ),
         ),
       ),
     ),
-    h("h2", {}, "What the guesses of the page add up to"),
-    groupTables(found.groups, readings),
+    h("h2", {}, "Pooled answers of the page"),
+    groupTables(data.groups, readings),
     h(
       "p",
       { class: "legend" },
-      h("span", {}, h("span", { class: "mask right" }, "right"), ` first guess, ${found.profile}`),
+      h("span", {}, h("span", { class: "mask right" }, "right"), ` first guess, ${data.profile}`),
       h("span", {}, h("span", { class: "mask wrong" }, "wrong"), " first guess; press one to see the others"),
     ),
-    ...found.examples.map((example) => drawnExample(example, readings, found.examples.length)),
+    ...data.examples.map((example) => renderExample(example, readings, data.examples.length)),
   ];
 }
 
-/** The summed groups in each reading, side by side. */
+/** Show the pooled groups of each reading side by side. */
 function groupTables(groups, readings) {
   return h(
     "div",
@@ -175,7 +175,7 @@ function groupTables(groups, readings) {
 }
 
 function groupTable(groups, reading, readings) {
-  const most = Math.max(...groups.map((one) => one.sum), 1e-12);
+  const most = Math.max(...groups.map((group) => group.sum), 1e-12);
   return h(
     "figure",
     { class: "grid" },
@@ -195,47 +195,47 @@ function groupTable(groups, reading, readings) {
       h(
         "tbody",
         {},
-        groups.slice(0, 6).flatMap((one) => [
+        groups.slice(0, 6).flatMap((group) => [
           h(
             "tr",
             {},
             h(
               "th",
               { scope: "row" },
-              said(one.group),
-              one.right ? h("span", { class: "badge gold" }, "right") : null,
-              one.named ? null : h("span", { class: "badge" }, "no name"),
+              bdi(group.group),
+              group.right ? h("span", { class: "badge gold" }, "right") : null,
+              group.named ? null : h("span", { class: "badge" }, "no name"),
               h(
                 "span",
                 { class: "bar" },
                 h("span", {
-                  style: { width: `${(100 * Math.max(0, one.sum)) / most}%` },
-                  class: one.right ? "right" : null,
+                  style: { width: `${(100 * Math.max(0, group.sum)) / most}%` },
+                  class: group.right ? "right" : null,
                 }),
               ),
             ),
-            h("td", { class: "figure" }, value(one.sum)),
-            h("td", { class: "figure" }, `${(100 * one.share).toFixed(1)}%`),
+            h("td", { class: "figure" }, value(group.sum)),
+            h("td", { class: "figure" }, `${(100 * group.share).toFixed(1)}%`),
           ),
-          h("tr", { class: "members" }, h("td", { colspan: 3 }, guessesOf(one, readings))),
+          h("tr", { class: "members" }, h("td", { colspan: 3 }, guessesOf(group, readings))),
         ]),
       ),
     ),
   );
 }
 
-/** Which guesses are in a group, at which masks, and in which readings each is right. */
+/** List the guesses of a group with their masks and the readings in which each is right. */
 function guessesOf(group, readings) {
   const lines = group.guesses.map(({ guess, sequence, mask, score, right }) => {
     const by = readings.filter((name) => right[name]);
     const verdict = by.length ? `right in ${by.join(" and ")}` : "wrong";
-    return h("li", {}, said(guess), ` ${digits(score)}, mask ${sequence}:${mask}, ${verdict}`);
+    return h("li", {}, bdi(guess), ` ${digits(score)}, mask ${sequence}:${mask}, ${verdict}`);
   });
   const count = `${lines.length} ${lines.length === 1 ? "guess" : "guesses"}`;
   return h("details", {}, h("summary", {}, count), h("ul", {}, lines));
 }
 
-function drawnExample(example, readings, count) {
+function renderExample(example, readings, count) {
   const panel = h("div", { class: "guesses", hidden: true });
   const buttons = example.masks.map((mask) => maskButton(mask, readings, panel, () => buttons));
   return h(
@@ -248,28 +248,28 @@ function drawnExample(example, readings, count) {
           "p",
           {},
           h("span", { class: "soft" }, "The text is not stored. Guesses: "),
-          buttons.flatMap((one) => [one, " "]),
+          buttons.flatMap((button) => [button, " "]),
         ),
     panel,
     count > 1 ? groupTables(example.groups, readings) : null,
   );
 }
 
-/** The text with a button for every mask; masks that the text was cut before come after it. */
+/** Return the text with a button for each mask; masks behind the end of a truncated text follow it. */
 function inPlace(text, buttons) {
   const parts = [];
   let done = 0;
   let next = 0;
   for (const match of text.matchAll(MASK)) {
     if (next >= buttons.length) break;
-    parts.push(said(text.slice(done, match.index)), buttons[next++]);
+    parts.push(bdi(text.slice(done, match.index)), buttons[next++]);
     done = match.index + match[0].length;
   }
   const rest = text.slice(done);
   return [
     ...parts,
-    rest.length > 1200 ? folded(rest, { limit: 1000 }) : said(rest),
-    ...buttons.slice(next).flatMap((one) => [" ", one]),
+    rest.length > 1200 ? expandable(rest, { limit: 1000 }) : bdi(rest),
+    ...buttons.slice(next).flatMap((button) => [" ", button]),
   ];
 }
 
@@ -285,19 +285,19 @@ function maskButton(mask, readings, panel, all) {
       title: `hidden: ${mask.hidden}`,
       onclick: () => {
         const open = button.getAttribute("aria-expanded") !== "true";
-        for (const one of all()) one.setAttribute("aria-expanded", String(one === button && open));
+        for (const other of all()) other.setAttribute("aria-expanded", String(other === button && open));
         panel.hidden = !open;
         panel.replaceChildren(...guesses(mask, readings));
       },
     },
-    said(first?.name ?? "no guess"),
+    bdi(first?.name ?? "no guess"),
   );
   return button;
 }
 
 function guesses(mask, readings) {
   return [
-    h("p", {}, h("span", { class: "soft" }, "Hidden: "), h("strong", {}, said(mask.hidden))),
+    h("p", {}, h("span", { class: "soft" }, "Hidden: "), h("strong", {}, bdi(mask.hidden))),
     h(
       "table",
       {},
@@ -319,7 +319,7 @@ function guesses(mask, readings) {
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, said(guess.name)),
+            h("th", { scope: "row" }, bdi(guess.name)),
             readings.map((name) => {
               const { tier, right } = guess.readings[name];
               const verdict = right ? "right" : "wrong";

@@ -1,10 +1,10 @@
-// Which evaluator predicts which downstream score, over all models of the store.
+// Meta-evaluation: how well each evaluator predicts each downstream score, over all models of the store.
 
 import { get, parameters } from "./api.js";
-import { empty, field, h, said, select, skeleton } from "./dom.js";
-import { filler } from "./loading.js";
+import { bdi, empty, field, h, select, skeleton } from "./dom.js";
+import { createLoader } from "./loading.js";
 import { interval, value } from "./numbers.js";
-import { note } from "./router.js";
+import { updateAddress } from "./router.js";
 
 const SIDES = ["intrinsic", "downstream"];
 const KINDS = [
@@ -22,7 +22,7 @@ export async function show(view, { query, signal }) {
   const { evaluators } = await get("meta/evaluators", {}, signal);
   const body = h("div", {}, skeleton(5));
   if (!query.has("intrinsic") && !query.has("downstream")) {
-    for (const side of SIDES) state[side] = evaluators.filter((one) => one.kind === side).map((one) => one.name);
+    for (const side of SIDES) state[side] = evaluators.filter(({ kind }) => kind === side).map(({ name }) => name);
   }
   const heading = h("h1", { tabindex: "-1" }, "Meta-evaluation");
   const lead = h("p", { class: "lead" }, "Which evaluation predicts which other, over the models that have both?");
@@ -37,15 +37,16 @@ export async function show(view, { query, signal }) {
     );
     return "Meta-evaluation";
   }
-  const fill = filler(body, signal);
+  const fill = createLoader(body, signal);
 
   async function refresh(changes = {}) {
     Object.assign(state, changes);
-    note(parameters(state));
+    updateAddress(parameters(state));
     const isDecided = SIDES.every((side) => state[side].length);
     await fill(
       async () => (isDecided ? get("meta", state, signal) : null),
-      (found) => (found ? drawn(found) : [h("p", { class: "soft" }, "Choose at least one evaluator for each side.")]),
+      (data) =>
+        data ? renderResult(data) : [h("p", { class: "soft" }, "Choose at least one evaluator for each side.")],
     );
   }
 
@@ -54,17 +55,19 @@ export async function show(view, { query, signal }) {
   return "Meta-evaluation";
 }
 
-/** A row for each evaluator: does it predict, is it predicted, or neither. */
+/** Choose for each evaluator whether it predicts, is predicted, or neither. */
 function choices(evaluators, state, refresh) {
   const box = (side, { name }) => {
-    const made = h("input", {
+    const element = h("input", {
       type: "checkbox",
       "aria-label": `${name} is ${side}`,
       onchange: (event) =>
-        refresh({ [side]: event.target.checked ? [...state[side], name] : state[side].filter((one) => one !== name) }),
+        refresh({
+          [side]: event.target.checked ? [...state[side], name] : state[side].filter((other) => other !== name),
+        }),
     });
-    made.checked = state[side].includes(name);
-    return made;
+    element.checked = state[side].includes(name);
+    return element;
   };
   const table = h(
     "table",
@@ -83,12 +86,12 @@ function choices(evaluators, state, refresh) {
     h(
       "tbody",
       {},
-      evaluators.map((one) =>
+      evaluators.map((evaluator) =>
         h(
           "tr",
           {},
-          h("th", { scope: "row" }, said(one.name), h("span", { class: "soft" }, ` ${one.models} models`)),
-          SIDES.map((side) => h("td", {}, box(side, one))),
+          h("th", { scope: "row" }, bdi(evaluator.name), h("span", { class: "soft" }, ` ${evaluator.models} models`)),
+          SIDES.map((side) => h("td", {}, box(side, evaluator))),
         ),
       ),
     ),
@@ -108,17 +111,17 @@ function choices(evaluators, state, refresh) {
   );
 }
 
-function drawn(found) {
-  const cells = new Map(found.cells.map((cell) => [JSON.stringify([cell.intrinsic, cell.downstream]), cell]));
-  const overall = new Map(found.overall.map((one) => [one.evaluator, one]));
-  const rows = found.overall.map((one) => one.evaluator);
+function renderResult(data) {
+  const cells = new Map(data.cells.map((cell) => [JSON.stringify([cell.intrinsic, cell.downstream]), cell]));
+  const overall = new Map(data.overall.map((entry) => [entry.evaluator, entry]));
+  const rows = data.overall.map((entry) => entry.evaluator);
   return [
     h(
       "div",
       { class: "verdict" },
-      found.verdicts.map((text) => h("p", {}, said(text))),
+      data.verdicts.map((text) => h("p", {}, bdi(text))),
     ),
-    ...found.warnings.map((text) => h("p", { class: "warning" }, said(text), ".")),
+    ...data.warnings.map((text) => h("p", { class: "warning" }, bdi(text), ".")),
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Correlations" },
@@ -132,7 +135,7 @@ function drawn(found) {
             "tr",
             {},
             h("th", { scope: "col" }, "Evaluator"),
-            found.downstream.map((name) => h("th", { scope: "col" }, said(name))),
+            data.downstream.map((name) => h("th", { scope: "col" }, bdi(name))),
             h("th", { scope: "col" }, "Mean"),
           ),
         ),
@@ -143,8 +146,8 @@ function drawn(found) {
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, said(name)),
-              found.downstream.map((task) => correlation(cells.get(JSON.stringify([name, task])), found.alpha)),
+              h("th", { scope: "row" }, bdi(name)),
+              data.downstream.map((task) => correlation(cells.get(JSON.stringify([name, task])), data.alpha)),
               mean(overall.get(name)),
             ),
           ),
@@ -154,9 +157,9 @@ function drawn(found) {
     h(
       "p",
       { class: "note" },
-      `${found.models.length} models; ${Math.round(100 * found.level)}% intervals, `,
-      `bootstrap of ${found.resamples} resamples (seed ${found.seed})`,
-      `${found.clustered ? ", families drawn together" : ""}. Bold: significant after Holm at ${found.alpha}.`,
+      `${data.models.length} models; ${Math.round(100 * data.level)}% intervals, `,
+      `bootstrap of ${data.resamples} resamples (seed ${data.seed})`,
+      `${data.clustered ? ", families sampled together" : ""}. Bold: significant after Holm at ${data.alpha}.`,
     ),
     h(
       "details",
@@ -165,7 +168,7 @@ function drawn(found) {
       h(
         "ul",
         { class: "lines" },
-        found.models.map((name) => h("li", {}, said(name))),
+        data.models.map((name) => h("li", {}, bdi(name))),
       ),
     ),
   ];
@@ -186,4 +189,4 @@ function correlation(cell, alpha) {
   );
 }
 
-const mean = (one) => h("td", {}, value(one?.mean ?? null), one ? interval(one.low, one.high) : null);
+const mean = (entry) => h("td", {}, value(entry?.mean ?? null), entry ? interval(entry.low, entry.high) : null);

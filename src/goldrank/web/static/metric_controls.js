@@ -1,4 +1,4 @@
-// One metric: how it is written, what can be set of it, and what it means.
+// Parse, format, change and explain a metric.
 
 import { field, h, select } from "./dom.js";
 
@@ -10,24 +10,25 @@ const BETTER = {
 };
 const RECALLS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
-/** A metric as it is written, `name(parameter=value)@k`, in its parts. */
-export function parsed(text, metrics) {
+/** Parse a metric such as `name(parameter=value)@k`. */
+export function parseMetric(text, metrics) {
   const [, name, inner, cutoff] = /^([\w-]+)(?:\(([^)]*)\))?(?:@([\d.]+))?$/.exec(text) ?? [null, text, "", ""];
-  const definition = metrics.find((one) => one.name === name || one.aliases?.includes(name));
+  const definition = metrics.find((metric) => metric.name === name || metric.aliases?.includes(name));
   return { definition, name, inner: inner ?? "", cutoff: cutoff ?? "" };
 }
 
-/** The same, put together again. */
-export const written = ({ name, inner, cutoff }) => name + (inner ? `(${inner})` : "") + (cutoff ? `@${cutoff}` : "");
+/** Format a parsed metric. */
+export const formatMetric = ({ name, inner, cutoff }) =>
+  name + (inner ? `(${inner})` : "") + (cutoff ? `@${cutoff}` : "");
 
-/** The cutoffs that a metric takes, the last of them none where that is allowed. */
+/** Return the cutoffs that a metric may have; the last one is none if that is allowed. */
 function cutoffs(definition) {
   if (definition?.cutoff === "none") return [""];
   if (definition?.cutoff === "recall") return RECALLS.map(String);
   return [...RANKS.map(String), ...(definition?.cutoff === "required" ? [] : [""])];
 }
 
-/** Metric, cutoff and variant to choose; *button* comes after them. */
+/** Show the controls of metric, cutoff and variant, followed by *button*. */
 export function metricControls(live, metrics, change, redraw, button) {
   const steps = cutoffs(live.definition);
   const spoken = (cutoff) => (cutoff ? `@${cutoff}` : "all ranks");
@@ -49,7 +50,7 @@ export function metricControls(live, metrics, change, redraw, button) {
   const nearest = steps.findIndex((step) => (live.cutoff ? Number(step || Infinity) >= Number(live.cutoff) : !step));
   slider.value = nearest < 0 ? steps.length - 1 : nearest;
   const onmetric = (name) => {
-    const definition = metrics.find((one) => one.name === name);
+    const definition = metrics.find((metric) => metric.name === name);
     const allowed = cutoffs(definition);
     const usual = definition.cutoff === "required" ? "10" : allowed.at(-1);
     change({ definition, name, inner: "", cutoff: allowed.includes(live.cutoff) ? live.cutoff : usual });
@@ -68,8 +69,8 @@ export function metricControls(live, metrics, change, redraw, button) {
     field(
       "Metric",
       select(
-        // The gold of stored runs has no subtopics.
-        metrics.filter((one) => !one.subtopics).map((one) => [one.name, `${one.name} – ${one.title}`]),
+        // Stored runs have no subtopics.
+        metrics.filter(({ subtopics }) => !subtopics).map(({ name, title }) => [name, `${name} – ${title}`]),
         live.definition?.name ?? live.name,
         onmetric,
         { name: "metric" },
@@ -82,9 +83,9 @@ export function metricControls(live, metrics, change, redraw, button) {
 }
 
 const parameterHint = (definition) =>
-  (definition?.parameters ?? []).map((one) => `${one.name}=${one.default}`).join(", ");
+  (definition?.parameters ?? []).map((parameter) => `${parameter.name}=${parameter.default}`).join(", ");
 
-/** Title, formula and parameters of a metric. */
+/** Show title, formula and parameters of a metric. */
 export function explain(place, definition) {
   if (!definition) {
     place.replaceChildren();
@@ -99,8 +100,8 @@ export function explain(place, definition) {
       ? h(
           "dl",
           { class: "facts" },
-          definition.parameters.map((one) =>
-            h("div", {}, h("dt", {}, `${one.name} (default ${one.default})`), h("dd", {}, one.doc)),
+          definition.parameters.map((parameter) =>
+            h("div", {}, h("dt", {}, `${parameter.name} (default ${parameter.default})`), h("dd", {}, parameter.doc)),
           ),
         )
       : "",

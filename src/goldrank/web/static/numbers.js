@@ -1,19 +1,19 @@
-// How numbers and times are written, and the small drawing of a value with its interval.
+// Format numbers and times, and draw a value with its interval.
 
 import { h, svg } from "./dom.js";
 
-const whole = new Intl.NumberFormat("en");
+const integers = new Intl.NumberFormat("en");
 
-export const count = (number) => (number === null || number === undefined ? "–" : whole.format(number));
+export const count = (number) => (number === null || number === undefined ? "–" : integers.format(number));
 
-/** A score, as the command line prints it; the unrounded number is in the title. */
+/** Show a score as the command line does, with the unrounded number as its title. */
 export function value(number) {
   if (number === null || number === undefined) return h("span", { class: "number none", title: "undefined" }, "–");
   return h("span", { class: "number", title: String(number) }, digits(number));
 }
 
 export function digits(number) {
-  if (Number.isInteger(number) && Math.abs(number) >= 10) return whole.format(number);
+  if (Number.isInteger(number) && Math.abs(number) >= 10) return integers.format(number);
   return Math.abs(number) >= 100 ? number.toFixed(1) : number.toFixed(4);
 }
 
@@ -30,7 +30,7 @@ export function seconds(number) {
   return number < 7200 ? `${Math.round(number / 60)} min` : `${(number / 3600).toFixed(1)} h`;
 }
 
-export function moment(iso) {
+export function dateTime(iso) {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return h("span", {}, iso ?? "–");
   const two = (number) => String(number).padStart(2, "0");
@@ -44,7 +44,7 @@ export function moment(iso) {
   );
 }
 
-/** A dot with its interval between *from* and *to*. */
+/** Draw a value and its interval on a scale between *from* and *to*. */
 export function whisker({ value, low, high }, from = 0, to = 1) {
   if (value === null || value === undefined || to <= from) return null;
   const place = (number) => 2 + 96 * Math.min(1, Math.max(0, (number - from) / (to - from)));
@@ -62,7 +62,7 @@ export function whisker({ value, low, high }, from = 0, to = 1) {
   return drawing;
 }
 
-/** Where gold items stand between rank 1 and *depth*, on a logarithmic line. */
+/** Draw the ranks of gold items between 1 and *depth* on a logarithmic scale. */
 export function strip(ranks, depth = 1000) {
   const place = (rank) => 3 + 94 * Math.min(1, Math.log(rank) / Math.log(depth));
   const drawing = svg("svg", {
@@ -81,7 +81,7 @@ export function strip(ranks, depth = 1000) {
   const ticks = [1, 10, 100, 1000].filter((rank) => rank <= depth);
   return h(
     "div",
-    { title: "where the gold stands, rank 1 on the left" },
+    { title: "ranks of the gold items, rank 1 on the left" },
     drawing,
     h(
       "div",

@@ -1,4 +1,4 @@
-// The runs that were picked: they stay picked from view to view until the browser's tab is closed.
+// The picked runs, which stay picked in all views until the tab is closed.
 
 const NAME = "goldrank-picks";
 const MOST = 20;
@@ -6,8 +6,8 @@ let picks = read();
 
 function read() {
   try {
-    const found = JSON.parse(sessionStorage.getItem(NAME) ?? "[]");
-    return Array.isArray(found) ? found.filter((key) => typeof key === "string").slice(0, MOST) : [];
+    const stored = JSON.parse(sessionStorage.getItem(NAME) ?? "[]");
+    return Array.isArray(stored) ? stored.filter((key) => typeof key === "string").slice(0, MOST) : [];
   } catch {
     return [];
   }
@@ -20,11 +20,11 @@ export function pick(keys) {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(picks));
   } catch {
-    // Without storage the picks last as long as the page.
+    // Without storage, picks are lost when the page is closed.
   }
   document.dispatchEvent(new Event("pickschange"));
 }
 
 export function toggle(key) {
-  pick(picks.includes(key) ? picks.filter((one) => one !== key) : [...picks, key]);
+  pick(picks.includes(key) ? picks.filter((other) => other !== key) : [...picks, key]);
 }

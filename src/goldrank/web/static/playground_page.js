@@ -1,11 +1,11 @@
-// Any metric at any cutoff under any conventions, computed anew from where the gold landed.
+// The playground: stored runs scored by any metric at any cutoff under any conventions.
 
-import { get, once, parameters } from "./api.js";
-import { empty, field, h, patiently, said, select, skeleton } from "./dom.js";
-import { filler } from "./loading.js";
-import { explain, metricControls, parsed, written } from "./metric_controls.js";
+import { get, getCached, parameters } from "./api.js";
+import { bdi, debounce, empty, field, h, select, skeleton } from "./dom.js";
+import { createLoader } from "./loading.js";
+import { explain, formatMetric, metricControls, parseMetric } from "./metric_controls.js";
 import { count, interval, value, whisker } from "./numbers.js";
-import { note } from "./router.js";
+import { updateAddress } from "./router.js";
 
 const MOST_COLUMNS = 8;
 const NEXT = ["mrr", "map", "recall@100", "ndcg@10", "precision@10", "hits@1", "hits@10", "r_precision", "mean_rank"];
@@ -18,43 +18,43 @@ export async function show(view, { query, signal }) {
     return "Playground";
   }
   const [{ metrics }, { profiles }, { conventions }] = await Promise.all([
-    once("metrics"),
-    once("profiles"),
-    once("conventions"),
+    getCached("metrics"),
+    getCached("profiles"),
+    getCached("conventions"),
   ]);
   const state = { key: keys, metric: query.getAll("metric"), profile: query.get("profile") ?? "" };
   for (const { name } of conventions) state[name] = query.get(name) ?? "";
   const results = h("div", { class: "results" }, skeleton(5));
   const controls = h("div", { class: "board" });
   const explained = h("div", { class: "explained" });
-  const fill = filler(results, signal);
+  const fill = createLoader(results, signal);
 
   async function refresh(changes = {}) {
     Object.assign(state, changes);
-    note(parameters(state));
+    updateAddress(parameters(state));
     await fill(
       () => get("score", state, signal),
-      (found) => {
-        if (!state.metric.length) state.metric = Object.keys(found.runs[0].scores);
-        return table(found, state, metrics, { drop, lead });
+      (data) => {
+        if (!state.metric.length) state.metric = Object.keys(data.runs[0].scores);
+        return table(data, state, metrics, { drop, lead });
       },
     );
   }
   const drop = (name) => {
-    state.metric = state.metric.filter((one) => one !== name);
+    state.metric = state.metric.filter((metric) => metric !== name);
     refresh().then(draw);
   };
   const lead = (name) => {
-    state.metric = [name, ...state.metric.filter((one) => one !== name)];
+    state.metric = [name, ...state.metric.filter((metric) => metric !== name)];
     refresh().then(draw);
   };
-  const soon = patiently((changes) => refresh(changes), 60);
+  const soon = debounce((changes) => refresh(changes), 60);
 
   function draw() {
-    const live = parsed(state.metric[0] ?? "ndcg@10", metrics);
+    const live = parseMetric(state.metric[0] ?? "ndcg@10", metrics);
     const change = (changes) => {
       Object.assign(live, changes);
-      state.metric = [...new Set([written(live), ...state.metric.slice(1)])];
+      state.metric = [...new Set([formatMetric(live), ...state.metric.slice(1)])];
       soon({});
       explain(explained, live.definition);
     };
@@ -68,7 +68,7 @@ export async function show(view, { query, signal }) {
   view.replaceChildren(heading, controls, results, explained);
   await refresh();
   signal.throwIfAborted();
-  note(parameters(state));
+  updateAddress(parameters(state));
   draw();
   return "Playground";
 }
@@ -82,7 +82,7 @@ async function chooser(signal) {
       return h(
         "li",
         {},
-        h("a", { href: `/playground?${parameters({ key: runs.map((run) => run.key) })}` }, said(task.name)),
+        h("a", { href: `/playground?${parameters({ key: runs.map((run) => run.key) })}` }, bdi(task.name)),
         ` (${count(task.count)} runs)`,
       );
     }),
@@ -116,17 +116,17 @@ function addButton(state, refresh, draw) {
 }
 
 function conventionControls(state, profiles, conventions, refresh) {
-  const described = Object.fromEntries(profiles.map((one) => [one.name, one.title]));
+  const described = Object.fromEntries(profiles.map((profile) => [profile.name, profile.title]));
   const hint = h("p", { class: "note" }, state.profile ? described[state.profile] : "");
-  const others = conventions.filter((one) => one.choices && one.name !== "ties");
-  const choice = (one) =>
+  const others = conventions.filter((convention) => convention.choices && convention.name !== "ties");
+  const choice = (convention) =>
     field(
-      one.name.replaceAll("_", " "),
+      convention.name.replaceAll("_", " "),
       select(
-        [["", "as the profile says"], ...one.choices.map(({ value: name }) => [name])],
-        state[one.name],
-        (chosen) => refresh({ [one.name]: chosen }),
-        { title: one.choices.map(({ value: name, meaning }) => `${name}: ${meaning}`).join("\n") },
+        [["", "as the profile says"], ...convention.choices.map(({ value: name }) => [name])],
+        state[convention.name],
+        (chosen) => refresh({ [convention.name]: chosen }),
+        { title: convention.choices.map(({ value: name, meaning }) => `${name}: ${meaning}`).join("\n") },
       ),
     );
   const more = h(
@@ -135,8 +135,8 @@ function conventionControls(state, profiles, conventions, refresh) {
     h("summary", {}, "More conventions"),
     h("div", { class: "filters" }, others.map(choice)),
   );
-  more.open = others.some((one) => state[one.name]);
-  const ties = conventions.find((one) => one.name === "ties");
+  more.open = others.some((convention) => state[convention.name]);
+  const ties = conventions.find((convention) => convention.name === "ties");
   return h(
     "div",
     {},
@@ -145,7 +145,7 @@ function conventionControls(state, profiles, conventions, refresh) {
       { class: "filters" },
       field(
         "Profile",
-        select([["", "the runs' own"], ...profiles.map((one) => [one.name])], state.profile, (profile) => {
+        select([["", "the runs' own"], ...profiles.map((profile) => [profile.name])], state.profile, (profile) => {
           hint.textContent = described[profile] ?? "";
           refresh({ profile });
         }),
@@ -157,18 +157,18 @@ function conventionControls(state, profiles, conventions, refresh) {
   );
 }
 
-function table(found, state, definitions, { drop, lead }) {
-  const metrics = Object.keys(found.runs[0].scores);
-  const way = parsed(metrics[0], definitions).definition?.direction === "lower" ? -1 : 1;
+function table(data, state, definitions, { drop, lead }) {
+  const metrics = Object.keys(data.runs[0].scores);
+  const way = parseMetric(metrics[0], definitions).definition?.direction === "lower" ? -1 : 1;
   const range = (name) => {
-    const all = found.runs
+    const all = data.runs
       .flatMap((run) => [run.scores[name].low, run.scores[name].high, run.scores[name].value])
-      .filter((one) => one !== null && one !== undefined);
+      .filter((number) => number !== null && number !== undefined);
     const high = Math.max(...all);
     return high <= 1 && Math.min(...all) >= 0 ? [0, 1] : [Math.min(0, ...all), high];
   };
   const ranges = Object.fromEntries(metrics.map((name) => [name, range(name)]));
-  const runs = [...found.runs].sort(
+  const runs = [...data.runs].sort(
     (a, b) => way * ((b.scores[metrics[0]].value ?? -Infinity) - (a.scores[metrics[0]].value ?? -Infinity)),
   );
   return [
@@ -198,9 +198,9 @@ function table(found, state, definitions, { drop, lead }) {
                         title: "change this one",
                         onclick: () => lead(state.metric[at]),
                       },
-                      said(name),
+                      bdi(name),
                     )
-                  : said(name),
+                  : bdi(name),
                 metrics.length > 1
                   ? h(
                       "button",
@@ -227,8 +227,8 @@ function table(found, state, definitions, { drop, lead }) {
               h(
                 "th",
                 { scope: "row" },
-                h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, said(found.models?.[run.name] ?? run.name)),
-                h("span", { class: "key" }, said(run.name)),
+                h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, bdi(data.models?.[run.name] ?? run.name)),
+                h("span", { class: "key" }, bdi(run.name)),
               ),
               metrics.map((name) =>
                 h(
@@ -248,8 +248,8 @@ function table(found, state, definitions, { drop, lead }) {
         ),
       ),
     ),
-    h("p", { class: "note" }, said(found.basis ?? "")),
-    h("p", { class: "note" }, said(found.conventions_line ?? "")),
-    ...(found.notes ?? []).map((text) => h("p", { class: "note" }, said(text))),
+    h("p", { class: "note" }, bdi(data.basis ?? "")),
+    h("p", { class: "note" }, bdi(data.conventions_line ?? "")),
+    ...(data.notes ?? []).map((text) => h("p", { class: "note" }, bdi(text))),
   ];
 }

@@ -1,8 +1,8 @@
-// What stored hits and texts tell of the data, before anybody believes the numbers.
+// Data quality: what stored hits and texts say about the data sets.
 
 import { get, parameters } from "./api.js";
-import { empty, h, said, skeleton } from "./dom.js";
-import { filler } from "./loading.js";
+import { bdi, empty, h, skeleton } from "./dom.js";
+import { createLoader } from "./loading.js";
 import { count } from "./numbers.js";
 
 const LABELS = {
@@ -19,13 +19,13 @@ export async function show(view, { query, signal }) {
   if (!sets.length) {
     view.replaceChildren(
       h("h1", { tabindex: "-1" }, "Data"),
-      empty("There is nothing stored to judge.", "goldrank demo"),
+      empty("The store holds no data sets yet.", "goldrank demo"),
     );
     return "Data";
   }
   view.replaceChildren(
     task ? h("p", { class: "crumbs" }, h("a", { href: "/quality" }, "Data")) : "",
-    h("h1", { tabindex: "-1" }, task ? said(task) : "Data"),
+    h("h1", { tabindex: "-1" }, task ? bdi(task) : "Data"),
     task
       ? ""
       : h(
@@ -33,16 +33,16 @@ export async function show(view, { query, signal }) {
           { class: "lead" },
           "Is the data fit for the numbers? Open a data set to read its gold, its ties and its texts.",
         ),
-    ...sets.map((set) => (task ? sheet(set) : folded(set, signal))),
+    ...sets.map((set) => (task ? sheet(set) : closedSheet(set, signal))),
   );
   return task ? `Data of ${task}` : "Data";
 }
 
-/** A data set by its counts; what takes reading comes when it is opened. */
-function folded(set, signal) {
+/** Show the counts of a data set; the details are loaded when it is opened. */
+function closedSheet(set, signal) {
   const place = h("div");
-  const link = h("a", { href: `/quality?${parameters({ task: set.task })}` }, said(set.task));
-  const fill = filler(place, signal);
+  const link = h("a", { href: `/quality?${parameters({ task: set.task })}` }, bdi(set.task));
+  const fill = createLoader(place, signal);
   const button = h(
     "button",
     {
@@ -54,7 +54,7 @@ function folded(set, signal) {
         place.replaceChildren(skeleton(3));
         return fill(
           () => get("quality", { task: set.task }, signal),
-          (found) => found.sets.filter((one) => one.data === set.data).flatMap(details),
+          (data) => data.sets.filter((entry) => entry.data === set.data).flatMap(details),
         );
       },
     },
@@ -95,20 +95,20 @@ function details(set) {
       ? h(
           "ul",
           { class: "lines" },
-          set.notes.map((text) => h("li", {}, said(text))),
+          set.notes.map((text) => h("li", {}, bdi(text))),
         )
-      : h("p", {}, "Nothing odd was found."),
+      : h("p", {}, "No problems were found."),
     texts(set.texts ?? {}),
     set.details?.length ? runs(set.details) : "",
-    ...set.remarks.flatMap((one) => [
-      h("h3", {}, said(one.model)),
+    ...set.remarks.flatMap((entry) => [
+      h("h3", {}, bdi(entry.model)),
       h(
         "ul",
         { class: "lines" },
-        one.remarks.map((text) => h("li", {}, said(text))),
+        entry.remarks.map((text) => h("li", {}, bdi(text))),
       ),
     ]),
-    h("p", { class: "note" }, "Data checksum ", said(set.data ?? "unknown", { class: "mono" })),
+    h("p", { class: "note" }, "Data checksum ", bdi(set.data ?? "unknown", { class: "mono" })),
   ];
 }
 
@@ -135,12 +135,12 @@ function texts(sides) {
       h(
         "tbody",
         {},
-        entries.map(([side, one]) =>
+        entries.map(([side, entry]) =>
           h(
             "tr",
             {},
             h("th", { scope: "row" }, side === "query" ? "queries" : "items"),
-            [one.texts, one.empty, one.repeated].map((number) => h("td", { class: "figure" }, count(number))),
+            [entry.texts, entry.empty, entry.repeated].map((number) => h("td", { class: "figure" }, count(number))),
           ),
         ),
       ),
@@ -149,7 +149,7 @@ function texts(sides) {
 }
 
 function runs(counted) {
-  const columns = Object.keys(LABELS).filter((name) => counted.some((one) => one.counts?.[name]));
+  const columns = Object.keys(LABELS).filter((name) => counted.some((entry) => entry.counts?.[name]));
   const headings = ["Run", "corpus", "relevant", "tied", "not ranked", ...columns.map((name) => LABELS[name])];
   return h(
     "div",
@@ -169,17 +169,17 @@ function runs(counted) {
       h(
         "tbody",
         {},
-        counted.map((one) =>
+        counted.map((entry) =>
           h(
             "tr",
             {},
-            h("th", { scope: "row" }, h("a", { href: `/runs/${encodeURIComponent(one.key)}` }, said(one.model))),
+            h("th", { scope: "row" }, h("a", { href: `/runs/${encodeURIComponent(entry.key)}` }, bdi(entry.model))),
             [
-              one.corpus,
-              one.hits.relevant,
-              one.hits.tied,
-              one.hits.unranked,
-              ...columns.map((name) => one.counts?.[name]),
+              entry.corpus,
+              entry.hits.relevant,
+              entry.hits.tied,
+              entry.hits.unranked,
+              ...columns.map((name) => entry.counts?.[name]),
             ].map((number) => h("td", { class: "figure" }, count(number))),
           ),
         ),

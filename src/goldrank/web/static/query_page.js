@@ -1,11 +1,11 @@
-// One query in several runs: search it, see each ranking with the gold marked, scores, texts and shared terms.
+// One query in several runs: the rankings with the gold marked, scores, texts and shared words.
 
 import { get, parameters } from "./api.js";
-import { LISTED, beside } from "./beside.js";
-import { empty, field, folded, h, said, select } from "./dom.js";
+import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
+import { bdi, empty, field, expandable, h, select } from "./dom.js";
 import { digits, strip, value } from "./numbers.js";
 
-const FIELDS = [...LISTED, "metric", "depth", "query"];
+const FIELDS = [...LIST_PARAMETERS, "metric", "depth", "query"];
 const DEPTHS = [["10"], ["20"], ["50"], ["100"]];
 const SNIPPET = 150;
 
@@ -16,7 +16,7 @@ export async function show(view, { query, signal }) {
     return "Queries";
   }
   const state = { key: keys, ...Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""])) };
-  await beside(view, signal, state, {
+  await listDetail(view, signal, state, {
     name: "query",
     label: "Queries",
     intro: "Choose a query to see where each model put its gold.",
@@ -26,17 +26,18 @@ export async function show(view, { query, signal }) {
       ["value desc", "highest first"],
       ["id asc", "by id"],
     ],
-    askList: (asked) => get(`runs/${encodeURIComponent(keys[0])}/queries`, { ...asked, metric: state.metric }, signal),
-    entries: (found) =>
-      found.queries.map(({ id, text, value: number }) => ({
+    fetchList: (values) =>
+      get(`runs/${encodeURIComponent(keys[0])}/queries`, { ...values, metric: state.metric }, signal),
+    entries: (data) =>
+      data.queries.map(({ id, text, value: number }) => ({
         id,
         value: number,
         title: text || id,
         small: text ? id : null,
       })),
-    caption: (found) => `${found.metric} of the first run`,
-    askDetail: () => get("query", { key: keys, query: state.query, depth: state.depth }, signal),
-    drawDetail: (found, change) => drillDown(found, keys, state, (depth) => change({ depth })),
+    caption: (data) => `${data.metric} of the first run`,
+    fetchDetail: () => get("query", { key: keys, query: state.query, depth: state.depth }, signal),
+    renderDetail: (data, change) => drillDown(data, keys, state, (depth) => change({ depth })),
   });
   return state.query ? `Query ${state.query}` : "Queries";
 }
@@ -47,7 +48,7 @@ async function suggestions(signal) {
   return h(
     "div",
     {},
-    h("p", {}, "Pick runs of one task on the ", h("a", { href: "/" }, "list of runs"), ", or look into one of these:"),
+    h("p", {}, "Pick runs of one task on the ", h("a", { href: "/" }, "list of runs"), ", or open one of these:"),
     h(
       "ul",
       { class: "plain" },
@@ -55,30 +56,30 @@ async function suggestions(signal) {
         h(
           "li",
           {},
-          h("a", { href: `/query?${parameters({ key: run.key })}` }, said(run.model)),
+          h("a", { href: `/query?${parameters({ key: run.key })}` }, bdi(run.model)),
           " on ",
-          said(run.task),
+          bdi(run.task),
         ),
       ),
     ),
   );
 }
 
-function drillDown(found, keys, state, ondepth) {
-  const models = found.models ?? {};
-  const runs = keys.filter((key) => key in found.rankings);
-  const relevant = found.gold.filter((gold) => gold.grade > 0);
-  const { title, text, id } = found.query;
+function drillDown(data, keys, state, ondepth) {
+  const models = data.models ?? {};
+  const runs = keys.filter((key) => key in data.rankings);
+  const relevant = data.gold.filter((gold) => gold.grade > 0);
+  const { title, text, id } = data.query;
   return [
-    h("p", { class: "crumbs" }, "Query ", said(id, { class: "mono" })),
+    h("p", { class: "crumbs" }, "Query ", bdi(id, { class: "mono" })),
     h(
       "h1",
       { tabindex: "-1", class: "question" },
-      title || text ? (title ? said(title) : folded(text, { limit: 300 })) : said(id),
+      title || text ? (title ? bdi(title) : expandable(text, { limit: 300 })) : bdi(id),
     ),
-    title && text ? h("div", { class: "passage" }, folded(text, { limit: 400 })) : "",
+    title && text ? h("div", { class: "passage" }, expandable(text, { limit: 400 })) : "",
     h("h2", {}, relevant.length === 1 ? "The right answer" : `${relevant.length} right answers`),
-    goldTable(found.gold, runs, models),
+    goldTable(data.gold, runs, models),
     h(
       "div",
       { class: "between" },
@@ -91,15 +92,15 @@ function drillDown(found, keys, state, ondepth) {
     h(
       "div",
       { class: "rankings" },
-      runs.map((key) => ranking(key, models[key] ?? key, found, relevant)),
+      runs.map((key) => ranking(key, models[key] ?? key, data, relevant)),
     ),
   ];
 }
 
 function goldTable(gold, runs, models) {
-  const shown = gold.filter((one) => one.grade > 0);
+  const shown = gold.filter((item) => item.grade > 0);
   if (!shown.length) return h("p", { class: "soft" }, "Nothing is judged relevant to this query.");
-  const best = (one) => Math.min(...runs.map((key) => one.places[key]?.rank ?? Infinity));
+  const best = (gold) => Math.min(...runs.map((key) => gold.places[key]?.rank ?? Infinity));
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Where the gold landed" },
@@ -113,24 +114,24 @@ function goldTable(gold, runs, models) {
           "tr",
           {},
           h("th", { scope: "col" }, "Gold"),
-          runs.map((key) => h("th", { scope: "col", class: "figure" }, said(models[key] ?? key))),
+          runs.map((key) => h("th", { scope: "col", class: "figure" }, bdi(models[key] ?? key))),
         ),
       ),
       h(
         "tbody",
         {},
-        shown.map((one) =>
+        shown.map((gold) =>
           h(
             "tr",
             {},
             h(
               "th",
               { scope: "row" },
-              said(one.title || one.item),
-              one.title && one.title !== one.item ? h("span", { class: "key" }, said(one.item)) : null,
-              one.grade === 1 ? null : h("span", { class: "badge gold" }, `grade ${one.grade}`),
+              bdi(gold.title || gold.item),
+              gold.title && gold.title !== gold.item ? h("span", { class: "key" }, bdi(gold.item)) : null,
+              gold.grade === 1 ? null : h("span", { class: "badge gold" }, `grade ${gold.grade}`),
             ),
-            runs.map((key) => h("td", { class: "figure" }, place(one.places[key], best(one)))),
+            runs.map((key) => h("td", { class: "figure" }, place(gold.places[key], best(gold)))),
           ),
         ),
       ),
@@ -144,18 +145,18 @@ function place(where, best) {
   return where.rank === best ? h("strong", {}, text) : text;
 }
 
-function ranking(key, model, found, relevant) {
+function ranking(key, model, data, relevant) {
   const ranks = relevant.map((gold) => gold.places[key]?.rank).filter(Boolean);
-  const entries = found.rankings[key];
-  const values = Object.entries(found.values[key] ?? {});
+  const entries = data.rankings[key];
+  const values = Object.entries(data.values[key] ?? {});
   return h(
     "section",
     { class: "ranking", "aria-label": model },
-    h("h3", {}, h("a", { href: `/runs/${encodeURIComponent(key)}` }, said(model))),
+    h("h3", {}, h("a", { href: `/runs/${encodeURIComponent(key)}` }, bdi(model))),
     h(
       "p",
       { class: "values" },
-      values.slice(0, 4).map(([name, number]) => h("span", {}, said(name), " ", value(number))),
+      values.slice(0, 4).map(([name, number]) => h("span", {}, bdi(name), " ", value(number))),
     ),
     strip(ranks),
     entries.length
@@ -180,11 +181,13 @@ function hit(entry) {
       h(
         "div",
         { class: "name" },
-        said(entry.title || entry.item, { title: entry.item }),
+        bdi(entry.title || entry.item, { title: entry.item }),
         isGold ? h("span", { class: "badge gold" }, entry.grade === 1 ? "gold" : `gold, ${entry.grade}`) : null,
         entry.grade !== null && !isGold ? h("span", { class: "badge" }, "judged, not relevant") : null,
       ),
-      entry.text ? h("div", { class: "passage" }, folded(entry.text, { limit: SNIPPET, shared: entry.shared })) : null,
+      entry.text
+        ? h("div", { class: "passage" }, expandable(entry.text, { limit: SNIPPET, shared: entry.shared }))
+        : null,
     ),
     h("span", { class: "interval", title: String(entry.score) }, entry.score === null ? "–" : digits(entry.score)),
   );

@@ -1,13 +1,17 @@
-// One run: its headline numbers, where it comes from, and where to go on.
+// One run: its scores, inputs and environment, with links to other views.
 
-import { get, once, parameters, remove } from "./api.js";
-import { failure, h, said } from "./dom.js";
-import { count, interval, moment, seconds, value, whisker } from "./numbers.js";
+import { get, getCached, parameters, remove } from "./api.js";
+import { bdi, h } from "./dom.js";
+import { createLoader } from "./loading.js";
+import { count, dateTime, interval, seconds, value, whisker } from "./numbers.js";
 import { pick, picked } from "./picks.js";
 import { go } from "./router.js";
 
 export async function show(view, { names, signal }) {
-  const [run, about] = await Promise.all([get(`runs/${encodeURIComponent(names.key)}`, {}, signal), once("about")]);
+  const [run, about] = await Promise.all([
+    get(`runs/${encodeURIComponent(names.key)}`, {}, signal),
+    getCached("about"),
+  ]);
   const key = parameters({ key: run.key });
   const numbers = Object.entries(run.measured && Object.keys(run.measured).length ? run.measured : (run.summary ?? {}));
   view.replaceChildren(
@@ -16,20 +20,20 @@ export async function show(view, { names, signal }) {
       { class: "crumbs" },
       h("a", { href: "/" }, "Runs"),
       " / ",
-      h("a", { href: `/?${parameters({ task: run.task })}` }, said(run.task)),
+      h("a", { href: `/?${parameters({ task: run.task })}` }, bdi(run.task)),
     ),
-    h("h1", { tabindex: "-1" }, said(run.model)),
+    h("h1", { tabindex: "-1" }, bdi(run.model)),
     h(
       "p",
       { class: "lead" },
-      said(run.task),
+      bdi(run.task),
       " · ",
       run.queries ? `${count(run.queries)} queries` : `${count(numbers[0]?.[1].count)} judged pairs or texts`,
       run.judged ? ` · ${count(run.judged)} judged items` : "",
       " · ",
       seconds(run.seconds),
       " · ",
-      moment(run.created),
+      dateTime(run.created),
     ),
     h("p", { class: "actions" }, actions(run, key)),
     h(
@@ -51,7 +55,7 @@ export async function show(view, { names, signal }) {
       facts({ key: run.key, profile: run.profile, conventions: run.conventions, ...run.inputs }),
     ),
     h("section", {}, h("h2", {}, "How it was made"), facts({ ...run.environment, seconds: null })),
-    about.allow_delete ? h("section", {}, h("h2", {}, "Delete"), deletion(run.key)) : "",
+    about.allow_delete ? h("section", {}, h("h2", {}, "Delete"), deletion(run.key, signal)) : "",
   );
   return run.key;
 }
@@ -69,7 +73,7 @@ function number(name, entry) {
   return h(
     "div",
     {},
-    h("dt", {}, said(name)),
+    h("dt", {}, bdi(name)),
     h(
       "dd",
       {},
@@ -96,21 +100,22 @@ function fact(entry) {
     return h(
       "ul",
       {},
-      entry.map((one) => h("li", {}, fact(one))),
+      entry.map((element) => h("li", {}, fact(element))),
     );
   if (entry !== null && typeof entry === "object") {
-    return said(
+    return bdi(
       Object.entries(entry)
-        .filter(([, one]) => one !== null)
-        .map(([name, one]) => `${name} ${typeof one === "object" ? JSON.stringify(one) : one}`)
+        .filter(([, inner]) => inner !== null)
+        .map(([name, inner]) => `${name} ${typeof inner === "object" ? JSON.stringify(inner) : inner}`)
         .join(", "),
     );
   }
-  return said(entry);
+  return bdi(entry);
 }
 
-function deletion(key) {
+function deletion(key, signal) {
   const place = h("div");
+  const load = createLoader(place, signal);
   const ask = h(
     "button",
     { type: "button", class: "danger", onclick: () => place.replaceChildren(sure) },
@@ -126,13 +131,13 @@ function deletion(key) {
         type: "button",
         class: "danger",
         onclick: async () => {
-          try {
-            await remove(`runs/${encodeURIComponent(key)}`);
-            pick(picked().filter((one) => one !== key));
-            go("/");
-          } catch (error) {
-            place.replaceChildren(failure(error));
-          }
+          const isDeleted = await load(
+            () => remove(`runs/${encodeURIComponent(key)}`),
+            () => [],
+          );
+          if (!isDeleted) return;
+          pick(picked().filter((other) => other !== key));
+          go("/");
         },
       },
       "Delete it",

@@ -1,11 +1,11 @@
-// All runs of the store: filter, sort, pick.
+// All runs of the store: filter, sort and pick them.
 
 import { get, parameters } from "./api.js";
-import { empty, field, h, patiently, said, select, skeleton } from "./dom.js";
-import { announce, filler } from "./loading.js";
-import { count, interval, moment, seconds, value, whisker } from "./numbers.js";
+import { bdi, debounce, empty, field, h, select, skeleton } from "./dom.js";
+import { announce, createLoader } from "./loading.js";
+import { count, dateTime, interval, seconds, value, whisker } from "./numbers.js";
 import { pick, picked, toggle } from "./picks.js";
-import { note } from "./router.js";
+import { updateAddress } from "./router.js";
 import { pager, sortHeading } from "./tables.js";
 
 const COLUMNS = [
@@ -22,17 +22,17 @@ export async function show(view, { query, signal }) {
   const state = Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""]));
   const results = h("div", { class: "results" });
   const filters = h("div", { class: "filters", role: "search" });
-  const fill = filler(results, signal);
+  const fill = createLoader(results, signal);
 
   async function refresh(changes, push = false) {
     Object.assign(state, changes);
-    note(parameters(state), { push });
+    updateAddress(parameters(state), { push });
     await fill(
       () => get("runs", state, signal),
-      (found) => {
-        drawFilters(filters, found, state, change);
-        announce(`${count(found.total)} runs`);
-        return table(found, state, refresh);
+      (data) => {
+        renderFilters(filters, data, state, change);
+        announce(`${count(data.total)} runs`);
+        return table(data, state, refresh);
       },
     );
   }
@@ -48,16 +48,16 @@ export async function show(view, { query, signal }) {
   return "Runs";
 }
 
-function drawFilters(filters, found, state, change) {
+function renderFilters(filters, data, state, change) {
   const options = (entries, all) => [
     ["", all],
     ...entries.map(({ name, count: number }) => [name, `${name} (${number})`]),
   ];
   const withChosen = (entries, chosen) =>
     chosen && !entries.some(({ name }) => name === chosen) ? [...entries, { name: chosen, count: 0 }] : entries;
-  // What is being typed must not lose its focus, so the field of the search is made once.
+  // The search field is created only once, so that it keeps the focus while the user types.
   if (!filters.firstChild) {
-    const typed = patiently((text) => change({ q: text }));
+    const typed = debounce((text) => change({ q: text }));
     filters.append(
       field(
         "Search",
@@ -75,13 +75,13 @@ function drawFilters(filters, found, state, change) {
   filters.querySelector(".choices").replaceChildren(
     field(
       "Task",
-      select(options(withChosen(found.tasks, state.task), "all tasks"), state.task, (task) => change({ task }), {
+      select(options(withChosen(data.tasks, state.task), "all tasks"), state.task, (task) => change({ task }), {
         name: "task",
       }),
     ),
     field(
       "Model",
-      select(options(withChosen(found.models, state.model), "all models"), state.model, (model) => change({ model }), {
+      select(options(withChosen(data.models, state.model), "all models"), state.model, (model) => change({ model }), {
         name: "model",
       }),
     ),
@@ -95,8 +95,8 @@ function drawFilters(filters, found, state, change) {
   if (focused) filters.querySelector(`.choices [name="${focused}"]`)?.focus();
 }
 
-function table(found, state, refresh) {
-  if (!found.runs.length) {
+function table(data, state, refresh) {
+  if (!data.runs.length) {
     const isFiltered = state.q || state.task || state.model || state.kind;
     return [
       isFiltered
@@ -118,7 +118,7 @@ function table(found, state, refresh) {
       ? sortHeading(label, name === sort ? order : null, onsort(name), { class: style, "data-sort": name })
       : h("th", { scope: "col", class: style }, label);
   });
-  const keys = found.runs.map((run) => run.key);
+  const keys = data.runs.map((run) => run.key);
   const all = h("input", {
     type: "checkbox",
     "aria-label": "Pick all on this page",
@@ -132,9 +132,9 @@ function table(found, state, refresh) {
       { class: "runs" },
       h("caption", { class: "hidden" }, "Stored runs"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "box" }, all), headings)),
-      h("tbody", {}, found.runs.map(row)),
+      h("tbody", {}, data.runs.map(row)),
     ),
-    pager({ total: found.total, page: found.page, size: found.size }, (page) =>
+    pager({ total: data.total, page: data.page, size: data.size }, (page) =>
       refresh({ page: page > 1 ? page : "" }, true),
     ),
   ];
@@ -156,13 +156,13 @@ function row(run) {
     h(
       "th",
       { scope: "row" },
-      h("a", { href: `/runs/${encodeURIComponent(run.key)}` }, said(run.model)),
-      h("span", { class: "key" }, said(run.key)),
+      h("a", { href: `/runs/${encodeURIComponent(run.key)}` }, bdi(run.model)),
+      h("span", { class: "key" }, bdi(run.key)),
     ),
     h(
       "td",
       { "data-label": "Task" },
-      said(run.task),
+      bdi(run.task),
       run.kind === "ranked" ? null : h("span", { class: "badge" }, run.kind),
     ),
     h("td", { class: "headline", "data-label": "Headline" }, headline ? score(headline) : "–"),
@@ -172,7 +172,7 @@ function row(run) {
       count(run.queries || (run.summary[headline?.metric]?.count ?? null)),
     ),
     h("td", { class: "figure", "data-label": "Time" }, seconds(run.seconds)),
-    h("td", { class: "figure", "data-label": "Made" }, moment(run.created)),
+    h("td", { class: "figure", "data-label": "Made" }, dateTime(run.created)),
   );
 }
 
@@ -180,7 +180,7 @@ function score(headline) {
   return h(
     "div",
     { class: "score" },
-    h("span", { class: "metric" }, said(headline.metric)),
+    h("span", { class: "metric" }, bdi(headline.metric)),
     value(headline.value),
     interval(headline.low, headline.high),
     headline.value >= 0 && headline.value <= 1 ? whisker(headline) : null,

@@ -1,9 +1,9 @@
-// Tables that can be sorted from the keyboard, and the buttons that turn pages.
+// Sortable tables, and the buttons to other pages of a list.
 
-import { h, said } from "./dom.js";
+import { bdi, h } from "./dom.js";
 import { count } from "./numbers.js";
 
-/** A heading that sorts; *order* is "asc", "desc" or null where another column does. */
+/** Create a heading that sorts; *order* is "asc", "desc", or null if the table is sorted by another column. */
 export function sortHeading(label, order, onsort, attributes = {}) {
   const spoken = { asc: "ascending", desc: "descending" }[order] ?? "none";
   return h(
@@ -18,7 +18,7 @@ export function sortHeading(label, order, onsort, attributes = {}) {
   );
 }
 
-/** Previous and next; nothing where all is on one page. */
+/** Create the buttons to the previous and next page, if there are several pages. */
 export function pager({ total, page, size }, onpage) {
   const last = Math.max(1, Math.ceil(total / size));
   const from = total ? (page - 1) * size + 1 : 0;
@@ -36,7 +36,7 @@ export function pager({ total, page, size }, onpage) {
   );
 }
 
-/** A grid of the report (headings, rows of cells, notes) as a table sorted in the browser. */
+/** Show a grid of the report (headings, rows of cells, notes) as a sortable table. */
 export function gridTable(grid, { href = null } = {}) {
   const body = h("tbody");
   const head = h("tr");
@@ -47,19 +47,19 @@ export function gridTable(grid, { href = null } = {}) {
     row.map((cell, at) => {
       const link = at === 0 ? href?.(cell.text) : null;
       const shown = [
-        cell.best ? h("strong", {}, said(cell.text)) : said(cell.text),
+        cell.best ? h("strong", {}, bdi(cell.text)) : bdi(cell.text),
         cell.marks ? h("span", { class: "marks" }, cell.marks) : null,
       ];
       return h(
         at === 0 ? "th" : "td",
         { scope: at === 0 ? "row" : null, class: at < texts ? null : "figure", "data-label": grid.headings[at] },
         link ? h("a", { href: link }, shown) : shown,
-        cell.detail ? h("span", { class: "interval" }, said(cell.detail)) : null,
+        cell.detail ? h("span", { class: "interval" }, bdi(cell.detail)) : null,
       );
     });
   const draw = () => {
     const rows = [...grid.rows];
-    if (column !== null) rows.sort((a, b) => (order === "asc" ? 1 : -1) * inOrder(a[column].text, b[column].text));
+    if (column !== null) rows.sort((a, b) => (order === "asc" ? 1 : -1) * compareCells(a[column].text, b[column].text));
     body.replaceChildren(...rows.map((row) => h("tr", {}, cells(row))));
     head.replaceChildren(
       ...grid.headings.map((heading, at) =>
@@ -81,17 +81,17 @@ export function gridTable(grid, { href = null } = {}) {
   return h(
     "figure",
     { class: "grid" },
-    grid.title ? h("figcaption", {}, said(grid.title)) : null,
+    grid.title ? h("figcaption", {}, bdi(grid.title)) : null,
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "Table" },
       h("table", {}, h("thead", {}, head), body),
     ),
-    (grid.notes ?? []).map((text) => h("p", { class: "note" }, said(text))),
+    (grid.notes ?? []).map((text) => h("p", { class: "note" }, bdi(text))),
   );
 }
 
-function inOrder(a, b) {
+function compareCells(a, b) {
   const [x, y] = [a, b].map((text) => Number(text.replace("−", "-").replaceAll(",", "").replace("%", "")));
   if (a && b && !Number.isNaN(x) && !Number.isNaN(y)) return x - y;
   if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? -1 : 1;

@@ -1,11 +1,11 @@
-// Sets the colours before anything is drawn, so that a page never flashes in the wrong ones.
+// Set the theme before the page is rendered, so that it never flashes in the wrong colours.
 (() => {
   const media = matchMedia("(prefers-color-scheme: dark)");
   const chosen = () => {
     try {
       return localStorage.getItem("goldrank-theme");
     } catch {
-      return null; // Storage can be forbidden; the system's choice holds then.
+      return null; // Without storage, the theme of the system is used.
     }
   };
   const apply = () => {
@@ -18,7 +18,7 @@
     toggle() {
       const next = this.current() === "dark" ? "light" : "dark";
       try {
-        // Who returns to the system's choice follows the system again.
+        // A choice that equals the theme of the system is removed, so that the page follows the system again.
         if (next === (media.matches ? "dark" : "light")) localStorage.removeItem("goldrank-theme");
         else localStorage.setItem("goldrank-theme", next);
       } catch {

@@ -1,27 +1,27 @@
-// A list to choose from beside what was chosen: the shape of the views of queries and of masked pages.
+// A list with the details of the chosen entry beside it, for the views of queries and of masked pages.
 
 import { parameters } from "./api.js";
-import { field, h, patiently, said, select, skeleton } from "./dom.js";
-import { filler } from "./loading.js";
+import { bdi, debounce, field, h, select, skeleton } from "./dom.js";
+import { createLoader } from "./loading.js";
 import { value } from "./numbers.js";
-import { note } from "./router.js";
+import { updateAddress } from "./router.js";
 import { pager } from "./tables.js";
 
-export const LISTED = ["q", "sort", "order", "page"];
+export const LIST_PARAMETERS = ["q", "sort", "order", "page"];
 const SIZE = 25;
 
 /**
- * Draw both, each from the address, and keep the address up to date.
+ * Render list and detail from the address, and keep the address up to date.
  *
- * @param state all that the address holds; what was chosen is in `state[kind.name]`.
- * @param kind how the view differs: `name`, `label`, `intro`, `placeholder`, `orders` as [value, label] pairs of which
- *   the first is usual, `askList(asked)`, `entries(found)` with id, value, title and small print, `caption(found)`,
- *   `askDetail()` and `drawDetail(found, change)`, where `change` notes a change of state and draws the detail anew.
+ * @param state the parameters of the address; `state[kind.name]` is the chosen entry.
+ * @param kind what differs between views: `name`, `label`, `intro`, `placeholder`, `orders` as [value, label] pairs, the
+ *   default first, `fetchList(values)`, `entries(data)` with id, value, title and small print, `caption(data)`,
+ *   `fetchDetail()` and `renderDetail(data, change)`, where `change` changes the state and renders the detail again.
  */
-export async function beside(view, signal, state, kind) {
+export async function listDetail(view, signal, state, kind) {
   const list = h("div", { class: "found" }, skeleton(8));
   const detail = h("div", { class: "detail" });
-  const [intoList, intoDetail] = [filler(list, signal), filler(detail, signal)];
+  const [loadList, loadDetail] = [createLoader(list, signal), createLoader(detail, signal)];
   const wide = matchMedia("(min-width: 62rem)");
   const folder = h(
     "details",
@@ -32,29 +32,29 @@ export async function beside(view, signal, state, kind) {
   folder.open = !state[kind.name] || wide.matches;
 
   function fillList() {
-    const asked = Object.fromEntries(LISTED.map((name) => [name, state[name]]));
-    return intoList(
-      () => kind.askList({ ...asked, size: SIZE }),
-      (found) => entries(found, state, kind, choose, (page) => refresh({ page }, true)),
+    const values = Object.fromEntries(LIST_PARAMETERS.map((name) => [name, state[name]]));
+    return loadList(
+      () => kind.fetchList({ ...values, size: SIZE }),
+      (data) => entries(data, state, kind, choose, (page) => refresh({ page }, true)),
     );
   }
   async function fillDetail() {
-    if (state[kind.name]) await intoDetail(kind.askDetail, (found) => kind.drawDetail(found, change));
+    if (state[kind.name]) await loadDetail(kind.fetchDetail, (data) => kind.renderDetail(data, change));
     else detail.replaceChildren(h("h1", { tabindex: "-1" }, kind.label), h("p", { class: "lead" }, kind.intro));
   }
   function change(changes) {
     Object.assign(state, changes);
-    note(parameters(state));
+    updateAddress(parameters(state));
     return fillDetail();
   }
   function refresh(changes, push = false) {
     Object.assign(state, { page: "" }, changes);
-    note(parameters(state), { push });
+    updateAddress(parameters(state), { push });
     return fillList();
   }
   async function choose(id) {
     state[kind.name] = id;
-    note(parameters(state), { push: true });
+    updateAddress(parameters(state), { push: true });
     for (const link of list.querySelectorAll("[data-id]")) {
       if (link.dataset.id === id) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
@@ -70,7 +70,7 @@ export async function beside(view, signal, state, kind) {
 }
 
 function search(state, kind, refresh) {
-  const typed = patiently((q) => refresh({ q }));
+  const typed = debounce((q) => refresh({ q }));
   const order = state.sort ? `${state.sort} ${state.order || "asc"}` : kind.orders[0][0];
   return h(
     "div",
@@ -94,9 +94,9 @@ function search(state, kind, refresh) {
   );
 }
 
-function entries(found, state, kind, choose, onpage) {
-  const listed = kind.entries(found);
-  if (!listed.length) return [h("p", { class: "soft" }, "Nothing holds all these words.")];
+function entries(data, state, kind, choose, onpage) {
+  const listed = kind.entries(data);
+  if (!listed.length) return [h("p", { class: "soft" }, "Nothing matches all these words.")];
   const entry = ({ id, value: number, title, small }) =>
     h(
       "li",
@@ -117,14 +117,14 @@ function entries(found, state, kind, choose, onpage) {
         h(
           "span",
           { class: "words" },
-          said(title, { class: "clamp" }),
-          small ? h("span", { class: "key" }, said(small)) : null,
+          bdi(title, { class: "clamp" }),
+          small ? h("span", { class: "key" }, bdi(small)) : null,
         ),
       ),
     );
   return [
-    h("p", { class: "note" }, said(kind.caption(found))),
+    h("p", { class: "note" }, bdi(kind.caption(data))),
     h("ol", { class: "queries" }, listed.map(entry)),
-    pager(found, onpage),
+    pager(data, onpage),
   ];
 }
