@@ -182,8 +182,7 @@ def _figures(
 
 
 def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
-    from goldrank.comparing import Comparison
-    from goldrank.reporting.figures.comparison import OF_ONE, figures_or_reasons
+    from goldrank.reporting.figures.comparison import OF_ONE, make_figures
     from goldrank.runs.stored_scores import own_metrics
     from goldrank.scoring import score_hits
 
@@ -195,8 +194,6 @@ def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> 
     names = distinct_names(ranked)
     named = {names[key]: one for key, one in hits.items()}
     scores = {name: score_hits(one, metrics, profile=profile, name=name) for name, one in named.items()}
-    # The figures test nothing pair by pair, so that no pair is tested for them.
-    compared = Comparison(scores, [], "randomisation", "holm", "metric", 0.05)
     seconds = {names[key]: one.seconds for key, one in ranked.items() if one.seconds}
     usual = RANKS if len(ranked) > 1 else OF_ONE
     wanted = [name for name in RANKS if name in (args.figure or usual)]
@@ -204,7 +201,7 @@ def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> 
         yield from (LeftOut(name, reason) for name in wanted if name not in _SEPARATE)
         wanted = [name for name in wanted if name in _SEPARATE]
     for name in wanted:
-        yield from figures_or_reasons(compared, named, seconds=seconds, names=(name,))
+        yield from make_figures(scores, named, seconds=seconds, names=[name])
 
 
 def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -> str | None:
@@ -258,7 +255,6 @@ def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: a
                 known.family or families[one.model],
                 known.parameters if known.parameters is not None else measured,
                 int(one.inputs["k"]),
-                str(one.inputs["context"]),
             )
         )
     return made
@@ -284,7 +280,6 @@ def _scored_files(
             known.family or family,
             parameters if known.parameters is None else known.parameters,
             int(scores.levels["mask"].hits.depth.max()),
-            "masked",
         )
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from goldrank import Gold, Run
 from goldrank.comparing import compare_hits
-from goldrank.reporting.figures.comparison import NAMES, OF_ONE, comparison_figures, figures_or_reasons
-from goldrank.reporting.figures.costs import metric_by_cost, pareto_front
+from goldrank.reporting.figures.comparison import NAMES, OF_ONE, make_figures
+from goldrank.reporting.figures.costs import metric_by_seconds, pareto_front
 from goldrank.reporting.figures.curves import LEVELS, metric_by_cutoff, precision_recall
 from goldrank.reporting.figures.description import Figure, LeftOut
 from goldrank.reporting.figures.leaderboard import critical_difference, leaderboard, mean_ranks
@@ -64,11 +64,11 @@ def test_the_leaderboard_shows_means_and_intervals_best_first(compared):
 
 
 def test_the_critical_difference_is_nemenyis(compared):
-    found = mean_ranks(compared, compared.scores["weak"].metrics[0])
+    found = mean_ranks(compared.scores, compared.scores["weak"].metrics[0], compared.alpha)
     # Demšar (2006), table 5: q = 2.569 for four classifiers at 0.05.
     assert found.difference == pytest.approx(2.569 * math.sqrt(4 * 5 / (6 * 60)), rel=1e-3)
     assert sum(found.ranks.values()) == pytest.approx(1 + 2 + 3 + 4)
-    made = critical_difference(compared)
+    made = critical_difference(compared.scores)
     ranks = dict(zip(made.y.categories, made.series[0].x, strict=True))
     assert ranks == found.ranks
     joined = [set(made.y.categories[one.first : one.last + 1]) for one in made.brackets]
@@ -83,7 +83,7 @@ def test_the_critical_difference_is_nemenyis(compared):
 
 def test_lower_is_better_turns_the_ranks(compared):
     metric = compared.scores["weak"].metrics[2]
-    ranks = mean_ranks(compared, metric).ranks
+    ranks = mean_ranks(compared.scores, metric, 0.05).ranks
     assert ranks["strong"] < ranks["middle"] < ranks["weak"]
     alone = leaderboard({run: replace_metrics(one, [metric]) for run, one in compared.scores.items()})
     assert alone.y.categories[0] == "strong"
@@ -102,21 +102,21 @@ def test_runs_without_a_difference_are_all_joined():
         for turn, name in enumerate("abc")
     }
     hits = {name: run.hits(gold) for name, run in runs.items()}
-    made = critical_difference(compare_hits(hits, "mrr", test="t", bootstrap=QUICK))
+    made = critical_difference(compare_hits(hits, "mrr", test="t", bootstrap=QUICK).scores)
     assert [(one.first, one.last) for one in made.brackets] == [(0, 2)]
     assert "Friedman's test finds no difference" in made.caption
 
 
 def test_two_runs_or_equal_runs_have_no_critical_difference(hits):
     two = compare_hits({run: hits[run] for run in ("weak", "strong")}, "mrr", test="t", bootstrap=QUICK)
-    assert "three runs or more" in critical_difference(two).reason
+    assert "three runs or more" in critical_difference(two.scores).reason
     same = compare_hits(dict.fromkeys("abc", hits["weak"]), "mrr", test="t", bootstrap=QUICK)
-    assert "the same value of mrr on every query" in critical_difference(same).reason
-    assert "the same value" in differences(same, "a", "b").reason
+    assert "the same value of mrr on every query" in critical_difference(same.scores).reason
+    assert "the same value" in differences(same.scores, "a", "b").reason
 
 
 def test_every_query_is_one_point_or_part_of_one(compared):
-    made = paired_scatter(compared, "weak", "strong")
+    made = paired_scatter(compared.scores, "weak", "strong")
     assert made.diagonal
     assert sum(sum(series.sizes) for series in made.series) == 60
     assert made.note == ""
@@ -129,7 +129,7 @@ def test_every_query_is_one_point_or_part_of_one(compared):
 
 
 def test_of_very_many_queries_some_are_drawn_by_seed_and_the_note_says_so(compared):
-    made, again, other = (paired_scatter(compared, "weak", "strong", most=20, seed=seed) for seed in (1, 1, 2))
+    made, again, other = (paired_scatter(compared.scores, "weak", "strong", most=20, seed=seed) for seed in (1, 1, 2))
     assert made == again
     assert made.series != other.series
     assert sum(sum(series.sizes) for series in made.series) == 20
@@ -138,14 +138,16 @@ def test_of_very_many_queries_some_are_drawn_by_seed_and_the_note_says_so(compar
 
 
 def test_where_less_is_better_the_winner_lies_below_the_diagonal(compared):
-    made = paired_scatter(compared, "weak", "strong", "mean_rank(unfound=last)")
+    metric = compared.scores["weak"].metrics[2]
+    by_rank = {run: replace_metrics(one, [metric]) for run, one in compared.scores.items()}
+    made = paired_scatter(by_rank, "weak", "strong")
     better = next(series for series in made.series if series.name.startswith("strong better"))
     assert all(y < x for x, y in zip(better.x, better.y, strict=True))
     assert "below the diagonal strong is better" in made.caption
 
 
 def test_sorted_differences_are_those_of_the_queries(compared):
-    made = differences(compared, "weak", "strong")
+    made = differences(compared.scores, "weak", "strong")
     gaps = compared.scores["strong"]["ndcg@10"].values - compared.scores["weak"]["ndcg@10"].values
     heights = [y for series in made.series for y in series.y]
     assert sorted(heights) == sorted(gaps[gaps != 0].tolist())
@@ -157,7 +159,7 @@ def test_sorted_differences_are_those_of_the_queries(compared):
 def test_many_differences_are_averaged_in_neighbours_and_keep_their_mean():
     hits = made_hits({"a": 1.0, "b": 1.5}, queries=450, items=30)
     compared = compare_hits(hits, "ndcg@10", test="t", bootstrap=QUICK)
-    made = differences(compared, "a", "b")
+    made = differences(compared.scores, "a", "b")
     assert sum(len(series.x) for series in made.series) <= 200
     assert "mean of up to 3 neighbouring queries" in made.note
     assert "450 queries" in made.caption
@@ -196,16 +198,16 @@ def test_one_relevant_item_a_query_has_no_precision_recall_curve():
 
 def test_nothing_is_cheaper_and_better_than_the_front(compared):
     costs = {"weak": 1.0, "middle": 10.0, "alike": 20.0, "strong": 40.0}
-    made = metric_by_cost(compared.scores, costs)
+    made = metric_by_seconds(compared.scores, costs)
     runs, front = made.series
     on_front = list(zip(front.x, front.y, strict=True))
     for x, y in zip(runs.x, runs.y, strict=True):
         beaten = any(c <= x and v >= y and (c, v) != (x, y) for c, v in zip(runs.x, runs.y, strict=True))
         assert ((x, y) in on_front) != beaten
     assert made.x.scale == "log"
-    some = metric_by_cost(compared.scores, {"weak": 1.0, "strong": 2.0, "middle": 0.0})
+    some = metric_by_seconds(compared.scores, {"weak": 1.0, "strong": 2.0, "middle": 0.0})
     assert (some.x.scale, some.note) == ("linear", "2 runs of unknown cost left out.")
-    assert "fewer than two runs" in metric_by_cost(compared.scores, {"weak": 1.0}, "memory").reason
+    assert "fewer than two runs" in metric_by_seconds(compared.scores, {"weak": 1.0}).reason
 
 
 def test_the_front_takes_the_lower_value_where_that_is_better():
@@ -215,27 +217,18 @@ def test_the_front_takes_the_lower_value_where_that_is_better():
 
 def test_the_set_has_every_figure_that_the_runs_allow(hits, compared):
     seconds = {"weak": 1.0, "middle": 2.0, "strong": 3.0}
-    made = figures_or_reasons(compared, hits, seconds=seconds, how=QUICK)
+    made = make_figures(compared.scores, hits, seconds=seconds, how=QUICK)
     assert [one.name for one in made] == list(NAMES)
     assert all(isinstance(one, Figure) for one in made)
     scatter = made[NAMES.index("paired-scatter")]
     assert scatter.y.label == "ndcg@10 of strong"
-    without = comparison_figures(compared, hits, how=QUICK)
-    assert [one.name for one in without] == list(NAMES[:-1])
+    without = make_figures(compared.scores, hits, how=QUICK)
+    assert [one.name for one in without if isinstance(one, LeftOut)] == ["metric-by-seconds"]
     for figure in made:
         assert "quer" in figure.caption
 
 
 def test_a_single_run_has_its_curves_and_reasons_for_the_rest(hits, compared):
-    alone = replace(compared, scores={"weak": compared.scores["weak"]})
-    made = figures_or_reasons(alone, hits, how=QUICK)
+    made = make_figures({"weak": compared.scores["weak"]}, hits, how=QUICK)
     assert {one.name for one in made if isinstance(one, Figure)} == set(OF_ONE)
     assert {one.reason for one in made if isinstance(one, LeftOut)} == {"there is one run, and two are needed"}
-
-
-def test_a_comparison_on_common_queries_draws_the_common_queries(hits):
-    short = replace(hits["weak"], depth=np.where(np.arange(60) < 10, 0, hits["weak"].depth))
-    runs = {"weak": short, "strong": hits["strong"]}
-    compared = compare_hits(runs, "ndcg@10", common=True, test="t", bootstrap=QUICK)
-    curve = figures_or_reasons(compared, runs, how=QUICK, names=("rank-curve",))[0]
-    assert "of 50 queries" in curve.caption

@@ -51,7 +51,7 @@ def rows(skill, *, pages=40, examples=1):
 
 def run(name="model", table=None, family="family", parameters=None, k=3, rules=Rules(), **changes):  # noqa: B008
     table = pyarrow.Table.from_pylist(rows(0.6, **changes) if table is None else table)
-    return MaskedRun(name, score_predictions(table, rules, workers=1), family, parameters, k, "masked")
+    return MaskedRun(name, score_predictions(table, rules, workers=1), family, parameters, k)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
-"""Figures of indexes, evaluators and the corpus: heat maps, trade-offs and maps show what was computed."""
+"""Figures of indexes and evaluators: heat maps and trade-offs show what was computed."""
 
 import math
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +12,8 @@ from goldrank.analysis.meta import Table, evaluate_meta
 from goldrank.analysis.model_orders import Difference, OrderAgreement, Swap
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity, Variant
 from goldrank.comparing import compare_hits
-from goldrank.errors import InputError, MissingExtraError
+from goldrank.errors import InputError
 from goldrank.hits import Run
-from goldrank.reporting.figures.corpus_map import corpus_map
 from goldrank.reporting.figures.costs import index_trade_off
 from goldrank.reporting.figures.evaluators import (
     meta_heat_map,
@@ -24,7 +22,7 @@ from goldrank.reporting.figures.evaluators import (
     order_heat_map,
     sensitivity_maps,
 )
-from goldrank.reporting.figures.heat_map import DIVERGING, HeatMap, between
+from goldrank.reporting.figures.heat_map import DIVERGING, HeatCell, HeatMap, interpolate_colour
 from goldrank.reporting.render.matplotlib_files import draw
 from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.runs.run import Measures
@@ -32,11 +30,10 @@ from goldrank.runs.run import Measures
 NAN = math.nan
 
 
-def heat_map(**changes):
-    cells = (("a", "b"),)
+def heat_map(values=(0.1, NAN), **changes):
     usual = {
         "name": "map", "title": "T", "caption": "C", "measure": "m", "rows": ("r",), "columns": ("c", "d"),
-        "values": ((0.1, NAN),), "texts": cells, "details": cells,
+        "cells": (tuple(HeatCell(value, "a", "b") for value in values),),
     }  # fmt: skip
     return HeatMap(**{**usual, **changes})
 
@@ -46,8 +43,8 @@ def heat_map(**changes):
     [
         ({"name": "../map"}, "no name for a file"),
         ({"rows": ()}, "nothing to show"),
-        ({"texts": (("a",),)}, "do not go together"),
-        ({"values": ((0.1, math.inf),)}, "infinite"),
+        ({"values": (0.1,)}, "do not go together"),
+        ({"values": (0.1, math.inf)}, "infinite"),
         ({"low": 1.0, "high": 1.0}, "cannot go from"),
     ],
 )
@@ -57,12 +54,12 @@ def test_a_heat_map_that_cannot_be_drawn_is_refused(changes, said):
 
 
 def test_colours_span_the_values_and_writing_can_be_read_on_them():
-    made = heat_map(values=((0.1, 0.9),))
+    made = heat_map(values=(0.1, 0.9))
     assert made.limits == (0.1, 0.9)
     assert (made.ink(0.1, "x"), made.ink(0.9, "x"), made.ink(NAN, "x")) == ("#1a1a1a", "#ffffff", "x")
     assert heat_map().limits == (-0.4, 0.6), "one value has a range around it"
-    assert heat_map(values=((NAN, NAN),)).limits == (0.0, 1.0)
-    assert between(DIVERGING, -3) == between(DIVERGING, 0)
+    assert heat_map(values=(NAN, NAN)).limits == (0.0, 1.0)
+    assert interpolate_colour(DIVERGING, -3) == interpolate_colour(DIVERGING, 0)
 
 
 def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
@@ -70,12 +67,12 @@ def test_a_sensitivity_map_has_a_cell_for_every_variant_and_the_best_in_bold():
     variants = [Variant(s, t, {"sts": HeadlineReading(v, v - 0.1, v + 0.1, "key")}) for (s, t), v in values.items()]
     (made,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset()))
     assert (made.rows, made.columns) == (("cosine", "l2"), ("none", "center"))
-    assert made.values[0] == (0.5, 0.6)
-    assert math.isnan(made.values[1][1])
-    assert made.details[0][0] == "[0.400, 0.600]"
-    assert made.bold == {(0, 1)}
+    assert [cell.value for cell in made.cells[0]] == [0.5, 0.6]
+    assert math.isnan(made.cells[1][1].value)
+    assert made.cells[0][0].detail == "[0.400, 0.600]"
+    assert [[cell.bold for cell in row] for row in made.cells] == [[False, True], [False, False]]
     (turned,) = sensitivity_maps(ModelSensitivity("glove", variants, frozenset({"sts"})))
-    assert turned.bold == {(1, 0)}
+    assert [[cell.bold for cell in row] for row in turned.cells] == [[False, False], [True, False]]
     assert "Lower is better" in turned.caption
 
 
@@ -109,12 +106,12 @@ def orders_of(models, tau, interval, answer="cannot tell"):
 def test_a_map_of_orders_says_tau_its_interval_and_what_cannot_be_told():
     made = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (-1 / 3, 1.0)))
     assert (made.rows, made.columns) == (("cosine → l2 (none)",), ("sts",))
-    assert (made.texts, made.details, made.bold) == ((("0.33 ?",),), (("[−0.33, 1.00]",),), frozenset())
+    assert made.cells == ((HeatCell(1 / 3, "0.33 ?", "[−0.33, 1.00]"),),)
     assert "Kendall's tau-b between the orders of 3 models before and after each change" in made.caption
     sure = order_heat_map(orders_of(["a", "b", "c"], 1 / 3, (1 / 3, 1 / 3), "reordered"))
-    assert (sure.texts, sure.bold) == ((("0.33",),), {(0, 0)})
+    assert (sure.cells[0][0].text, sure.cells[0][0].bold) == ("0.33", True)
     two = order_heat_map(orders_of(["a", "b"], -1.0, (-1.0, 1.0)))
-    assert two.details == (("same in 20%",),), "the interval of two models holds both values there are"
+    assert two.cells[0][0].detail == "same in 20%", "the interval of two models holds both values there are"
 
 
 def test_places_are_lines_that_cross_where_models_swap_with_their_intervals():
@@ -146,7 +143,7 @@ def evaluated():
 def test_the_meta_heat_map_has_every_correlation_with_the_best_evaluator_on_top(evaluated):
     made = meta_heat_map(evaluated)
     assert (made.rows, made.columns) == (("sts", "noise"), ("mean", "down"))
-    assert made.values[0][1] == evaluated.cells["sts", "down"].value
+    assert made.cells[0][1].value == evaluated.cells["sts", "down"].value
     assert (made.low, made.high, made.diverging) == (-1.0, 1.0, True)
     assert "12 models" in made.caption
 
@@ -213,68 +210,3 @@ def test_an_audit_is_drawn_against_exact_search():
     assert (loss.y.line, recall.y.line, loss.x.scale) == (0, 1, "log")
     assert (recall.series[1].low, recall.series[1].high) == ((0.6,), (0.8,))
     assert "20 queries" in loss.caption
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    rng = np.random.default_rng(1)
-    return rng.normal(size=(50, 8)) * [9, 5, 1, 1, 1, 1, 1, 1], [f"d{at}" for at in range(50)]
-
-
-def test_the_map_marks_the_query_its_gold_and_what_beat_it(corpus):
-    vectors, ids = corpus
-    made = corpus_map(vectors, ids, [f"Title {one}" for one in ids], vectors[3], ["d3"], ["d4", "d5", "nowhere"])
-    others, gold, above, query = made.series
-    assert [series.name for series in made.series] == [
-        "other items (47)", "gold (1)", "ranked above the gold (2)", "query",
-    ]  # fmt: skip
-    assert (gold.labels, above.labels) == (("Title d3",), ("Title d4", "Title d5"))
-    assert others.faint
-    assert (query.x, query.y) == (pytest.approx(gold.x), pytest.approx(gold.y))
-    assert "1 marked item not in the corpus" in made.note
-
-
-def test_the_axes_are_the_principal_components(corpus):
-    vectors, ids = corpus
-    made = corpus_map(vectors, ids, None, vectors[0], [], [])
-    centred = vectors - vectors.mean(axis=0)
-    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
-    places = np.abs(centred @ directions[:2].T)
-    assert np.abs(made.series[0].x) == pytest.approx(places[:, 0])
-    assert np.abs(made.series[0].y) == pytest.approx(places[:, 1])
-    assert made.x.label == f"first component ({sizes[0] ** 2 / (sizes**2).sum():.0%} of the variance)"
-
-
-def test_of_a_large_corpus_some_items_are_drawn_and_all_marked_ones(corpus):
-    vectors, ids = corpus
-    made, again = (corpus_map(vectors, ids, None, vectors[0], ["d7"], ["d9"], most=10) for _ in range(2))
-    assert made == again
-    assert [len(series.x) for series in made.series] == [10, 1, 1, 1]
-    assert "12 of 50 items are drawn, chosen at random (seed 0)" in made.note
-
-
-def test_vectors_of_one_dimension_lie_on_a_line():
-    made = corpus_map([[1.0], [2.0], [4.0]], ["a", "b", "c"], None, [3.0], ["a"], [])
-    assert all(y == 0 for series in made.series for y in series.y)
-
-
-@pytest.mark.parametrize(
-    ("vectors", "query", "said"),
-    [
-        ([[1.0, 2.0]], [1.0, 2.0], "two items or more"),
-        ([[1.0, 2.0], [2.0, 1.0]], [1.0], "the query has 1 dimensions"),
-        ([[1.0, NAN], [2.0, 1.0]], [1.0, 2.0], "not finite"),
-    ],
-)
-def test_vectors_that_make_no_map_are_refused(vectors, query, said):
-    with pytest.raises(InputError, match=said):
-        corpus_map(vectors, [str(at) for at in range(len(vectors))], None, query, [], [])
-
-
-def test_umap_is_an_extra_and_other_maps_are_unknown(corpus, monkeypatch):
-    vectors, ids = corpus
-    monkeypatch.setitem(sys.modules, "umap", None)
-    with pytest.raises(MissingExtraError, match="umap-learn"):
-        corpus_map(vectors, ids, None, vectors[0], [], [], method="umap")
-    with pytest.raises(InputError, match="there is no map 'tsne'"):
-        corpus_map(vectors, ids, None, vectors[0], [], [], method="tsne")

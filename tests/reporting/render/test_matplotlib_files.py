@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.reporting.figures.description import Axis, Bracket, Figure, Series
-from goldrank.reporting.figures.heat_map import HeatMap
+from goldrank.reporting.figures.heat_map import HeatCell, HeatMap
 from goldrank.reporting.render.matplotlib_figure import FigureSheet
 from goldrank.reporting.render.matplotlib_files import draw, settings_for
 from goldrank.reporting.render.matplotlib_heat_map import HeatMapSheet
@@ -95,11 +95,14 @@ def short_log():
 
 
 def heat_map(columns):
-    names, cells = tuple(f"transform number {at}" for at in range(columns)), tuple("0.123" for _ in range(columns))
-    details, values = tuple("[0.100, 0.200]" for _ in cells), tuple(0.1 * at for at in range(columns))
-    words = {"row_label": "similarity", "column_label": "transform", "bold": frozenset({(0, 0)})}
+    names = tuple(f"transform number {at}" for at in range(columns))
+    table = tuple(
+        tuple(HeatCell(0.1 * at, "0.123", "[0.100, 0.200]", bold=row == at == 0) for at in range(columns))
+        for row in range(2)
+    )
+    words = {"row_label": "similarity", "column_label": "transform"}
     rows = ("cosine", LONG)
-    return HeatMap("map", "Map", CAPTION, "mrr", rows, names, (values,) * 2, (cells,) * 2, (details,) * 2, **words)
+    return HeatMap("map", "Map", CAPTION, "mrr", rows, names, table, **words)
 
 
 ALL = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from goldrank.errors import InputError
 from goldrank.reporting.figures.description import Axis, Bracket, Figure, Series
-from goldrank.reporting.figures.heat_map import HeatMap
+from goldrank.reporting.figures.heat_map import HeatCell, HeatMap
 from goldrank.reporting.render.plotly_common import escaped
 from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.reporting.render.themes import THEMES
@@ -34,9 +34,11 @@ def dots():
 
 
 def heat_map(**more):
-    values, texts = ((0.9, NAN), (-0.5, 0.1)), (("0.90", "–"), ("−0.50", "0.10"))
-    details = (("[0.8, 1.0]", ""), ("", ""))
-    return HeatMap("map", "Map", "C", "rho", ("r1", "r2"), ("c1", "c2"), values, texts, details, **more)
+    cells = (
+        (HeatCell(0.9, "0.90", "[0.8, 1.0]", bold=True), HeatCell(NAN, "–")),
+        (HeatCell(-0.5, "−0.50"), HeatCell(0.1, "0.10")),
+    )
+    return HeatMap("map", "Map", "C", "rho", ("r1", "r2"), ("c1", "c2"), cells, **more)
 
 
 def strings(value):
@@ -142,8 +144,8 @@ def test_user_text_is_never_markup_nor_template():
         Series("other", (0.1,), (0,), mark="bars", labels=(HOSTILE,)),
     )
     figure = Figure("x", HOSTILE, HOSTILE, Axis(HOSTILE), Axis(HOSTILE, categories=(HOSTILE,)), series)
-    cells = ((HOSTILE,),)
-    shown = HeatMap("m", "T", "C", HOSTILE, (HOSTILE,), (HOSTILE,), ((1.0,),), cells, cells, HOSTILE, HOSTILE)
+    cells = ((HeatCell(1.0, HOSTILE, HOSTILE),),)
+    shown = HeatMap("m", "T", "C", HOSTILE, (HOSTILE,), (HOSTILE,), cells, HOSTILE, HOSTILE)
     for made in (to_plotly(figure), to_plotly(shown)):
         for text in strings(made):
             assert "<img" not in text
@@ -158,7 +160,7 @@ def test_escaped_text_has_no_sign_that_plotly_reads(text):
 
 
 def test_a_heat_map_has_its_values_texts_and_readable_writing():
-    made = to_plotly(heat_map(bold=frozenset({(0, 0)}), low=-1.0, high=1.0, diverging=True))
+    made = to_plotly(heat_map(low=-1.0, high=1.0, diverging=True))
     (trace,) = made["data"]
     assert trace["z"] == [[0.9, None], [-0.5, 0.1]]
     assert (trace["zmin"], trace["zmax"]) == (-1.0, 1.0)

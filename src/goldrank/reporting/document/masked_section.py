@@ -11,8 +11,8 @@ from goldrank.masked.scoring.level_scores import compare_readings, score_level
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores
 from goldrank.reporting.document import provenance
 from goldrank.reporting.document.sections import Section
+from goldrank.reporting.figures.description import split_left_out
 from goldrank.reporting.figures.masked import FIGURES, MaskedRun
-from goldrank.reporting.figures.selection import sort_out
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text import masked as masked_results
 from goldrank.reporting.text.grids import Cell, Grid
@@ -42,11 +42,10 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
             families[run.model],
             run.environment.get("parameters"),
             int(run.inputs["k"]),
-            str(run.inputs["context"]),
         )
         for key, run in ordered.items()
     ]
-    figures, left_out = sort_out([make(described, "mask") for make in FIGURES.values()])
+    figures, left_out = split_left_out(make(described, "mask") for make in FIGURES.values())
     first = next(iter(named.values()))
     return Section(
         task=next(iter(runs.values())).task,

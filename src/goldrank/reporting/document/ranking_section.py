@@ -12,7 +12,8 @@ from goldrank.metrics import Metric, Profile
 from goldrank.reporting.document import provenance
 from goldrank.reporting.document.query_examples import cases_of
 from goldrank.reporting.document.sections import Section
-from goldrank.reporting.figures.selection import figures_of_one, figures_of_several, sort_out
+from goldrank.reporting.figures.comparison import NAMES, OF_ONE, make_figures
+from goldrank.reporting.figures.description import split_left_out
 from goldrank.reporting.text import comparison as wording
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Grid
@@ -46,9 +47,9 @@ def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measur
     ordered = {key_of[name]: runs[key_of[name]] for name in scores}
     first = next(iter(scores.values()))
     seconds = {names[key]: run.seconds for key, run in runs.items() if run.seconds is not None}
-    figures, left_out = sort_out(
-        figures_of_several(compared, named, seconds) if compared else figures_of_one(first, named[first.name])
-    )
+    # Critical differences of two runs would be missed by nobody.
+    shown = OF_ONE if len(runs) == 1 else [name for name in NAMES if len(runs) > 2 or name != "critical-difference"]
+    figures, left_out = split_left_out(make_figures(scores, named, alpha=measures.alpha, seconds=seconds, names=shown))
     texts = stored_data.count_texts(store.texts(str(next(iter(runs.values())).inputs.get("data", ""))))
     return Section(
         task=next(iter(runs.values())).task,

@@ -1,36 +1,33 @@
-"""Words that the captions of figures share: how many queries, which conventions, which metric."""
+"""Phrases that the captions of figures share: number of queries, conventions, intervals."""
 
 from __future__ import annotations
 
-from goldrank.comparing import Comparison
 from goldrank.errors import counts
-from goldrank.metrics import Metric
 from goldrank.scoring import Bootstrap, Scores
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "neither": "neither way is better"}
 
 
-def conventions_of(scores: Scores) -> str:
-    """The conventions in a few words."""
+def describe_conventions(scores: Scores) -> str:
+    """Return the profile and the tie policy."""
     return f"profile {scores.profile.name}, ties {scores.conventions.ties}"
 
 
-def queries_of(scores: Scores) -> str:
-    """Over how many queries the scores are taken."""
+def describe_queries(scores: Scores) -> str:
+    """Return the number of queries."""
     return counts(scores.counts.queries, "query", "queries")
 
 
-def intervals_of(how: Bootstrap) -> str:
-    """What the intervals are."""
-    return f"{how.level:.0%} intervals: bootstrap over queries ({how.resamples} resamples, seed {how.seed})"
+def describe_intervals(how: Bootstrap, unit: str = "queries") -> str:
+    """Return the level and the method of the intervals."""
+    return f"{how.level:.0%} intervals: bootstrap over {unit} ({how.resamples} resamples, seed {how.seed})"
 
 
-def first_of(comparison: Comparison) -> Scores:
-    """The scores of the first run, which stand for the conventions of all."""
-    return next(iter(comparison.scores.values()))
+def describe_range(numbers: set[int], noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun, or the lowest and the highest of several.
 
-
-def metric_of(comparison: Comparison, asked: str | None) -> Metric:
-    """The metric asked for, or the first."""
-    first = first_of(comparison)
-    return first.metrics[0] if asked is None else first[asked].metric
+    >>> describe_range({3}, "mask"), describe_range({3, 7}, "query", "queries")
+    ('3 masks', '3 to 7 queries')
+    """
+    most = counts(max(numbers), noun, plural)
+    return most if len(numbers) == 1 else f"{min(numbers)} to {most}"

@@ -1,107 +1,77 @@
-"""Which figures suit runs that were compared: the set that the report, the explorer and `goldrank plot` show."""
+"""The figures of runs that rank, as the report, the explorer and `goldrank plot` show them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-import numpy as np
-
-from goldrank.comparing import Comparison
 from goldrank.hits import Hits
-from goldrank.reporting.figures.captions import first_of
-from goldrank.reporting.figures.costs import metric_by_cost
+from goldrank.reporting.figures.costs import metric_by_seconds
 from goldrank.reporting.figures.curves import metric_by_cutoff, precision_recall
 from goldrank.reporting.figures.description import Figure, LeftOut
 from goldrank.reporting.figures.leaderboard import critical_difference, leaderboard
 from goldrank.reporting.figures.paired import differences, paired_scatter
-from goldrank.reporting.figures.ranks import DRAWN, rank_curve, rank_histogram
-from goldrank.scoring import Bootstrap, best_first
+from goldrank.reporting.figures.ranks import FIGURE_BOOTSTRAP, rank_curve, rank_histogram
+from goldrank.scoring import Bootstrap, Scores, best_first
 
 NAMES = (
     "rank-curve", "leaderboard", "critical-difference", "paired-scatter", "differences", "metric-by-cutoff",
     "precision-recall", "rank-histogram", "metric-by-seconds",
 )  # fmt: skip
-"""The figures of a comparison, in the order in which they are shown."""
-OF_ONE = ("rank-curve", "metric-by-cutoff", "precision-recall", "rank-histogram")
-"""Those that a single run has too."""
-_WORK = 10_000_000
-"""Queries times resamples, over all runs, that the bands of one figure may take."""
+"""The figures of several runs, in the order in which they are shown."""
+OF_ONE = ("rank-curve", "metric-by-cutoff", "rank-histogram", "precision-recall")
+"""The figures of a single run, in the order in which they are shown."""
+_MOST_WORK = 10_000_000
+"""Maximum of queries times resamples, over all runs, for the bands of one figure."""
 
 
-def comparison_figures(
-    comparison: Comparison,
+def make_figures(
+    scores: Mapping[str, Scores],
     hits: Mapping[str, Hits],
     *,
+    alpha: float = 0.05,
     seconds: Mapping[str, float] | None = None,
     how: Bootstrap | None = None,
-) -> list[Figure]:
-    """The figures that the compared runs allow; arguments as in `figures_or_reasons`."""
-    made = figures_or_reasons(comparison, hits, seconds=seconds, how=how)
-    return [one for one in made if isinstance(one, Figure)]
-
-
-def figures_or_reasons(
-    comparison: Comparison,
-    hits: Mapping[str, Hits],
-    *,
-    seconds: Mapping[str, float] | None = None,
-    how: Bootstrap | None = None,
-    names: tuple[str, ...] = NAMES,
+    names: Sequence[str] = NAMES,
 ) -> list[Figure | LeftOut]:
-    """Every figure of a comparison, or why there is none.
+    """Return every figure of scored runs, or the reason why it cannot be made.
 
-    The paired figures show the best run by the first metric against the next one.
+    The paired figures show the best run by the first metric against the second best.
 
     Args:
-        comparison: the runs, scored; the figures read the scores and the level of significance, not the pairs.
-        hits: the same runs, under the same names.
-        seconds: what each run took, where known.
-        how: how the bands of curves are made; by default with fewer resamples the more queries there are, since
-            nobody reads their width off to the third digit.
+        scores: the scores of the runs by name, over the same queries.
+        hits: the hits of the same runs, under the same names.
+        alpha: the level of significance of critical differences.
+        seconds: the duration of each run, if known.
+        how: the bootstrap of the bands; by default with fewer resamples the more queries there are.
         names: which figures to make.
     """
-    return list(_made(comparison, hits, seconds or {}, how or drawn(hits), names))
-
-
-def drawn(hits: Mapping[str, Hits]) -> Bootstrap:
-    """How the bands of curves are made for that many queries."""
-    queries = sum(len(one.queries) for one in hits.values())
-    return replace(DRAWN, resamples=max(200, min(DRAWN.resamples, _WORK // max(queries, 1))))
-
-
-def _made(
-    comparison: Comparison,
-    hits: Mapping[str, Hits],
-    seconds: Mapping[str, float],
-    how: Bootstrap,
-    names: tuple[str, ...],
-) -> Iterator[Figure | LeftOut]:
-    first = first_of(comparison)
-    scores = best_first(comparison.scores)
-    order = list(scores)
-    kept = {run: hits[run] for run in order}
-    if comparison.reduced_to_common:
-        kept = _answered(kept)
+    scores = best_first(scores)
+    hits = {run: hits[run] for run in scores}
+    how = how or _bootstrap_for(hits)
+    first = next(iter(scores.values()))
     conventions = first.conventions.as_dict()
-    a, b = (order[1], order[0]) if len(order) > 1 else ("", "")
+    best, second = [*scores, ""][:2]
     makers: dict[str, Callable[[], Figure | LeftOut]] = {
-        "rank-curve": lambda: rank_curve(kept, first.profile, how, **conventions),
+        "rank-curve": lambda: rank_curve(hits, first.profile, how, **conventions),
         "leaderboard": lambda: leaderboard(scores),
-        "critical-difference": lambda: critical_difference(comparison),
-        "paired-scatter": lambda: paired_scatter(comparison, a, b),
-        "differences": lambda: differences(comparison, a, b),
-        "metric-by-cutoff": lambda: metric_by_cutoff(scores, kept, how=how),
-        "precision-recall": lambda: precision_recall(scores, kept, how),
-        "rank-histogram": lambda: rank_histogram(kept, first.profile, how, **conventions),
-        "metric-by-seconds": lambda: metric_by_cost(scores, seconds),
+        "critical-difference": lambda: critical_difference(scores, alpha),
+        "paired-scatter": lambda: paired_scatter(scores, second, best),
+        "differences": lambda: differences(scores, second, best),
+        "metric-by-cutoff": lambda: metric_by_cutoff(scores, hits, how),
+        "precision-recall": lambda: precision_recall(scores, hits, how),
+        "rank-histogram": lambda: rank_histogram(hits, first.profile, how, **conventions),
+        "metric-by-seconds": lambda: metric_by_seconds(scores, seconds or {}),
     }
-    for name in names:
-        alone = len(order) < 2 and name not in OF_ONE
-        yield LeftOut(name, "there is one run, and two are needed") if alone else makers[name]()
+    if len(scores) < 2:
+        for name in set(NAMES) - set(OF_ONE):
+            makers[name] = partial(LeftOut, name, "there is one run, and two are needed")
+    return [makers[name]() for name in names]
 
 
-def _answered(hits: Mapping[str, Hits]) -> dict[str, Hits]:
-    """Only the queries for which every run has results, as the comparison took them."""
-    keep = np.logical_and.reduce([one.depth > 0 for one in hits.values()])
-    return {run: one.keep_queries(keep) for run, one in hits.items()}
+def _bootstrap_for(hits: Mapping[str, Hits]) -> Bootstrap:
+    """Return the bootstrap of the bands; the third digit of their width, which needs many resamples, is not visible."""
+    queries = sum(len(of_run.queries) for of_run in hits.values())
+    resamples = max(200, min(FIGURE_BOOTSTRAP.resamples, _MOST_WORK // max(queries, 1)))
+    return replace(FIGURE_BOOTSTRAP, resamples=resamples)

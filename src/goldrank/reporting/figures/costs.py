@@ -1,4 +1,4 @@
-"""What quality costs: a metric against seconds, memory or dimension, and indexes against exact search."""
+"""Figures of quality against cost: runs by a metric and their seconds, and indexes against exact search."""
 
 from __future__ import annotations
 
@@ -6,67 +6,49 @@ from collections.abc import Mapping, Sequence
 
 from goldrank.analysis.audit import Audit
 from goldrank.errors import counts
-from goldrank.metrics import Metric
-from goldrank.reporting.figures.captions import conventions_of, queries_of
+from goldrank.reporting.figures.captions import describe_conventions, describe_queries
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Scale, Series
-from goldrank.reporting.figures.ranks import ends
 from goldrank.scoring import Scores
+from goldrank.stats import Interval
 
-COSTS = {
-    "seconds": "seconds for the whole run (less is cheaper)",
-    "memory": "memory in bytes (less is cheaper)",
-    "dimension": "dimensions of a vector (fewer are cheaper)",
-}
 _WIDE = 8
-"""A range of costs with a larger ratio than this is drawn on a logarithmic axis."""
+"""Seconds whose highest is more than this many times the lowest have a logarithmic axis."""
 
 
-def metric_by_cost(
-    scores: Mapping[str, Scores], costs: Mapping[str, float], what: str = "seconds", metric: str | None = None
-) -> Figure | LeftOut:
-    """A metric of each run against what the run costs, with the front of those that no other run beats on both.
-
-    Args:
-        scores: the runs as they were scored.
-        costs: of each run, where known.
-        what: one of ``COSTS``, or any other cost with its unit.
-        metric: by default the first.
-    """
-    name, first = f"metric-by-{what if what in COSTS else 'cost'}", next(iter(scores.values()))
-    chosen = first.metrics[0] if metric is None else first[metric].metric
-    known = [run for run in scores if costs.get(run, 0) > 0]
+def metric_by_seconds(scores: Mapping[str, Scores], seconds: Mapping[str, float]) -> Figure | LeftOut:
+    """Plot the first metric of each run against the duration of the run, with the Pareto front."""
+    name, first = "metric-by-seconds", next(iter(scores.values()))
+    metric = first.metrics[0]
+    known = [run for run in scores if seconds.get(run, 0) > 0]
     if len(known) < 2:
-        return LeftOut(name, f"the {what} of fewer than two runs are known")
-    if chosen.definition.direction == "neither":
-        return LeftOut(name, f"no direction of {chosen} is the better one")
-    values = [scores[run][str(chosen)] for run in known]
-    cost, means = [costs[run] for run in known], [one.value for one in values]
-    low, high = ends([one.interval for one in values])
-    runs = Series("runs", tuple(cost), tuple(means), low, high, "points", labels=tuple(known))
-    front = pareto_front(cost, means, lower=chosen.definition.direction == "lower")
-    series = [runs]
+        return LeftOut(name, "the seconds of fewer than two runs are known")
+    if metric.definition.direction == "neither":
+        return LeftOut(name, f"no direction of {metric} is the better one")
+    values = [scores[run][str(metric)] for run in known]
+    cost, means = [seconds[run] for run in known], [score.value for score in values]
+    intervals = [score.interval for score in values]
+    series = [Series.with_intervals("runs", cost, means, intervals, "points", labels=tuple(known))]
+    front = pareto_front(cost, means, lower=metric.definition.direction == "lower")
     if len(front) > 1:
-        line = Series(
-            "Pareto front", tuple(cost[at] for at in front), tuple(means[at] for at in front), mark="line", faint=True
-        )
-        series.append(line)
+        x, y = (tuple(column[at] for at in front) for column in (cost, means))
+        series.append(Series("Pareto front", x, y, faint=True))
     scale: Scale = "log" if max(cost) > _WIDE * min(cost) else "linear"
     missing = len(scores) - len(known)
     return Figure(
         name,
-        f"What does {chosen} cost?",
-        f"Mean over {queries_of(first)} with its {first.bootstrap.level:.0%} interval; "
+        f"What does {metric} cost?",
+        f"Mean over {describe_queries(first)} with its {first.bootstrap.level:.0%} interval; "
         "no run is both cheaper and better than one on the Pareto front. "
-        f"{conventions_of(first).capitalize()}.",
-        Axis(COSTS.get(what, what), scale),
-        Axis(str(chosen)),
+        f"{describe_conventions(first).capitalize()}.",
+        Axis("seconds for the whole run (less is cheaper)", scale),
+        Axis(str(metric)),
         tuple(series),
         note=f"{counts(missing, 'run')} of unknown cost left out." if missing else "",
     )
 
 
 def pareto_front(costs: Sequence[float], values: Sequence[float], *, lower: bool = False) -> list[int]:
-    """The positions that no other beats on both, the cheapest first.
+    """Return the positions that no other beats in both cost and value, the cheapest first.
 
     >>> pareto_front([1, 2, 3, 4], [0.2, 0.5, 0.4, 0.6])
     [0, 1, 3]
@@ -79,43 +61,45 @@ def pareto_front(costs: Sequence[float], values: Sequence[float], *, lower: bool
     return front
 
 
-def index_trade_off(made: Audit) -> list[Figure]:
-    """What approximate indexes lose against what they gain: a figure for each metric, and one for recall."""
+def index_trade_off(audit: Audit) -> list[Figure]:
+    """Plot what approximate indexes lose against their speed: a figure for each metric, and one for recall."""
     speed = Axis("speed, as a multiple of exact search (more is faster)", "log")
     caption = (
-        f"{counts(made.queries, 'query', 'queries')}, {counts(made.items, 'item')}, {made.similarity}. "
-        f"Lines are {made.exact.bootstrap.level:.0%} intervals: bootstrap over queries."
+        f"{counts(audit.queries, 'query', 'queries')}, {counts(audit.items, 'item')}, {audit.similarity}. "
+        f"Lines are {audit.exact.bootstrap.level:.0%} intervals: bootstrap over queries."
     )
-    figures = [_loss(made, at, metric, speed, caption) for at, metric in enumerate(made.metrics)]
-    series = [_exact(1.0)]
-    for one in made.indexes:
-        low, high = ends([one.recall_interval])
-        series.append(Series(one.factory, (one.speed,), (one.recall,), low, high, "points"))
+    figures = []
+    for at, metric in enumerate(audit.metrics):
+        pairs = [index.pairs[at] for index in audit.indexes]
+        losses = [(pair.difference, pair.interval) for pair in pairs]
+        figures.append(
+            Figure(
+                f"index-trade-off-{at + 1}",
+                f"Does the index hurt {metric}?",
+                f"{metric} with the index minus that of exact search: an interval that holds 0 shows no loss. "
+                f"{caption}",
+                speed,
+                Axis(f"{metric}: index − exact", line=0),
+                _by_speed(audit, 0.0, losses),
+            )
+        )
     recall = Figure(
         "index-recall",
-        f"How many of the exact {made.k} nearest does an index find?",
-        f"Share of the exact top {made.k} that is in the index's top {made.k}. {caption}",
+        f"How many of the exact {audit.k} nearest does an index find?",
+        f"Share of the exact top {audit.k} that is in the index's top {audit.k}. {caption}",
         speed,
-        Axis(f"recall@{made.k} of the exact neighbours", line=1),
-        tuple(series),
+        Axis(f"recall@{audit.k} of the exact neighbours", line=1),
+        _by_speed(audit, 1.0, [(index.recall, index.recall_interval) for index in audit.indexes]),
     )
     return [*figures, recall]
 
 
-def _loss(made: Audit, at: int, metric: Metric, speed: Axis, caption: str) -> Figure:
-    series = [_exact(0.0)]
-    for one in made.indexes:
-        low, high = ends([one.pairs[at].interval])
-        series.append(Series(one.factory, (one.speed,), (one.pairs[at].difference,), low, high, "points"))
-    return Figure(
-        f"index-trade-off-{at + 1}",
-        f"Does the index hurt {metric}?",
-        f"{metric} with the index minus that of exact search: an interval that holds 0 shows no loss. {caption}",
-        speed,
-        Axis(f"{metric}: index − exact", line=0),
-        tuple(series),
+def _by_speed(audit: Audit, exact: float, values: Sequence[tuple[float, Interval | None]]) -> tuple[Series, ...]:
+    """Return the value of each index as a series of one point, and that of exact search in the background."""
+    return (
+        Series("exact search", (1.0,), (exact,), mark="points", faint=True),
+        *(
+            Series.with_intervals(index.factory, [index.speed], [value], [interval], "points")
+            for index, (value, interval) in zip(audit.indexes, values, strict=True)
+        ),
     )
-
-
-def _exact(value: float) -> Series:
-    return Series("exact search", (1.0,), (value,), mark="points", faint=True)

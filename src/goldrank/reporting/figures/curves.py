@@ -1,4 +1,4 @@
-"""Curves of ranked runs: a metric as its cutoff moves down the ranking, and precision against recall."""
+"""Curves of ranked runs: a metric over its cutoff, and precision over recall."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from goldrank.hits import Floats, Hits
 from goldrank.metrics import Metric, Placement, place
-from goldrank.reporting.figures.captions import conventions_of, intervals_of, queries_of
+from goldrank.reporting.figures.captions import describe_conventions, describe_intervals, describe_queries
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series
-from goldrank.reporting.figures.ranks import DRAWN, ends, shares
+from goldrank.reporting.figures.ranks import FIGURE_BOOTSTRAP, TOO_SHALLOW, score_series
 from goldrank.scoring import Bootstrap, Scores, score_hits
 from goldrank.stats import Sample, aggregate
 
@@ -21,37 +21,37 @@ LEVELS = tuple(level / 10 for level in range(11))
 
 
 def metric_by_cutoff(
-    scores: Mapping[str, Scores], hits: Mapping[str, Hits], metric: Metric | None = None, how: Bootstrap = DRAWN
+    scores: Mapping[str, Scores], hits: Mapping[str, Hits], how: Bootstrap = FIGURE_BOOTSTRAP
 ) -> Figure | LeftOut:
-    """A metric at cutoffs from 1 to the end of the rankings, a line with its band for each run.
+    """Plot the first metric with a cutoff at cutoffs from 1 to the end of the rankings, a line for each run.
 
     Args:
-        scores: the runs as they were scored; their conventions are followed.
-        hits: the same runs.
-        metric: by default the first that was scored with a cutoff.
-        how: how the intervals are made.
+        scores: the scores of the runs, whose conventions are used.
+        hits: the hits of the same runs.
+        how: the bootstrap of the intervals.
     """
     name, first = "metric-by-cutoff", next(iter(scores.values()))
-    chosen = metric or next((one for one in first.applied if isinstance(one.cutoff, int)), None)
+    chosen = next((applied for applied in first.applied if isinstance(applied.cutoff, int)), None)
     if chosen is None:
         return LeftOut(name, "no metric was scored with a cutoff")
     if chosen.name == "hits":
         return LeftOut(name, "the share of gold within a cutoff is the gold-rank curve")
-    deepest = max(int(one.depth.max(initial=0)) for one in hits.values())
+    deepest = max(int(run_hits.depth.max(initial=0)) for run_hits in hits.values())
     ks = [k for k in _CUTOFFS if k <= deepest]
     if len(ks) < 2:
-        return LeftOut(name, "the rankings hold one item at most")
+        return LeftOut(name, TOO_SHALLOW)
     series = []
-    for run, one in scores.items():
-        asked = [Metric(chosen.definition, k, chosen.settings) for k in ks]
-        made = score_hits(hits[run], asked, profile=one.profile, bootstrap=how, **one.conventions.as_dict())
-        series.append(shares(run, ks, made))
+    metrics = [Metric(chosen.definition, k, chosen.settings) for k in ks]
+    for run, of_run in scores.items():
+        conventions = of_run.conventions.as_dict()
+        at_cutoffs = score_hits(hits[run], metrics, profile=of_run.profile, bootstrap=how, **conventions)
+        series.append(score_series(run, ks, at_cutoffs))
     whole = Metric(chosen.definition, None, chosen.settings)
     return Figure(
         name,
         f"How deep does one have to look? {whole} by cutoff",
-        f"Means over {queries_of(first)} with each ranking cut at k; {conventions_of(first)}. Bands are "
-        f"{intervals_of(how)}.",
+        f"Means over {describe_queries(first)} with each ranking cut at k; {describe_conventions(first)}. Bands are "
+        f"{describe_intervals(how)}.",
         Axis("cutoff k", "log", low=1),
         Axis(f"{whole}@k"),
         tuple(series),
@@ -59,26 +59,27 @@ def metric_by_cutoff(
 
 
 def precision_recall(
-    scores: Mapping[str, Scores], hits: Mapping[str, Hits], how: Bootstrap = DRAWN
+    scores: Mapping[str, Scores], hits: Mapping[str, Hits], how: Bootstrap = FIGURE_BOOTSTRAP
 ) -> Figure | LeftOut:
-    """Interpolated precision at 11 levels of recall, a line with its band for each run; arguments as above."""
+    """Plot interpolated precision at 11 levels of recall; arguments as in `metric_by_cutoff`."""
     name, first = "precision-recall", next(iter(scores.values()))
     relevant = first.placement.relevant_count(None)
     if relevant.max(initial=0) < 2:
         return LeftOut(name, "no query has two relevant items: precision is the reciprocal rank at every recall")
     series = []
-    for run, one in scores.items():
-        ties = "docid" if one.conventions.ties == "expected" else one.conventions.ties
-        rel = one.profile.apply(Metric.parse("iprec@0"), one.conventions.relevance_level).parameters["rel"]
-        placement = place(hits[run], replace(one.conventions, ties=ties))
+    for run, of_run in scores.items():
+        conventions = of_run.conventions
+        ties = "docid" if conventions.ties == "expected" else conventions.ties
+        rel = of_run.profile.apply(Metric.parse("iprec@0"), conventions.relevance_level).parameters["rel"]
+        placement = place(hits[run], replace(conventions, ties=ties))
         columns = interpolated_precision(placement, rel if isinstance(rel, (int, float)) else None).T
-        low, high = ends(how.intervals([Sample(column) for column in columns]))
-        series.append(Series(run, LEVELS, tuple(aggregate(column) for column in columns), low, high))
+        intervals = how.intervals([Sample(column) for column in columns])
+        series.append(Series.with_intervals(run, LEVELS, map(aggregate, columns), intervals))
     return Figure(
         name,
         "How precise is a ranking by the time it has found that much?",
         f"The best precision at any rank where recall is at least that high (0 where it is never reached), mean over "
-        f"{queries_of(first)}; profile {first.profile.name}, ties {ties}. Bands are {intervals_of(how)}.",
+        f"{describe_queries(first)}; profile {first.profile.name}, ties {ties}. Bands are {describe_intervals(how)}.",
         Axis("recall", percent=True, low=0, high=1),
         Axis("interpolated precision", percent=True, low=0),
         tuple(series),
@@ -86,16 +87,16 @@ def precision_recall(
 
 
 def interpolated_precision(placement: Placement, rel: float | None) -> Floats:
-    """Queries by recall levels: what the metric ``iprec`` gives one level at a time, all at once."""
+    """Return queries by recall levels: the values of the metric ``iprec``, computed for all levels at once."""
     groups, gold = placement.groups(rel), placement.relevant_count(rel)
     precision = (groups.before + 1) / (groups.start + 1)
     # A running maximum from the end of each query: an offset that grows towards the front keeps queries apart.
     apart = 2.0 * (placement.count - groups.query)
     best = np.maximum.accumulate((precision + apart)[::-1])[::-1] - apart
     heads = np.searchsorted(groups.query, np.arange(placement.count))
-    found = np.searchsorted(groups.query, np.arange(placement.count), side="right") - heads
+    relevant = np.searchsorted(groups.query, np.arange(placement.count), side="right") - heads
     # As trec_eval rounds the number of items that make up a recall level.
     needed = np.maximum((np.outer(gold, LEVELS) + 0.9).astype(np.int64), 1)
-    reached = needed <= found[:, None]
+    reached = needed <= relevant[:, None]
     rows = np.where(reached, heads[:, None] + needed - 1, 0)
     return np.where(reached, best[rows] if len(best) else 0.0, 0.0)

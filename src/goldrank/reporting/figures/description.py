@@ -1,4 +1,4 @@
-"""The description of a figure, which says what is shown and nothing of how: every renderer draws the same one.
+"""Describe figures independently of a renderer: axes, series, captions.
 
 Values are plain tuples of numbers, so that a description can be compared, hashed and written as JSON.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from goldrank.stats import Interval
 
 Scale = Literal["linear", "log"]
 Mark = Literal["line", "points", "bars", "steps"]
@@ -22,7 +24,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: what it measures, with its unit, and its range where that is not left to the values."""
+    """An axis: what it measures, with its unit, and its range if the values do not determine it."""
 
     label: str
     scale: Scale = "linear"
@@ -51,8 +53,8 @@ class Axis:
         if self.line is not None and (self.scale == "log" or self.categories or not math.isfinite(self.line)):
             raise ValueError("a line is drawn at a number on a linear axis")
 
-    def refuse(self, values: Numbers) -> None:
-        """Raise where a value has no place on this axis."""
+    def check(self, values: Numbers) -> None:
+        """Raise ValueError if a value has no place on this axis."""
         if not all(map(math.isfinite, values)):
             raise ValueError(f"{self.label}: a value is not finite")
         if self.scale == "log" and any(value <= 0 for value in values):
@@ -102,10 +104,27 @@ class Series:
         if any(low > high for low, high in zip(self.low or (), self.high or (), strict=True)):
             raise ValueError(f"{self.name}: a lower limit lies above the upper one")
 
+    @classmethod
+    def with_intervals(
+        cls,
+        name: str,
+        x: Iterable[float],
+        y: Iterable[float],
+        intervals: Sequence[Interval | None],
+        mark: Mark = "line",
+        **options: Any,
+    ) -> Series:
+        """Return a series whose limits are those of *intervals*, NaN where there is none; *options* are fields."""
+        low, high = (
+            tuple(math.nan if interval is None else getattr(interval, end) for interval in intervals)
+            for end in ("low", "high")
+        )
+        return cls(name, tuple(x), tuple(y), low, high, mark, **options)
+
 
 @dataclass(frozen=True)
 class Bracket:
-    """Categories that belong together, joined by a bar; the caption says by what."""
+    """Categories joined by a bar; the caption says what they have in common."""
 
     first: int
     last: int
@@ -115,13 +134,13 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, complete: what it shows, how it is to be read, and all its values."""
+    """A figure with its title, caption, axes and all values."""
 
     name: str
-    """What its file is called, without a suffix."""
+    """The name of its file, without a suffix."""
     title: str
     caption: str
-    """Which conventions hold, over how much the values were taken, and what the intervals are."""
+    """The conventions, the number of queries or other units, and the kind of intervals."""
     x: Axis
     y: Axis
     series: tuple[Series, ...]
@@ -144,28 +163,37 @@ class Figure:
         if self.diagonal and (self.x.categories or self.y.categories):
             raise ValueError(f"{self.name}: a diagonal needs two axes of numbers")
         for series in self.series:
-            self.x.refuse(series.x)
-            self.y.refuse(series.y)
+            self.x.check(series.x)
+            self.y.check(series.y)
         categories = len(self.x.categories or self.y.categories)
-        if not all(0 <= one.first < one.last < categories and math.isfinite(one.at) for one in self.brackets):
+        if not all(0 <= each.first < each.last < categories and math.isfinite(each.at) for each in self.brackets):
             raise ValueError(f"{self.name}: a bracket joins no categories")
 
     @property
     def horizontal(self) -> bool:
-        """Whether values run from left to right, their categories from the top down."""
+        """True if values run from left to right and their categories from the top down."""
         return bool(self.y.categories)
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A figure that the data cannot give, and why."""
+    """A figure that cannot be made from the data, and why."""
 
     name: str
     reason: str
 
 
+def split_left_out(figures: Iterable[Figure | LeftOut]) -> tuple[tuple[Figure, ...], tuple[LeftOut, ...]]:
+    """Separate the figures from those that could not be made."""
+    figures = list(figures)
+    return (
+        tuple(figure for figure in figures if isinstance(figure, Figure)),
+        tuple(figure for figure in figures if isinstance(figure, LeftOut)),
+    )
+
+
 def is_file_name(name: str) -> bool:
-    """Whether a figure may be called so.
+    """Return True if a figure and its file may have this name.
 
     >>> is_file_name("rank-curve"), is_file_name("../rank")
     (True, False)
@@ -174,7 +202,7 @@ def is_file_name(name: str) -> bool:
 
 
 def compact_number(value: float) -> str:
-    """A number of any size in few characters.
+    """Format a number of any size in few characters.
 
     >>> [compact_number(value) for value in (0.05, 1, 2500, 20_000, 110e6, 1.3e9, 7e12)]
     ['0.05', '1', '2500', '20k', '110M', '1.3B', '7T']

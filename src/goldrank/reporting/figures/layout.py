@@ -1,4 +1,4 @@
-"""Where the values of a figure come to lie, before anything is drawn: what both renderers have in common."""
+"""Compute ranges, ticks and positions of a figure, and the look of its series, for both renderers."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from itertools import pairwise
 from goldrank.reporting.figures.description import Figure, Numbers
 
 _SPREAD = 0.6
-"""How much of a category's room the values of several series take together."""
+"""The share of a category's width that the values of several series take together."""
 
 
 def values_on(figure: Figure, *, along_x: bool) -> list[float]:
-    """Every value on an axis, with the finite limits of intervals, lines, brackets, and the ends of bars."""
-    found: list[float] = []
+    """Return all values on an axis, with the finite limits of intervals, lines, brackets, and the ends of bars."""
+    values: list[float] = []
     axis = figure.x if along_x else figure.y
     measured = along_x == figure.horizontal
     for number, series in enumerate(figure.series):
-        found += series.x if along_x else series.y
+        values += series.x if along_x else series.y
         if series.mark == "bars" and not measured:
             places, width = bar_places(figure, number)
-            found += [min(places) - width / 2, max(places) + width / 2]
+            values += [min(places) - width / 2, max(places) + width / 2]
         if measured:
-            found += [end for end in (*(series.low or ()), *(series.high or ())) if math.isfinite(end)]
+            values += [end for end in (*(series.low or ()), *(series.high or ())) if math.isfinite(end)]
     if measured:
-        found += [bracket.at for bracket in figure.brackets]
-        found += [0.0] if _has_bars(figure) and axis.scale == "linear" else []
-    return found if axis.line is None else [*found, axis.line]
+        values += [bracket.at for bracket in figure.brackets]
+        values += [0.0] if _has_bars(figure) and axis.scale == "linear" else []
+    return values if axis.line is None else [*values, axis.line]
 
 
 def whole_on(figure: Figure, *, along_x: bool) -> bool:
-    """Whether all that lies on an axis are whole numbers, such as counts, which are marked at whole numbers only."""
+    """Return True if all values on an axis are whole numbers, such as counts; ticks are then whole numbers too."""
     columns = [series.x if along_x else series.y for series in figure.series]
     if along_x == figure.horizontal:
         columns += [end for series in figure.series for end in (series.low or (), series.high or ())]
@@ -38,7 +38,7 @@ def whole_on(figure: Figure, *, along_x: bool) -> bool:
 
 
 def range_on(figure: Figure, *, along_x: bool, share: float = 0.05) -> tuple[float, float]:
-    """From where to where an axis of numbers goes: as it says, else a *share* further than its values."""
+    """Return the range of an axis of numbers: its own limits, else its values with a margin of a *share* of them."""
     axis, values = figure.x if along_x else figure.y, values_on(figure, along_x=along_x)
     if axis.scale == "log":
         # A lower limit of 0 has no place here; its interval then runs out of the picture.
@@ -67,7 +67,7 @@ def look_of(figure: Figure, number: int) -> int:
 
 
 def areas(sizes: Numbers, smallest: float, largest: float) -> list[float]:
-    """The areas of points that stand for *sizes*: in proportion, as far as the largest lets them be seen.
+    """Return the areas of points for *sizes*: in proportion, but none too small to see.
 
     >>> areas((1, 4), 1.0, 100.0), areas((1, 1000), 1.0, 100.0)
     ([1.0, 4.0], [1.0, 100.0])
@@ -77,9 +77,9 @@ def areas(sizes: Numbers, smallest: float, largest: float) -> list[float]:
 
 
 def log_marks(low: float, high: float) -> list[float]:
-    """Where to mark a logarithmic axis: at 1, 2, 5, 10 … or, where it is long, at powers of ten.
+    """Return the ticks of a logarithmic axis: 1, 2, 5, 10 … or, if it is long, powers of ten.
 
-    An axis too short for three such marks has them at round numbers in even steps.
+    An axis too short for three such ticks has ticks at round numbers in even steps.
 
     >>> log_marks(0.9, 60), log_marks(1, 1e6), log_marks(2.9, 3.9)
     ([1, 2, 5, 10, 20, 50], [1, 10, 100, 1000, 10000, 100000, 1000000], [3.0, 3.2, 3.4, 3.6, 3.8])
@@ -93,7 +93,7 @@ def log_marks(low: float, high: float) -> list[float]:
 
 
 def _even_marks(low: float, high: float) -> list[float]:
-    """Four to eight round numbers in even steps."""
+    """Return four to eight round numbers in even steps."""
     rough = (high - low) / 6
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
@@ -101,13 +101,13 @@ def _even_marks(low: float, high: float) -> list[float]:
 
 
 def dodged(figure: Figure, number: int) -> tuple[Numbers, Numbers]:
-    """The values of a series, moved aside within their category where another series has a value there too."""
+    """Return the values of a series, moved aside within their category if another series has a value there too."""
     series = figure.series[number]
     if not (figure.x.categories or figure.y.categories):
         return series.x, series.y
     axis = 0 if figure.x.categories else 1
     moved = [series.x, series.y]
-    others = [(one.x, one.y)[axis] for at, one in enumerate(figure.series) if at != number]
+    others = [(other.x, other.y)[axis] for at, other in enumerate(figure.series) if at != number]
     if any(set(moved[axis]) & set(other) for other in others):
         count = len(figure.series)
         step = (number - (count - 1) / 2) * _SPREAD / count
@@ -116,11 +116,15 @@ def dodged(figure: Figure, number: int) -> tuple[Numbers, Numbers]:
 
 
 def bar_places(figure: Figure, number: int) -> tuple[Numbers, float]:
-    """The middles of a series' bars along the axis they stand on, and their width.
+    """Return the middles of a series' bars along the axis they stand on, and their width.
 
     Bars of several series stand beside each other, unless no two of them have a place in common.
     """
-    columns = {at: one.y if figure.horizontal else one.x for at, one in enumerate(figure.series) if one.mark == "bars"}
+    columns = {
+        at: series.y if figure.horizontal else series.x
+        for at, series in enumerate(figure.series)
+        if series.mark == "bars"
+    }
     every = [place for column in columns.values() for place in set(column)]
     shared = len(set(every)) < len(every)
     places = sorted(set(every))

@@ -1,4 +1,4 @@
-"""Who leads, and who cannot be told apart: the leaderboard as dots, and the critical-difference diagram."""
+"""The leaderboard as a dot plot, and the critical-difference diagram."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldrank.comparing import Comparison
 from goldrank.errors import counts
 from goldrank.metrics import Metric
-from goldrank.reporting.figures.captions import BETTER, conventions_of, first_of, intervals_of, metric_of, queries_of
+from goldrank.reporting.figures.captions import (
+    BETTER,
+    describe_conventions,
+    describe_intervals,
+    describe_queries,
+)
 from goldrank.reporting.figures.description import Axis, Bracket, Figure, LeftOut, Series
-from goldrank.reporting.figures.ranks import ends
 from goldrank.reporting.text import formatting
 from goldrank.scoring import Scores, best_first
 
@@ -21,9 +24,9 @@ _MOST_METRICS = 4
 
 
 def leaderboard(scores: Mapping[str, Scores]) -> Figure:
-    """Every run with its means as dots and their intervals, the best by the first metric on top.
+    """Plot the means of every run with their intervals, the best run by the first metric on top.
 
-    Metrics that are read on another scale than the first, or the other way round, are left out and named.
+    Metrics with another scale or direction than the first are left out and named in the note.
     """
     first = next(iter(scores.values()))
     alike = [metric for metric in first.metrics if _scale(metric) == _scale(first.metrics[0])]
@@ -32,16 +35,14 @@ def leaderboard(scores: Mapping[str, Scores]) -> Figure:
     series = []
     for metric in shown:
         values = [scores[run][str(metric)] for run in order]
-        low, high = ends([one.interval for one in values])
-        series.append(
-            Series(str(metric), tuple(one.value for one in values), tuple(range(len(order))), low, high, "points")
-        )
+        means, intervals = [score.value for score in values], [score.interval for score in values]
+        series.append(Series.with_intervals(str(metric), means, range(len(order)), intervals, "points"))
     named = str(shown[0]) if len(shown) == 1 else "value"
     return Figure(
         "leaderboard",
         f"Which run leads on {shown[0]}?",
-        f"Dots are {_averages(shown)} over {queries_of(first)}, the best by {shown[0]} on top; "
-        f"{conventions_of(first)}. Lines are {intervals_of(first.bootstrap)}.",
+        f"Dots are {_averages(shown)} over {describe_queries(first)}, the best by {shown[0]} on top; "
+        f"{describe_conventions(first)}. Lines are {describe_intervals(first.bootstrap)}.",
         Axis(f"{named} ({BETTER[shown[0].definition.direction]})"),
         Axis("run", categories=tuple(order)),
         tuple(series),
@@ -49,67 +50,68 @@ def leaderboard(scores: Mapping[str, Scores]) -> Figure:
     )
 
 
-def critical_difference(comparison: Comparison, metric: str | None = None) -> Figure | LeftOut:
-    """The critical-difference diagram: mean ranks of the runs over queries, with those joined that are not told apart.
+def critical_difference(scores: Mapping[str, Scores], alpha: float = 0.05) -> Figure | LeftOut:
+    """Plot mean ranks of the runs by the first metric, joining runs that do not differ significantly.
 
-    Friedman's test asks whether the runs differ at all; Nemenyi's critical difference then says how far two mean
-    ranks have to lie apart.
+    Friedman's test decides whether the runs differ at all; Nemenyi's critical difference is the least difference of
+    two mean ranks that is significant.
     """
-    name, chosen = "critical-difference", metric_of(comparison, metric)
-    found = mean_ranks(comparison, chosen)
-    if isinstance(found, str):
-        return LeftOut(name, found)
-    runs = sorted(found.ranks, key=lambda run: found.ranks[run])
-    ranks = [found.ranks[run] for run in runs]
-    groups = _groups(ranks, found.difference if found.differ else math.inf)
+    name, first = "critical-difference", next(iter(scores.values()))
+    metric = first.metrics[0]
+    result = mean_ranks(scores, metric, alpha)
+    if isinstance(result, str):
+        return LeftOut(name, result)
+    runs = sorted(result.ranks, key=lambda run: result.ranks[run])
+    ranks = [result.ranks[run] for run in runs]
+    groups = _groups(ranks, result.difference if result.differ else math.inf)
     apart, brackets = 0.035 * (ranks[-1] - ranks[0] or 1.0), list[Bracket]()
-    for first, last in groups:
+    for start, last in groups:
         # To the right of its runs, whose ranks are at most that of the last, and of the bracket before.
-        beside = max([ranks[last], *(one.at for one in brackets)])
-        brackets.append(Bracket(first, last, beside + apart))
-    said = (
-        f"Runs joined by a bar lie closer than Nemenyi's critical difference of {found.difference:.2f}: the data "
+        beside = max([ranks[last], *(bracket.at for bracket in brackets)])
+        brackets.append(Bracket(start, last, beside + apart))
+    joined = (
+        f"Runs joined by a bar lie closer than Nemenyi's critical difference of {result.difference:.2f}: the data "
         "cannot tell them apart"
-        if found.differ
+        if result.differ
         else "All are joined, because Friedman's test finds no difference among them"
     )
     return Figure(
         name,
-        f"Which runs can be told apart on {chosen}?",
-        f"Mean rank of each run over {counts(found.queries, 'query', 'queries')}, equal values sharing their ranks. "
-        f"{said} (Friedman p {_p(found.p)}, α = {comparison.alpha:g}); {conventions_of(first_of(comparison))}.",
+        f"Which runs can be told apart on {metric}?",
+        f"Mean rank of each run over {counts(result.queries, 'query', 'queries')}, equal values sharing their ranks. "
+        f"{joined} (Friedman p {_p(result.p)}, α = {alpha:g}); {describe_conventions(first)}.",
         Axis("mean rank over queries (1 is best)"),
         Axis("run", categories=tuple(runs)),
-        (Series(f"mean rank by {chosen}", tuple(ranks), tuple(range(len(runs))), mark="points"),),
-        note=found.note,
+        (Series(f"mean rank by {metric}", tuple(ranks), tuple(range(len(runs))), mark="points"),),
+        note=result.note,
         brackets=tuple(brackets),
     )
 
 
 @dataclass(frozen=True)
 class MeanRanks:
-    """How runs stand to each other, query by query."""
+    """The mean ranks of runs over queries, with the tests of their differences."""
 
     ranks: dict[str, float]
     queries: int
     p: float
-    """Of Friedman's test."""
+    """The p-value of Friedman's test."""
     difference: float
-    """Nemenyi's: what two mean ranks have to differ by."""
+    """Nemenyi's critical difference of two mean ranks."""
     differ: bool
     note: str = ""
 
 
-def mean_ranks(comparison: Comparison, metric: Metric) -> MeanRanks | str:
-    """The mean rank of every run by *metric*, with the tests; or why there are none."""
+def mean_ranks(scores: Mapping[str, Scores], metric: Metric, alpha: float) -> MeanRanks | str:
+    """Return the mean rank of every run by *metric* with the tests, or the reason why there are none."""
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-    runs, sign = list(comparison.scores), {"higher": -1.0, "lower": 1.0}.get(metric.definition.direction)
+    runs, sign = list(scores), {"higher": -1.0, "lower": 1.0}.get(metric.definition.direction)
     if len(runs) < 3:
         return "it needs three runs or more; the paired figures compare two"
     if sign is None:
         return f"no direction of {metric} is the better one"
-    values = np.column_stack([comparison.scores[run][str(metric)].values for run in runs])
+    values = np.column_stack([of_run[str(metric)].values for of_run in scores.values()])
     complete = ~np.isnan(values).any(axis=1)
     values = values[complete]
     if len(values) < 2:
@@ -118,7 +120,7 @@ def mean_ranks(comparison: Comparison, metric: Metric) -> MeanRanks | str:
         return f"all runs have the same value of {metric} on every query"
     count, size = values.shape
     p = float(friedmanchisquare(*values.T).pvalue)
-    spread = float(studentized_range.ppf(1 - comparison.alpha, size, math.inf)) / math.sqrt(2)
+    spread = float(studentized_range.ppf(1 - alpha, size, math.inf)) / math.sqrt(2)
     ranked = rankdata(sign * values, axis=1).mean(axis=0)
     left = int((~complete).sum())
     return MeanRanks(
@@ -126,23 +128,23 @@ def mean_ranks(comparison: Comparison, metric: Metric) -> MeanRanks | str:
         count,
         p,
         spread * math.sqrt(size * (size + 1) / (6 * count)),
-        p <= comparison.alpha,
+        p <= alpha,
         f"{counts(left, 'query', 'queries')} without a value in some run left out." if left else "",
     )
 
 
 def _groups(ranks: list[float], difference: float) -> list[tuple[int, int]]:
-    """The longest stretches of sorted mean ranks that lie within *difference*, none inside another.
+    """Return the longest intervals of sorted mean ranks that lie within *difference*, none inside another.
 
     >>> _groups([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
     """
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for start in range(len(ranks)):
         last = max(at for at in range(start, len(ranks)) if ranks[at] - ranks[start] <= difference)
-        if last > start and (not found or last > found[-1][1]):
-            found.append((start, last))
-    return found
+        if last > start and (not groups or last > groups[-1][1]):
+            groups.append((start, last))
+    return groups
 
 
 def _scale(metric: Metric) -> tuple[str, str, bool]:

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goldrank.errors import counts
 from goldrank.hits import Hits
 from goldrank.masked.scoring.calibration import calibration
 from goldrank.masked.scoring.level_scores import CONVENTIONS, score_level
 from goldrank.masked.scoring.levels import Level, MaskedScores
 from goldrank.masked.scoring.strata import UNKNOWN, Stratum, split_by
+from goldrank.reporting.figures.captions import describe_intervals, describe_range
 from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series, compact_number
-from goldrank.reporting.figures.ranks import DRAWN, at_cutoffs, cutoffs, ends, shares, span
+from goldrank.reporting.figures.ranks import FIGURE_BOOTSTRAP, cutoffs, hits_at, score_series
 from goldrank.scoring import Score
 
 _BINS = 8
@@ -42,7 +44,6 @@ class MaskedRun:
     """Number of parameters of the model, if known."""
     k: int
     """Number of guesses requested per mask."""
-    context: str
 
     @property
     def guesses(self) -> int:
@@ -70,9 +71,9 @@ def accuracy_by_k(runs: Runs, level: str = "mask") -> Figure | LeftOut:
         return LeftOut(name, "there is one guess for each mask")
     series = []
     for run, hollow in _both(runs):
-        own = sorted({k for k in cutoffs(most) if k <= run.guesses} | {run.guesses})
-        scores = score_level(run.scores.levels[level].hits, at_cutoffs(own), run.name, DRAWN)
-        series.append(replace(shares(run.name, own, scores), hollow=hollow))
+        ks = sorted({k for k in cutoffs(most) if k <= run.guesses} | {run.guesses})
+        scores = score_level(run.scores.levels[level].hits, hits_at(ks), run.name, FIGURE_BOOTSTRAP)
+        series.append(score_series(run.name, ks, scores, hollow=hollow))
     return Figure(
         name,
         "How many guesses does it take?",
@@ -141,10 +142,9 @@ def _family_series(family: str, members: Runs, level: str) -> Iterator[Series]:
     """Yield the accuracies of the runs of a family as y, one series for each reading; x is set by the caller."""
     for number, readings in enumerate(zip(*(run.readings for run in members), strict=True)):
         scores = [_accuracy(run.scores.levels[level].hits) for run in readings]
-        low, high = ends([score.interval for score in scores])
-        values = tuple(score.value for score in scores)
+        values, intervals = [score.value for score in scores], [score.interval for score in scores]
         name = f"{family}, {readings[0].scores.rules.profile}"
-        yield Series(name, values, values, low, high, "points", hollow=number > 0)
+        yield Series.with_intervals(name, values, values, intervals, "points", hollow=number > 0)
 
 
 def accuracy_by_length(runs: Runs, level: str = "mask") -> Figure | LeftOut:
@@ -262,16 +262,14 @@ def calibration_diagram(runs: Runs, level: str = "mask") -> Figure | LeftOut:
             continue
         filled = [number for number, each in enumerate(calibrated.bins) if each.count]
         samples = [at.sample(values) for values in _right_by_bin(at, filled, len(calibrated.bins))]
-        low, high = ends(DRAWN.intervals(samples))
         interval = calibrated.interval
         bounds = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
         series.append(
-            Series(
+            Series.with_intervals(
                 f"{run.name} · ECE {calibrated.ece:.3f}{bounds}",
-                tuple(calibrated.bins[number].confidence for number in filled),
-                tuple(calibrated.bins[number].accuracy for number in filled),
-                low,
-                high,
+                [calibrated.bins[number].confidence for number in filled],
+                [calibrated.bins[number].accuracy for number in filled],
+                FIGURE_BOOTSTRAP.intervals(samples),
                 labels=tuple(compact_number(calibrated.bins[number].count) for number in filled),
                 hollow=hollow,
             )
@@ -304,7 +302,7 @@ FIGURES: dict[str, Callable[[Runs, str], Figure | LeftOut]] = {
 
 
 def _accuracy(hits: Hits) -> Score:
-    return score_level(hits, ["hits@1"], "", DRAWN)["hits@1"]
+    return score_level(hits, ["hits@1"], "", FIGURE_BOOTSTRAP)["hits@1"]
 
 
 def _by_family(runs: Runs) -> dict[str, list[MaskedRun]]:
@@ -322,15 +320,16 @@ def _strata(run: MaskedRun, column: str, words: bool) -> list[Stratum]:
 
 def _by_stratum(run: MaskedRun, parts: Sequence[Stratum], column: str, level: str, labels: Sequence[str]) -> Series:
     scores = [_accuracy(part.hits[level]) for part in parts]
-    low, high = ends([score.interval for score in scores])
     values = run.scores.examples[column]
     if labels:
         x = [float(labels.index(part.label)) for part in parts]
     else:
         x = [float(np.median(values[part.examples].astype(np.float64))) for part in parts]
-    y = tuple(score.value for score in scores)
-    sizes = tuple(f"{part.label}: {span({len(part.hits[level])}, level)}" for part in parts)
-    return Series(run.name, tuple(x), y, low, high, "points" if labels else "line", None if labels else sizes)
+    y, intervals = [score.value for score in scores], [score.interval for score in scores]
+    if labels:
+        return Series.with_intervals(run.name, x, y, intervals, "points")
+    sizes = tuple(f"{part.label}: {counts(len(part.hits[level]), level)}" for part in parts)
+    return Series.with_intervals(run.name, x, y, intervals, labels=sizes)
 
 
 def _points(parts: Mapping[str, Sequence[Stratum]], runs: Runs, column: str) -> str:
@@ -372,17 +371,14 @@ def _caption(runs: Runs, level: str, ties: str = f"ties {CONVENTIONS['ties']}") 
         for run in runs
         for of in run.scores.readings
     )
-    return (
-        f"{_over(runs, level)}; {'; '.join(rules)}; {ties}. {DRAWN.level:.0%} intervals: bootstrap over pages "
-        f"({DRAWN.resamples} resamples, seed {DRAWN.seed})."
-    )
+    return f"{_over(runs, level)}; {'; '.join(rules)}; {ties}. {describe_intervals(FIGURE_BOOTSTRAP, 'pages')}."
 
 
 def _over(runs: Runs, level: str) -> str:
-    pages = span({run.scores.counts.pages for run in runs}, "page")
+    pages = describe_range({run.scores.counts.pages for run in runs}, "page")
     if level == "page":
         return pages
-    return f"{span({len(run.scores.levels[level].hits) for run in runs}, level)} of {pages}"
+    return f"{describe_range({len(run.scores.levels[level].hits) for run in runs}, level)} of {pages}"
 
 
 def _unanswered(runs: Runs, what: str = "count as wrong") -> str:

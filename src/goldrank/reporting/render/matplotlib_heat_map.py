@@ -28,7 +28,8 @@ class HeatMapSheet(Sheet):
 
         low, high = self.figure.limits
         colours = LinearSegmentedColormap.from_list("stops", self.figure.stops)
-        self.axes.imshow(np.array(self.figure.values), cmap=colours, vmin=low, vmax=high, aspect="auto")
+        values = np.array([[cell.value for cell in row] for row in self.figure.cells])
+        self.axes.imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto")
         self._frame()
         self.arrange(hidden=0)
         self._turn_names()
@@ -63,21 +64,19 @@ class HeatMapSheet(Sheet):
 
     def _write(self) -> None:
         room = 0.92 * self.axes.get_window_extent().width / len(self.figure.columns)
-        texts = [text for row in self.figure.texts for text in row]
-        details = [text for row in self.figure.details for text in row]
-        large = self._fitting(texts, room, self.format.text)
-        # Writing below four points cannot be read; the intervals are then left to tables and pages.
-        small = self._fitting(details, room, self.format.text - 1.5)
-        both = any(details) and small >= 4
-        for row, line in enumerate(self.figure.values):
-            for column, value in enumerate(line):
-                look = {"color": self.figure.ink(value, self.colours.ink), "ha": "center", "va": "center"}
-                weight = "bold" if (row, column) in self.figure.bold else "normal"
-                height = row - 0.17 if both and self.figure.details[row][column] else row
-                text = plain(self.figure.texts[row][column])
-                self.axes.text(column, height, text, fontsize=large, fontweight=weight, **look)
+        cells = [cell for row in self.figure.cells for cell in row]
+        large = self._fitting([cell.text for cell in cells], room, self.format.text)
+        # Text below four points is illegible; the intervals are then left to tables and pages.
+        small = self._fitting([cell.detail for cell in cells], room, self.format.text - 1.5)
+        both = any(cell.detail for cell in cells) and small >= 4
+        for row, line in enumerate(self.figure.cells):
+            for column, cell in enumerate(line):
+                look = {"color": self.figure.ink(cell.value, self.colours.ink), "ha": "center", "va": "center"}
+                weight = "bold" if cell.bold else "normal"
+                height = row - 0.17 if both and cell.detail else row
+                self.axes.text(column, height, plain(cell.text), fontsize=large, fontweight=weight, **look)
                 if both:
-                    self.axes.text(column, row + 0.25, plain(self.figure.details[row][column]), fontsize=small, **look)
+                    self.axes.text(column, row + 0.25, plain(cell.detail), fontsize=small, **look)
 
     def _fitting(self, texts: list[str], room: float, size: float) -> float:
         """The size of type, *size* at most, at which every text fits a cell."""

@@ -18,7 +18,7 @@ def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
     last = len(figure.stops) - 1
     trace: Json = {
         "type": "heatmap",
-        "z": [rounded(row) for row in figure.values],
+        "z": [rounded(cell.value for cell in row) for row in figure.cells],
         "zmin": low,
         "zmax": high,
         "colorscale": [[at / last, stop] for at, stop in enumerate(figure.stops)],
@@ -26,10 +26,10 @@ def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
         "ygap": 2,
         "customdata": [
             [
-                [escaped(part) for part in (row, column, text, detail)]
-                for column, text, detail in zip(*line, strict=True)
+                [escaped(part) for part in (row, column, cell.text, cell.detail)]
+                for column, cell in zip(figure.columns, cells, strict=True)
             ]
-            for row, *line in _lines(figure)
+            for row, cells in zip(figure.rows, figure.cells, strict=True)
         ],
         "hovertemplate": "<b>%{customdata[0]}</b>, %{customdata[1]}<br>"
         f"{escaped(figure.measure)}: %{{customdata[2]}} %{{customdata[3]}}<extra></extra>",
@@ -40,7 +40,7 @@ def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
     axis: Json = {"automargin": True, "ticks": "", "showgrid": False, "zeroline": False, "showline": False}
     layout = base_layout(colours, 150 + _ROW * len(rows)) | {
         "showlegend": False,
-        "annotations": _written(figure, colours),
+        "annotations": _annotations(figure, colours),
         "xaxis": axis
         | {"side": "top", "tickvals": list(range(len(columns))), "ticktext": columns}
         | {
@@ -54,22 +54,14 @@ def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
     return {"data": [trace], "layout": layout, "config": config(figure.name)}
 
 
-def _lines(figure: HeatMap) -> list[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    return [
-        (row, figure.columns, texts, details)
-        for row, texts, details in zip(figure.rows, figure.texts, figure.details, strict=True)
-    ]
-
-
-def _written(figure: HeatMap, colours: Colours) -> list[Json]:
-    """What stands in the cells: annotations, because each may need white or black writing."""
-    made = []
-    for row, line in enumerate(figure.values):
-        for column, value in enumerate(line):
-            text, detail = escaped(figure.texts[row][column]), escaped(figure.details[row][column])
-            text = f"<b>{text}</b>" if (row, column) in figure.bold else text
-            if detail and len(figure.columns) <= _DETAILED:
-                text += f'<br><span style="font-size:10px">{detail}</span>'
-            ink = figure.ink(value, colours.ink)
-            made.append({"x": column, "y": row, "text": text, "showarrow": False, "font": {"size": 13, "color": ink}})
-    return made
+def _annotations(figure: HeatMap, colours: Colours) -> list[Json]:
+    """Return the texts of the cells, as annotations because each may need white or black text."""
+    annotations = []
+    for row, cells in enumerate(figure.cells):
+        for column, cell in enumerate(cells):
+            text = f"<b>{escaped(cell.text)}</b>" if cell.bold else escaped(cell.text)
+            if cell.detail and len(figure.columns) <= _DETAILED:
+                text += f'<br><span style="font-size:10px">{escaped(cell.detail)}</span>'
+            font = {"size": 13, "color": figure.ink(cell.value, colours.ink)}
+            annotations.append({"x": column, "y": row, "text": text, "showarrow": False, "font": font})
+    return annotations
