@@ -256,8 +256,8 @@ def test_figures_of_one_model_are_a_map_for_each_evaluator(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-m", "random:8", "--places", "a.png"], "--places draws the order of models, and there is one"),
-        (["-m", "random:8", "--alpha", "0.1"], "--alpha is for swaps of models, and there is one model"),
+        (["-m", "random:8", "--places", "a.png"], "--places has no effect with one model; give several models with -m"),
+        (["-m", "random:8", "--alpha", "0.1"], "--alpha has no effect with one model; give several models"),
         (["-m", "random:8", "random:4", "--theme", "dark"], "--theme has no effect without a figure"),
         (["-m", "random:8", "--bands", "many"], "--bands is 'many'; give a number of bands such as 4"),
         (["-m", "random:8", "--bands", "1"], "1 is not a usable number of bands; give a number from 2 to 20, or edges"),
@@ -265,10 +265,10 @@ def test_figures_of_one_model_are_a_map_for_each_evaluator(tmp_path, capsys):
         (["-m", "random:8", "--bands", "1,2,3"], "gold scores go from 0 to 5, beyond the edges 1 and 3 of the bands"),
         (
             ["-m", "random:8", "--metric", "mrr"],
-            "--metric has no effect on sentence-pairs, which have measures of",
+            "--metric has no effect on tasks with measures of their own (sentence-pairs)",
         ),
-        (["-m", "random:8", "--resamples", "500"], "--resamples has no effect on sentence-pairs"),
-        (["-m", "random:8", "--fit-on", "evaluated"], "--fit-on has no effect without a transform that learns"),
+        (["-m", "random:8", "--resamples", "500"], "--resamples has no effect on tasks with measures of their own"),
+        (["-m", "random:8", "--fit-on", "evaluated"], "--fit-on has no effect without a fitted transform"),
         (["-m", "random:8", "random:4", "--resamples", "5"], "5 resamples are too few for an interval"),
     ],
 )

@@ -133,18 +133,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_id(tmp_path, monkeypatch, cap
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("models = " + "[" * 5000 + "]" * 5000, "no TOML (it is nested too deeply)"),
-        ("a = " + "{b = " * 3000 + "1" + "}" * 3000, "no TOML (it is nested too deeply)"),
-        ("seed = " + "9" * 5000, "no TOML ("),
+        ("models = " + "[" * 5000 + "]" * 5000, "not valid TOML (it is nested too deeply)"),
+        ("a = " + "{b = " * 3000 + "1" + "}" * 3000, "not valid TOML (it is nested too deeply)"),
+        ("seed = " + "9" * 5000, "not valid TOML ("),
         ("[conventions]\nties = {}", "'ties' in [conventions] is {}"),
         ("[conventions]\nmissing = ['zero']", "'missing' in [conventions] is ['zero']"),
         ("[conventions]\ndepth = 'ten'", "'depth' in [conventions] is 'ten'"),
         ("[text]\nseparator = []", "'separator' in [text] is []"),
         ("[text]\nwords = true", "'words' in [text] is True"),
         ("[query_text]\nparts = 1979-05-27", "'parts' in [query_text] is datetime.date(1979, 5, 27)"),
-        ("conventions = 3", "conventions is no table"),
+        ("conventions = 3", "conventions is not a table"),
         ("models = 3", "models is 3"),
-        ("models = [3]", "models holds something that is no text"),
+        ("models = [3]", "an entry of models is not a text"),
         ("seed = nan", "seed is nan"),
     ],
 )

@@ -140,7 +140,7 @@ def shards(tmp_path, monkeypatch):
 
 def test_other_kinds_are_told_with_their_size(capsys, shards):
     assert main(["cache", "info"]) == 0
-    assert "Also kept (--kind): shards 4.0 kB." in capsys.readouterr().out
+    assert "Other entries (--kind): shards 4.0 kB." in capsys.readouterr().out
     assert main(["cache", "info", "--kind", "shards", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [(entry["name"], entry["bytes"]) for entry in told["entries"]] == [("vectors", 2000), ("jobs", 2000)]
@@ -160,4 +160,4 @@ def test_other_kinds_are_cleared_by_age_and_only_by_those_who_mean_it(capsys, sh
 
 def test_other_kinds_have_no_model(capsys, shards):
     assert main(["cache", "info", "--kind", "shards", "--model", "st"]) == 2
-    assert "not kept by model" in capsys.readouterr().err
+    assert "not cached by model" in capsys.readouterr().err

@@ -97,8 +97,7 @@ def test_the_values_of_the_queries_are_asked_for_as_in_trec_eval_and_ir_measures
 
 def test_a_metric_in_the_place_of_a_run_is_told_where_it_belongs(capsys, files):
     assert run(capsys, "score", *files[:2], "nDCG@10") == (
-        2, "", "goldrank: 'nDCG@10' stands where run files do, and there is no such file; "
-        "write -M nDCG@10 if it is a metric\n",
+        2, "", "goldrank: there is no run file 'nDCG@10'; write -M nDCG@10 if it is a metric\n",
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def test_texts_of_a_folder_become_one_folder_of_vectors(texts, tmp_path, capsys)
     assert capsys.readouterr().out == f"{out}: vectors of 60 texts in 64 dimensions, 1 shard.\n"
     assert main(["encode", str(texts), "-m", MODEL, "-o", str(out), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["texts"], told["dimension"], told["shards"], told["made"]) == (60, 64, 1, 0)
+    assert (told["texts"], told["dimension"], told["shards"], told["new_shards"]) == (60, 64, 1, 0)
     assert StoredVectors.in_folder(str(out)).shape == (60, 64)
 
 
@@ -56,7 +56,7 @@ def test_the_vectors_are_a_model_that_gives_the_same_scores(texts, tmp_path, cap
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-m", "bm25"], "ranks without vectors"),
+        (["-m", "bm25"], "ranks texts without vectors"),
         (["-m", "lsa:8"], "first has to see the whole corpus"),
         (["-m", MODEL, "--shard-items", "1000"], "a multiple of 4096"),
         (["-m", MODEL, "--work-folder", "x"], "unrecognized arguments"),

@@ -36,14 +36,16 @@ def run(arguments, folder, **options):
 def test_a_full_disk_is_one_sentence(files, arguments, unbuffered):
     with Path("/dev/full").open("wb") as full:
         done = run(arguments, files, stdout=full, environment={"PYTHONUNBUFFERED": unbuffered})
-    message = b"goldrank: the output cannot be written (no space left on device); nothing of it is complete\n"
+    message = (
+        b"goldrank: the output cannot be written (no space left on device), and is incomplete; write to another place\n"
+    )
     assert (done.returncode, done.stderr) == (1, message)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_closed_standard_output_is_one_sentence(files, arguments):
     done = run(arguments, files, preexec_fn=lambda: os.close(1))
-    message = b"goldrank: the output cannot be written (it is closed); nothing of it is complete\n"
+    message = b"goldrank: the output cannot be written (it is closed), and is incomplete; write to another place\n"
     assert (done.returncode, done.stderr) == (1, message)
 
 

@@ -30,13 +30,13 @@ def test_a_plan_shows_times_limits_and_bytes_of_every_stage_and_where_the_consta
     code, out, _ = run(capsys, *JOB, "--encode-rate", "1000")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].startswith("1,000,000,000 items of 768 numbers, 100,000 queries with 1 judged and 1,000 results")
+    assert lines[0].startswith("1,000,000,000 items of 768 dimensions, 100,000 queries with 1 judged and 1,000 results")
     assert lines[2].split() == ["time", "local", "limit", "Ray", "limit", "one", "GPU", "limit"]
     for stage in ("read texts", "encode", "write vectors", "gather gold", "exact ranks", "top k", "merge", "total"):
         assert sum(line.startswith(stage) for line in lines) == 2
     assert "not of this one" in out
-    assert "goldrank plan --calibrate measures yours" in out.replace("\n", " ")
-    assert "10 gigabits" in out
+    assert "Run goldrank plan --calibrate to measure this machine." in out.replace("\n", " ")
+    assert "10 Gbit/s" in out
 
 
 def test_json_holds_the_job_the_constants_and_every_number(capsys):
@@ -99,13 +99,13 @@ def test_a_model_is_planned_with_the_rate_that_was_measured_for_it(capsys, tmp_p
         ([*JOB, "--gold=-1"], "--gold is '-1'"),
         ([*JOB, "--nodes", "0"], "--nodes is '0'; give 1 or more"),
         ([*JOB, "--cores", "1.5"], "not a whole number"),
-        ([*JOB, "--words", "0"], "--words is '0'; give a number above 0"),
+        ([*JOB, "--words-per-text", "0"], "--words-per-text is '0'; give a number above 0"),
         ([*JOB, "--encode-rate", "nan"], "--encode-rate is 'nan'"),
-        ([*JOB, "--model", "wordllama", "--encode-rate", "5"], "one job has one model"),
+        ([*JOB, "--model", "wordllama", "--encode-rate", "5"], "a job has one model"),
         ([*JOB, "--model", "tfidf"], "no rate was measured for the model 'tfidf'"),
         ([*JOB, "--constants", "nowhere.json"], "there is no such file"),
-        ([*JOB, "--calibrate"], "--calibrate plans nothing"),
-        (["plan", "--calibrate", "--constants", "no/such/folder.json"], "no such folder"),
+        ([*JOB, "--calibrate"], "beside --calibrate, which plans nothing"),
+        (["plan", "--calibrate", "--constants", "no/such/folder.json"], "the folder of this file does not exist"),
         (["plan", "--calibrate", "-m", "nonsense"], "there is no kind of model 'nonsense'"),
     ],
 )

@@ -74,7 +74,7 @@ def test_list_goes_on_where_a_table_is_damaged(capsys, store):
     (store.get(store.dense).folder / "hits.parquet").write_bytes(b"")
     code, out, _ = run(capsys, "runs", "list")
     assert code == 0
-    assert "the tables of 1 cannot be read" in out
+    assert "the tables of 1 run cannot be read" in out
     code, _, err = run(capsys, "runs", "show", store.dense)
     assert code == 2
     assert "--overwrite always" in err
@@ -227,8 +227,8 @@ def test_runs_that_cannot_be_compared_are_refused(capsys, store):
     [
         (["score", "nobody"], "there is no file and no stored run 'nobody'"),
         (["score", "wines"], "may be any of"),
-        (["score", "wines-bm25", "missing.run"], "'missing.run' cannot be one"),
-        (["score", "wines-bm25", "--corpus", "9"], "--corpus goes with files"),
+        (["score", "wines-bm25", "missing.run"], "'missing.run' cannot be the key of a stored run"),
+        (["score", "wines-bm25", "--corpus", "9"], "--corpus needs files, and there is no file 'wines-bm25'"),
         (["score", "wines-bm25", "wines-bm25"], "given twice"),
         (["compare", "wines-bm25"], "two runs or more"),
         (["score", "wines-bm25", "-M", "nonsense"], "nonsense"),

@@ -55,7 +55,7 @@ def test_a_port_in_use_is_said_with_a_remedy(tmp_path):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_another_address_needs_a_token(tmp_path, host):
-    with pytest.raises(InputError, match="others could read the store") as raised:
+    with pytest.raises(InputError, match="could read the store") as raised:
         run("--host", host, "--store", tmp_path)
     assert "GOLDRANK_TOKEN" in raised.value.remedy
 

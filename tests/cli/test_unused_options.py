@@ -105,12 +105,12 @@ CASES = {
     "and name the files of the split",
     # goldrank sensitivity
     "sensitivity -m random:8 -t wines --transform none --fit-on evaluated": "--fit-on has no effect without a "
-    "transform that learns; add center, say, or leave it out",
+    "fitted transform; add one such as center, or leave it out",
     # goldrank score and compare
     "score qrels.txt one.run --store store": "--store has no effect on files; leave it out",
     "score questions --threads 2 --store store": "--threads has no effect on stored runs; leave it out",
-    "score questions --corpus 9 --store store": "--corpus goes with files, and 'questions' is a stored run or no file; "
-    "leave it out, or check the path",
+    "score questions --corpus 9 --store store": "--corpus needs files, and there is no file 'questions'; check the "
+    "path; for a stored run, leave the option out",
     "score qrels.txt one.run --profile sdr --profiles sdr,standard": "--profile has no effect beside --profiles; name "
     "it in --profiles",
     "score qrels.txt one.run --profiles bge,standard --per-query": "--per-query has no effect on a table of several "
@@ -120,23 +120,25 @@ CASES = {
     "score qrels.txt one.run --no-interval --seed 0": "--seed has no effect beside --no-interval; leave one of the two "
     "out",
     "score qrels.txt one.run -M ndcg@10 -l 2": "--relevance-level has no effect on ndcg@10: no binary relevance is "
-    "read there; leave it out, or measure precision, recall or mrr, say",
+    "read there; leave it out, or add a metric with binary relevance such as precision, recall or mrr",
     "compare qrels.txt one.run two.run --store store": "--store has no effect on files; leave it out",
     "compare qrels.txt one.run two.run -M ndcg@10 -l 2": "--relevance-level has no effect on ndcg@10: no binary "
-    "relevance is read there; leave it out, or measure precision, recall or mrr, say",
+    "relevance is read there; leave it out, or add a metric with binary relevance such as precision, recall or mrr",
     "compare qrels.txt one.run two.run --test tukey --correction bh": "Tukey's test corrects for all pairs itself; "
     "leave the correction out",
     # goldrank index, cache, meta and plan
     "index search index text --run out.run --format json": "--format has no effect beside --run, whose format the "
     "suffix of its file says; leave it out",
     "cache info --yes": "--yes has no effect on cache info, which removes nothing; leave it out",
-    "cache clear --kind words --model bge": "words are not kept by model; leave --model and --folder away",
+    "cache clear --kind words --model bge": "--model has no effect on words, which are not cached by model; leave it "
+    "out",
     "meta scores.csv --store store": "--store has no effect on a table; leave it out, or take the stored runs with "
     "--from-store",
     "meta scores.csv --pivot accuracy": "--pivot draws a figure; name its file with --plot",
-    "plan --calibrate --nodes 4": "--nodes has no effect beside --calibrate, which plans nothing; measure first, then "
-    "plan",
-    "plan --calibrate --items 4": "--calibrate plans nothing, but --items is given; measure first, then plan",
+    "plan --calibrate --nodes 4": "--nodes has no effect beside --calibrate, which plans nothing; calibrate first, "
+    "then plan",
+    "plan --calibrate --items 4": "--items has no effect beside --calibrate, which plans nothing; calibrate first, "
+    "then plan",
     # goldrank masked score, plot and report
     "masked score masked-persons --store store --data persons": "--data has no effect on stored runs; leave it out, or "
     "give a file of predictions",

@@ -114,7 +114,7 @@ def test_the_command_shows_every_pair_and_what_was_left_out(tmp_path, capsys, lo
         assert out.splitlines()[1].startswith("a,b,1.0,")
     else:
         assert "1.0000" in out
-        assert "a, b: 1 queries that only b answers are left out." in out
+        assert "a, b: 1 queries that only b has results for are left out." in out
     assert main(["rbo", *paths, "--per-query", "--format", look]) == 0
     assert "q" in capsys.readouterr().out
     assert main(["rbo", paths[0]]) == 2

@@ -1,20 +1,19 @@
-"""`goldrank cache`: which vectors are kept on disk, and how to be rid of them."""
+"""`goldrank cache`: list and remove cache entries."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from goldrank.cli import options, printing
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import InputError
 from goldrank.io.cache_entries import KINDS, list_entries, remove_entries
 from goldrank.io.files import cache_folder
-from goldrank.reporting.text.grids import Cell, Grid, render
-from goldrank.reporting.text.results import to_csv, to_json
+from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.units import format_bytes
 from goldrank.vectors.cache import EmbeddingCache, EmbeddingCacheEntry
 
@@ -28,128 +27,110 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("cache", "Show or clear the vectors that were kept so as not to encode twice.", _EXAMPLES)
-    made.add_argument("action", choices=("info", "clear"))
+    """Return the parser of the command."""
+    parser = options.new_parser("cache", "List or remove cached vectors and other cache entries.", _EXAMPLES)
+    parser.add_argument("action", choices=("info", "clear"), help="list the entries, or remove them")
     kinds = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
-    made.add_argument("--kind", choices=("vectors", *KINDS), default="vectors", help=f"vectors (default), or {kinds}")
-    made.add_argument("--model", metavar="TEXT", help="only models whose name contains this")
-    made.add_argument("--older-than", type=float, metavar="DAYS", help="only what was not used for so many days")
-    made.add_argument("--folder", metavar="DIR", help="the cache there (default: $GOLDRANK_CACHE or the system's)")
-    made.add_argument("--yes", action="store_true", help="clear without asking")
-    options.add_output(made)
-    return made
+    parser.add_argument(
+        "--kind",
+        choices=("vectors", *KINDS),
+        default="vectors",
+        metavar="KIND",
+        help=f"vectors: vectors of encoded texts (default); {kinds}",
+    )
+    parser.add_argument("--model", metavar="MODEL", help="only vectors of models whose name contains this text")
+    parser.add_argument(
+        "--older-than", type=float, metavar="DAYS", help="only entries that were not used for this many days"
+    )
+    parser.add_argument(
+        "--folder", metavar="FOLDER", help="folder of the vectors (default: in $GOLDRANK_CACHE or the user's cache)"
+    )
+    parser.add_argument("--yes", action="store_true", help="remove without confirmation")
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show or clear, and print what there is or was."""
+    """List or remove the entries, and print which."""
     if args.older_than is not None and not (math.isfinite(args.older_than) and args.older_than >= 0):
-        raise InputError(f"{args.older_than:g} is not a number of days", remedy="give one from 0 up")
+        raise InputError(f"--older-than {args.older_than:g} is not a number of days", remedy="give one from 0 up")
     if args.action == "info":
         options.refuse_unused(args, ["yes"], "on cache info, which removes nothing")
-    if args.kind != "vectors":
-        return _other_kind(args)
+    options.emit(_vectors(args) if args.kind == "vectors" else _other_kind(args), args)
+    return 0
+
+
+def _vectors(args: argparse.Namespace) -> str:
     cache = EmbeddingCache(args.folder)
     entries = cache.matching(args.model, args.older_than)
     if args.action == "clear" and entries:
-        _confirm(entries, args)
-        # Only what was shown: another process may have added something meanwhile.
+        models = ", ".join(sorted({entry.identity for entry in entries}))
+        printing.confirm_removal(f"{_total(entries)} of {models}", confirmed=args.yes)
+        # Only the entries of the confirmation: another process may have added more in the meantime.
         entries = cache.remove(entries)
-    options.emit(_text(cache, entries, args), args)
-    return 0
-
-
-def _other_kind(args: argparse.Namespace) -> int:
-    """Show or clear what is no encoded text."""
-    if args.model is not None or args.folder is not None:
-        raise InputError(f"{args.kind} are not kept by model", remedy="leave --model and --folder away")
-    before = time.time() - 86400 * (args.older_than or 0.0)
-    parts = [part for part in list_entries(args.kind) if args.older_than is None or part.last_used < before]
-    folder, size = cache_folder() / args.kind, format_bytes(sum(part.bytes for part in parts))
-    if args.action == "clear" and parts:
-        _ask(f"{size} of {args.kind}", args)
-        remove_entries(parts)
-    done = "removed" if args.action == "clear" else "kept"
-    rows = [{"name": part.path.name, "bytes": part.bytes, "last_used": _date(part.last_used)} for part in parts]
-    if args.format == "json":
-        options.emit(to_json({"folder": str(folder), "removed" if args.action == "clear" else "entries": rows}), args)
-    elif args.format == "csv":
-        options.emit(to_csv([["name", "bytes", "last_used"], *(list(row.values()) for row in rows)]), args)
-    elif not parts:
-        options.emit(f"Nothing to {'remove' if args.action == 'clear' else 'show'} in {folder}.", args)
-    else:
-        cells = [[Cell(part.path.name), Cell(format_bytes(part.bytes)), Cell(_date(part.last_used))] for part in parts]
-        grid = Grid([args.kind, "size", "last written"], cells, notes=[f"{size} {done} in {folder}."])
-        options.emit(render([grid], args.format), args)
-    return 0
-
-
-def _confirm(entries: list[EmbeddingCacheEntry], args: argparse.Namespace) -> None:
-    _ask(f"{_total(entries)} of {', '.join(sorted({entry.identity for entry in entries}))}", args)
-
-
-def _ask(what: str, args: argparse.Namespace) -> None:
-    if args.yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
-    printing.say(f"Remove {what}? [y/N] ", end="")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise GoldrankError("nothing was removed")
-
-
-def _text(cache: EmbeddingCache, entries: list[EmbeddingCacheEntry], args: argparse.Namespace) -> str:
-    rows = [_row(entry) for entry in entries]
-    if args.format == "json":
-        return to_json({"folder": str(cache.folder), "removed" if args.action == "clear" else "entries": rows})
-    if args.format == "csv":
-        headings = ["identity", "side", "prompt", "texts", "dimension", "bytes", "last_used"]
-        return to_csv([headings, *([row[name] for name in headings] for row in rows)])
-    done = "removed" if args.action == "clear" else "kept"
-    note = f"{_total(entries)} {done} in {cache.folder}." if entries else f"Nothing to show in {cache.folder}."
-    if not entries and args.action == "clear":
-        note = f"Nothing to remove in {cache.folder}."
     others = {kind: sum(part.bytes for part in list_entries(kind)) for kind in KINDS} if args.folder is None else {}
-    if sizes := [f"{kind} {format_bytes(size)}" for kind, size in others.items() if size]:
-        note += f" Also kept (--kind): {', '.join(sizes)}."
-    cells = [
-        [
-            Cell(entry.identity),
-            Cell(entry.side),
-            Cell(repr(entry.prompt) if entry.prompt else ""),
-            Cell(f"{entry.texts}"),
-            Cell(f"{entry.dimension}"),
-            Cell(format_bytes(entry.bytes)),
-            Cell(_when(entry)),
-        ]
-        for entry in entries
-    ]
-    if not cells:
-        return note
-    headings = ["model", "side", "prompt", "texts", "dimension", "size", "last used"]
-    return render([Grid(headings, cells, notes=[note], text_columns=3)], args.format)
-
-
-def _row(entry: EmbeddingCacheEntry) -> dict[str, Any]:
-    return {
-        "identity": entry.identity,
-        "side": entry.side,
-        "prompt": entry.prompt,
-        "texts": entry.texts,
-        "dimension": entry.dimension,
-        "bytes": entry.bytes,
-        "last_used": _when(entry),
+    sizes = ", ".join(f"{kind} {format_bytes(size)}" for kind, size in others.items() if size)
+    headings = {
+        "identity": "model",
+        "side": "side",
+        "prompt": "prompt",
+        "texts": "texts",
+        "dimension": "dimension",
+        "bytes": "size",
+        "last_used": "last used",
     }
-
-
-def _when(entry: EmbeddingCacheEntry) -> str:
-    return _date(entry.last_used)
-
-
-def _date(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
+    rows = [{name: getattr(entry, name) for name in headings} for entry in entries]
+    other = f" Other entries (--kind): {sizes}." if sizes else ""
+    return _show(cache.folder, headings, rows, _total(entries), args, other)
 
 
 def _total(entries: list[EmbeddingCacheEntry]) -> str:
     texts = sum(entry.texts for entry in entries)
     return f"{texts} vector{'s' * (texts != 1)} ({format_bytes(sum(entry.bytes for entry in entries))})"
+
+
+def _other_kind(args: argparse.Namespace) -> str:
+    options.refuse_unused(args, ["model", "folder"], f"on {args.kind}, which are not cached by model")
+    before = time.time() - 86400 * (args.older_than or 0.0)
+    entries = [entry for entry in list_entries(args.kind) if args.older_than is None or entry.last_used < before]
+    size = f"{format_bytes(sum(entry.bytes for entry in entries))} of {args.kind}"
+    if args.action == "clear" and entries:
+        printing.confirm_removal(size, confirmed=args.yes)
+        remove_entries(entries)
+    headings = {"name": args.kind, "bytes": "size", "last_used": "last used"}
+    rows = [{"name": entry.path.name, "bytes": entry.bytes, "last_used": entry.last_used} for entry in entries]
+    return _show(cache_folder() / args.kind, headings, rows, size, args)
+
+
+def _show(
+    folder: Path,
+    headings: dict[str, str],
+    rows: list[dict[str, Any]],
+    total: str,
+    args: argparse.Namespace,
+    other: str = "",
+) -> str:
+    """Return the entries in the format of the arguments; *headings* names the columns of the table."""
+    clear = args.action == "clear"
+    for row in rows:
+        when = datetime.fromtimestamp(row["last_used"]).astimezone()
+        row["last_used"] = when.isoformat(sep=" ", timespec="seconds")
+    if not rows and args.format not in ("json", "csv"):
+        return f"Nothing to {'remove' if clear else 'show'} in {folder}.{other}"
+
+    def text(name: str, value: Any) -> str:
+        if name == "bytes":
+            return format_bytes(value)
+        return (repr(value) if value else "") if name == "prompt" else str(value)
+
+    def grid() -> Grid:
+        cells = [[Cell(text(name, value)) for name, value in row.items()] for row in rows]
+        note = f"{total} {'removed from' if clear else 'in'} {folder}.{other}"
+        return Grid(list(headings.values()), cells, notes=[note], text_columns=max(1, len(headings) - 4))
+
+    return options.format_result(
+        args.format,
+        {"folder": str(folder), "removed" if clear else "entries": rows},
+        lambda: [headings, *(row.values() for row in rows)],
+        lambda: [grid()],
+    )

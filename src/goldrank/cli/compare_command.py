@@ -1,4 +1,4 @@
-"""`goldrank compare`: paired tests of every two runs, corrected, with the smallest difference the data can show."""
+"""`goldrank compare`: paired significance tests of every two runs, with the smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -23,34 +23,38 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("compare", "Compare runs query by query.", _EXAMPLES)
-    options.add_data(made, "*")
-    stored_runs.add_store(made)
-    options.add_metrics(made)
-    # A stored run has a profile of its own, so it must be known whether one was asked for.
-    made.set_defaults(profile=None)
-    made.add_argument("--test", choices=tuple(TESTS), default="randomisation", help="paired test (two-sided)")
-    made.add_argument(
+    """Return the parser of the command."""
+    parser = options.new_parser("compare", "Compare runs by paired tests over their queries.", _EXAMPLES)
+    options.add_data(parser, "*")
+    stored_runs.add_store(parser)
+    # A stored run has a profile of its own, so the default must differ from a profile that is given.
+    options.add_metrics(parser, profile=None)
+    parser.add_argument(
+        "--test",
+        choices=tuple(TESTS),
+        default="randomisation",
+        help="two-sided paired test (default randomisation)",
+    )
+    parser.add_argument(
         "--correction",
         choices=tuple(name for name in CORRECTIONS if name != "tukey"),
-        help="for several comparisons (default holm; --test tukey needs none)",
+        help="correction for multiple comparisons (default holm; --test tukey needs none)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--family",
         choices=("metric", "all"),
         default="metric",
-        help="correct over the pairs of each metric, or over all",
+        help="correct over the pairs of each metric (default), or over all pairs of all metrics",
     )
-    made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    made.add_argument("--common", action="store_true", help="only the queries for which every run has results")
-    options.add_statistics(made)
-    options.add_output(made)
-    return made
+    options.add_alpha(parser)
+    parser.add_argument("--common", action="store_true", help="use only the queries for which every run has results")
+    options.add_statistics(parser)
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and show."""
+    """Compare the runs and print the result."""
     how = {
         "common": args.common,
         "test": args.test,

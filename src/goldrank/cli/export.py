@@ -1,4 +1,4 @@
-"""Stored tables as files that other tools read: rankings, gold and hits."""
+"""Export rankings, gold, hits and predictions of stored runs as files that other tools read."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from goldrank.reporting.text.results import to_json
 from goldrank.store import StoredRun
 
 _SUFFIXES = {"json": ".json", "csv": ".csv", "parquet": ".parquet"}
-# Tables that are no rankings, and so have no TREC form.
+# Tables without a TREC format.
 _PLAIN = ("hits", "predictions")
 _TREC_SUFFIXES = {"run": ".run", "gold": ".qrels"}
 
 
 def export(runs: list[StoredRun], what: str, format: str | None, output: str) -> None:
-    """Write one table of each run: one run into a file, several into a folder, named by their keys."""
+    """Write a table of each run: of one run to a file, of several to a folder, with their keys as file names."""
     if output != "-" and (len(runs) > 1 or Path(output).is_dir() or output.endswith(("/", "\\"))):
         chosen = format or ("csv" if what in _PLAIN else "trec")
         folder = Path(output)
-        _make(folder)
+        _create(folder)
         suffix = _TREC_SUFFIXES.get(what, "") if chosen == "trec" else _SUFFIXES[chosen]
         targets = [str(folder / f"{run.key}{suffix}") for run in runs]
     elif len(runs) > 1:
-        raise InputError("several runs do not go into one file", remedy="name a folder with -o")
+        raise InputError(f"{len(runs)} runs cannot be written to standard output", remedy="name a folder with -o")
     else:
         chosen = format or _by_suffix(output, what)
         targets = [output]
@@ -50,12 +50,12 @@ def _by_suffix(output: str, what: str) -> str:
     return "csv" if output == "-" else formats.format_for(output, "run")
 
 
-def _make(folder: Path) -> None:
+def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"the folder cannot be made ({error.strerror})", where=str(folder), remedy="name another"
+            f"the folder cannot be created ({error.strerror})", where=str(folder), remedy="name another"
         ) from None
 
 
@@ -65,7 +65,8 @@ def _rows(run: StoredRun, what: str) -> Gold | Run:
     rankings = run.run()
     if rankings is None:
         raise InputError(
-            f"the stored run {run.key} has no rankings", remedy="export its hits: --what hits, or run the model again"
+            f"the stored run {run.key} has no rankings",
+            remedy="export its hits with --what hits, or run the model again",
         )
     return rankings
 
@@ -79,9 +80,8 @@ def _predictions(run: StoredRun) -> dict[str, list[Any]]:
 
 def _hits_columns(run: StoredRun) -> dict[str, list[Any]]:
     hits = run.hits()
-    without = int((np.diff(hits.starts) == 0).sum())
-    if without:
-        printing.say(f"note: {run.key}: {without} queries have no gold and so no row.")
+    if empty := int((np.diff(hits.starts) == 0).sum()):
+        printing.say(f"note: {run.key}: {empty} queries have no gold, and therefore no row.")
     return _columns(hits)
 
 
@@ -91,22 +91,22 @@ def _write_columns(columns: dict[str, list[Any]], what: str, format: str, target
         text = to_json([dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
         data = (text + "\n").encode()
     elif format == "csv":
-        # Exact, unlike the CSV of reports: goldrank and other tools read these ids again.
-        written = io.StringIO()
-        csv.writer(written, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
-        data = written.getvalue().encode()
+        # Unlike `to_csv`, without escapes for spreadsheets: goldrank and other tools read these ids back.
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
+        data = stream.getvalue().encode()
     elif format == "parquet":
         pyarrow, parquet = load_pyarrow()
         out = io.BytesIO()
         parquet.write_table(pyarrow.table(columns), out, compression="zstd")
         data = out.getvalue()
     else:
-        raise InputError(f"{what} cannot be written as {format}", remedy="use csv, json or parquet")
+        raise InputError(f"{what} cannot be written as {format}", remedy="use --format csv, json or parquet")
     write_atomically(target, lambda stream: stream.write(data))
 
 
 def _columns(hits: Hits) -> dict[str, list[Any]]:
-    """One row per judged item."""
+    """Return the columns of a table with one row per judged item."""
     return {
         "query": hits.query.tolist(),
         "item": hits.items,

@@ -1,4 +1,4 @@
-"""`goldrank list`: the tasks, models, metrics, profiles and everything else that has a name."""
+"""`goldrank list`: list tasks, models, metrics, profiles and everything else that has a name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import argparse
 from goldrank.cli import options
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
 from goldrank.reporting.text.formatting import ARROWS
-from goldrank.reporting.text.grids import Cell, Grid, render
-from goldrank.reporting.text.results import to_csv, to_json
+from goldrank.reporting.text.grids import Cell, Grid
 
 _EXAMPLES = """\
   goldrank list metrics
@@ -148,22 +147,20 @@ _LISTS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("list", "List what there is.", _EXAMPLES)
-    made.add_argument("what", choices=tuple(_LISTS))
-    options.add_output(made)
-    return made
+    """Return the parser of the command."""
+    parser = options.new_parser("list", "List everything that commands accept by name.", _EXAMPLES)
+    parser.add_argument("what", choices=tuple(_LISTS), metavar="WHAT", help=", ".join(_LISTS))
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """List and print."""
+    """Print the list."""
     rows = _LISTS[args.what]()
-    if args.format == "json":
-        text = to_json(rows)
-    elif args.format == "csv":
-        text = to_csv([list(rows[0]), *(list(row.values()) for row in rows)])
-    else:
-        cells = [[Cell(value) for value in row.values()] for row in rows]
-        text = render([Grid(list(rows[0]), cells, text_columns=len(rows[0]))], args.format)
-    options.emit(text, args)
+    headings = list(rows[0])
+
+    def grid() -> Grid:
+        return Grid(headings, [[Cell(value) for value in row.values()] for row in rows], text_columns=len(headings))
+
+    options.emit(options.format_rows(args.format, rows, grid), args)
     return 0

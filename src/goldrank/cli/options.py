@@ -1,17 +1,19 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share, the values they stand for, and the output of results."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from goldrank.cli import printing
-from goldrank.errors import DataWarning, InputError, shorten
+from goldrank.errors import DataWarning, InputError, shorten, unknown_name
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES, Profile, parse_all
 from goldrank.metrics.abstention import apply_inner
+from goldrank.reporting.text.grids import Grid, render
+from goldrank.reporting.text.results import to_csv, to_json
 from goldrank.scoring import Bootstrap
 
 if TYPE_CHECKING:
@@ -20,23 +22,35 @@ if TYPE_CHECKING:
 STATISTICS = ("level", "interval", "resamples", "seed")
 CONVENTIONS = (*CHOICES, "depth", "relevance_level")
 FORMATS = ("table", "json", "csv", "markdown", "latex")
+INTERVALS = ("bca", "percentile")
+SIMILARITIES = ("cosine", "dot", "l2")
+CONVENTION_HELP = {
+    "ties": "order of items with equal scores",
+    "precision": "floating-point type in which scores are compared",
+    "missing": "queries of the gold without results",
+    "self_matches": "results whose id is the id of the query",
+    "positives": "whether the other relevant items of a query can outrank a relevant item",
+    "unjudged": "results that the gold does not judge",
+    "outside": "gold items that are not in the corpus",
+    "scores": "what the scores of a run mean",
+}
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one sentence like every other error, without the usage above it."""
+    """A parser that raises InputError instead of printing its usage and exiting."""
 
     intermixed = False
-    """Whether options may stand between the files; argparse by itself ends an optional list at the first one."""
+    """Whether options may stand between positional arguments; by default argparse ends a list at the first option."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and note in ``given`` which options stand on the command line, with how each is written."""
+        """Parse the arguments, and record in ``given`` the long form of each option of the command line."""
         self._given: dict[str, str] = {}
         parsed, rest = super().parse_known_args(args, namespace)
         parsed.given = {**getattr(parsed, "given", {}), **self._given}
         return parsed, rest
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        # Called for every option that is there, and for no other.
+        # argparse calls this for every option on the command line, and for no other.
         if action.option_strings:
             long = [option for option in action.option_strings if option.startswith("--")]
             self._given[action.dest] = (long or action.option_strings)[0]
@@ -47,12 +61,12 @@ class Parser(argparse.ArgumentParser):
         return self.parse_intermixed_args(args) if self.intermixed else super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse would print."""
+        """Raise InputError with the message that argparse would print."""
         raise InputError(message, remedy=f"see {self.prog} --help")
 
 
 def new_parser(command: str, description: str, examples: str) -> Parser:
-    """A parser with the look that all commands share."""
+    """Return a parser with the layout that all commands share."""
     return Parser(
         prog=f"goldrank {command}",
         description=description,
@@ -62,58 +76,98 @@ def new_parser(command: str, description: str, examples: str) -> Parser:
 
 
 def add_data(parser: Parser, runs: str) -> None:
-    """Gold and runs, and how to read them."""
+    """Add the gold, the runs (*runs* is their ``nargs``) and the options for reading them."""
     parser.intermixed = True
     parser.add_argument(
-        "gold", metavar="GOLD", help="qrels: TREC, BEIR tsv, csv, JSON(L) or Parquet; - is stdin; or a stored run's key"
+        "gold",
+        metavar="GOLD",
+        help="relevance judgements (qrels) as TREC, BEIR TSV, CSV, JSON(L) or Parquet, - for standard input; or the "
+        "key of a stored run, which has its own gold",
     )
     parser.add_argument(
-        "runs", metavar="RUN", nargs=runs, help="run files in the same formats, .gz/.zst/.xz too; or further keys"
+        "runs", metavar="RUN", nargs=runs, help="run files in the same formats, also compressed; or more keys"
     )
-    parser.add_argument("--gold-format", metavar="F", help="format of GOLD (default: recognised by content)")
-    parser.add_argument("--run-format", metavar="F", help="format of the runs (default: recognised by content)")
+    parser.add_argument("--gold-format", metavar="FORMAT", help="format of GOLD (default: detected from the content)")
+    add_run_format(parser)
     parser.add_argument(
-        "--corpus",
-        metavar="N|FILE",
-        help="number of items that could be ranked, or a file with one id a line",
+        "--corpus", metavar="N|FILE", help="number of items in the corpus, or a file with one id per line"
+    )
+
+
+def add_run_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--run-format``."""
+    parser.add_argument(
+        "--run-format", metavar="FORMAT", help="format of the runs (default: detected from the content)"
     )
 
 
 def add_metric(parser: argparse.ArgumentParser, help: str, dest: str = "metric") -> None:
-    """Add `-M/--metric`; where the command takes no model, `-m` is refused with a hint at `-M`."""
+    """Add ``-M/--metric``; in a command without ``--model``, refuse ``-m`` with a hint at ``-M``."""
     parser.add_argument("-M", "--metric", dest=dest, action="append", metavar="METRIC", help=help)
     if "-m" not in parser._option_string_actions:
         parser.add_argument("-m", action=_ModelRefusal, help=argparse.SUPPRESS)
 
 
 class _ModelRefusal(argparse.Action):
-    """Refuse `-m` in a command that takes metrics and no model."""
+    """Refuse ``-m`` in a command that takes metrics and no model."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
         raise InputError("-m names a model, and this command takes none", remedy=f"for a metric write -M {values}")
 
 
-def add_metrics(parser: argparse.ArgumentParser) -> None:
-    """Metrics, profile and single conventions."""
-    add_metric(parser, "ndcg@10, mrr, map(denominator=hits)@10, ndcg@1,5,10; repeatable")
+def add_metrics(parser: argparse.ArgumentParser, profile: str | None = "standard") -> None:
+    """Add the metrics, the profile (with *profile* as the default) and the single conventions."""
+    add_metric(parser, "such as ndcg@10, mrr, map(denominator=hits)@10 or ndcg@1,5,10; repeatable")
+    add_profile(parser, profile)
+    add_depth(add_conventions(parser))
+
+
+def add_profile(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add ``--profile``."""
     parser.add_argument(
-        "--profile", default="standard", metavar="P", help="conventions by name (goldrank list profiles)"
+        "--profile", default=default, metavar="PROFILE", help="set of conventions (see goldrank list profiles)"
     )
-    group = parser.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
+
+
+def add_conventions(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> argparse._ArgumentGroup:
+    """Add an option for every convention but those in *without*, and the relevance level."""
+    group = parser.add_argument_group("conventions (override the profile; see goldrank list conventions)")
     for name, choices in CHOICES.items():
-        group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(choices), default=None)
-    group.add_argument("--depth", type=int, default=None, metavar="N", help="read no ranking further than this")
+        if name not in without:
+            group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(choices), help=CONVENTION_HELP[name])
     add_relevance_level(group)
+    return group
+
+
+def add_depth(group: argparse._ActionsContainer) -> None:
+    """Add ``--depth``."""
+    group.add_argument("--depth", type=int, metavar="N", help="use only the first N results of each query")
+
+
+def add_per_query(parser: argparse.ArgumentParser) -> None:
+    """Add ``-q/--per-query``."""
+    parser.add_argument("-q", "--per-query", action="store_true", help="show the value of every query")
+
+
+def add_relevance_level(group: argparse._ArgumentGroup) -> None:
+    """Add ``-l/--relevance-level``."""
+    group.add_argument(
+        "-l",
+        "--relevance-level",
+        type=_parse_grade,
+        metavar="N",
+        help="smallest grade that counts as relevant in metrics with binary relevance (default: any above 0)",
+    )
 
 
 def refuse_unused(args: argparse.Namespace, names: Iterable[str], why: str, remedy: str = "leave it out") -> None:
-    """Raise InputError if one of these options stands on the command line, where it would have no effect.
+    """Raise InputError if one of these options is on the command line, where it would have no effect.
 
     Args:
-        args: the arguments of the command.
-        names: the options as attributes of *args*.
-        why: where they have none, which ends the sentence "--threads has no effect …".
-        remedy: what to do instead.
+        args: The arguments of the command.
+        names: The options as attributes of *args*.
+        why: The end of the sentence "--threads has no effect …".
+        remedy: What to do instead.
     """
     for name in names:
         if name in args.given:
@@ -121,7 +175,7 @@ def refuse_unused(args: argparse.Namespace, names: Iterable[str], why: str, reme
 
 
 def refuse_unused_level(args: argparse.Namespace, chosen: Profile) -> None:
-    """Raise InputError for a relevance level that no metric asked for reads; every profile has one that does."""
+    """Raise InputError for a relevance level that none of the given metrics uses."""
     level = args.relevance_level
     if level is None or not args.metric:
         return
@@ -132,93 +186,116 @@ def refuse_unused_level(args: argparse.Namespace, chosen: Profile) -> None:
     ):
         raise InputError(
             f"--relevance-level has no effect on {', '.join(map(str, metrics))}: no binary relevance is read there",
-            remedy="leave it out, or measure precision, recall or mrr, say",
+            remedy="leave it out, or add a metric with binary relevance such as precision, recall or mrr",
         )
 
 
-def _grade(text: str) -> float:
+def _parse_grade(text: str) -> float:
     value = float(text)
     return int(value) if value.is_integer() else value
 
 
-def add_relevance_level(group: argparse._ArgumentGroup) -> None:
-    """The smallest grade that counts as relevant."""
+def add_statistics(parser: argparse.ArgumentParser, title: str = "intervals", *, defaults: bool = True) -> None:
+    """Add the options of the bootstrap; without *defaults*, options that are not given are None."""
+    usual = Bootstrap()
+    group = parser.add_argument_group(title)
+    group.add_argument("--level", type=float, help=f"confidence level (default {usual.level})")
+    group.add_argument("--interval", choices=INTERVALS, help=f"kind of bootstrap interval (default {usual.method})")
+    add_resamples(group)
+    if defaults:
+        parser.set_defaults(level=usual.level, interval=usual.method, resamples=usual.resamples, seed=usual.seed)
+
+
+def add_resamples(group: argparse._ActionsContainer) -> None:
+    """Add the number of resamples and the seed."""
+    usual = Bootstrap()
     group.add_argument(
-        "-l",
-        "--relevance-level",
-        type=_grade,
-        metavar="N",
-        help="smallest grade that counts as relevant, for all metrics with binary relevance (default: any above 0)",
+        "--resamples", type=int, metavar="N", help=f"resamples of the bootstrap (default {usual.resamples})"
+    )
+    group.add_argument("--seed", type=int, metavar="N", help=f"seed of all random numbers (default {usual.seed})")
+
+
+def add_alpha(group: argparse._ActionsContainer, default: float | None = 0.05) -> None:
+    """Add ``--alpha``."""
+    group.add_argument(
+        "--alpha", type=float, default=default, metavar="LEVEL", help="significance level (default 0.05)"
     )
 
 
-def add_statistics(parser: argparse.ArgumentParser) -> None:
-    """How intervals are made."""
-    group = parser.add_argument_group("intervals")
-    group.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
-    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="kind of bootstrap")
-    group.add_argument("--resamples", type=int, default=10_000, metavar="N", help="bootstrap resamples (default 10000)")
-    group.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default 0)")
+def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    """Add the format and the file of the result, and ``--debug``."""
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"output format (default {formats[0]})")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the result there instead of to standard output")
+    add_debug(parser)
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Format and destination."""
-    parser.add_argument("--format", choices=FORMATS, default="table", help="output format (default table)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    parser.add_argument("--debug", action="store_true", help="show a traceback on errors")
+def add_debug(parser: argparse.ArgumentParser) -> None:
+    """Add ``--debug``, which `goldrank.cli.main` handles."""
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 def conventions(args: argparse.Namespace) -> dict[str, Any]:
-    """The single conventions that were given."""
+    """Return the conventions that are on the command line."""
     return {name: getattr(args, name) for name in CONVENTIONS if getattr(args, name) is not None}
 
 
 def bootstrap(args: argparse.Namespace) -> Bootstrap:
-    """How intervals are made, checked."""
-    if not 0 < args.level < 1:
-        raise InputError(f"the level {args.level:g} is not between 0 and 1", remedy="give one such as 0.95")
-    if args.resamples < 100:
-        raise InputError(f"{args.resamples} resamples are too few for an interval", remedy="give 100 or more")
-    if args.seed < 0:
-        raise InputError(f"the seed {args.seed} is negative", remedy="give a whole number from 0 up")
-    return Bootstrap(args.resamples, args.level, args.interval, args.seed)
+    """Return the settings of the bootstrap that the options of `add_statistics` stand for."""
+    return checked_bootstrap(args.resamples, args.level, args.interval, args.seed)
+
+
+def checked_bootstrap(resamples: int, level: float = 0.95, method: str = "bca", seed: int = 0) -> Bootstrap:
+    """Return the settings of the bootstrap.
+
+    Raises:
+        InputError: One of the settings is out of its range.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"the confidence level {level:g} is not between 0 and 1", remedy="give one such as 0.95")
+    if resamples < 100:
+        raise InputError(f"{resamples} resamples are too few for an interval", remedy="give 100 or more")
+    if method not in INTERVALS:
+        raise unknown_name("kind of interval", method, INTERVALS, " or ".join(INTERVALS))
+    if seed < 0:
+        raise InputError(f"the seed {seed} is negative", remedy="give a whole number from 0 up")
+    return Bootstrap(resamples, level, method, seed)
 
 
 def read_gold(args: argparse.Namespace) -> Gold:
-    """The gold file."""
+    """Read the gold file."""
     return Gold.read(args.gold, format=args.gold_format)
 
 
 def read_run(args: argparse.Namespace, path: str) -> Run:
-    """One run file."""
+    """Read a run file."""
     if path == "-" and args.gold == "-":
         raise InputError("gold and run cannot both come from standard input", remedy="give one of them as a file")
     return Run.read(path, format=args.run_format)
 
 
 def read_corpus(args: argparse.Namespace) -> int | frozenset[str] | None:
-    """The corpus as its size or its ids."""
-    given: str | None = args.corpus
-    if given is None:
+    """Return the corpus as its size or its ids."""
+    corpus: str | None = args.corpus
+    if corpus is None:
         return None
-    if given.isdecimal():
-        return int(given)
+    if corpus.isdecimal():
+        return int(corpus)
     from goldrank.io.files import read_bytes
 
-    ids = frozenset(line.strip() for line in read_bytes(given).decode().splitlines() if line.strip())
+    ids = frozenset(line.strip() for line in read_bytes(corpus).decode().splitlines() if line.strip())
     if not ids:
-        raise InputError("the corpus file holds no ids", where=given, remedy="write one item id a line")
+        raise InputError("the corpus file has no ids", where=corpus, remedy="write one item id per line")
     return ids
 
 
 def run_names(paths: Iterable[str]) -> dict[str, str]:
-    """A short, unique name for each run file: its stem, or the path where stems clash."""
+    """Return the path of each run by a unique name: the stem of the file, or the path if stems are equal."""
     paths = list(paths)
     stems = [_stem(path) for path in paths]
     names = {path if stems.count(stem) > 1 else stem: path for path, stem in zip(paths, stems, strict=True)}
     if len(names) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise InputError(f"the run {shorten(twice)} is given twice", remedy="name each run once")
+        repeated = next(path for path in paths if paths.count(path) > 1)
+        raise InputError(f"the run {shorten(repeated)} is given twice", remedy="name each run once")
     return names
 
 
@@ -232,56 +309,62 @@ def _stem(path: str) -> str:
 
 
 def add_scored_pairs(parser: argparse.ArgumentParser) -> None:
-    """Pairs with scores to make EvalRank data of, and how; what is not given stays None."""
-    group = parser.add_argument_group("EvalRank data made of pairs with scores")
+    """Add the options that build EvalRank data from scored pairs; options that are not given are None."""
+    group = parser.add_argument_group("EvalRank data from scored pairs")
     group.add_argument(
         "--from-pairs",
         nargs="+",
         action="extend",
         metavar="FILE",
-        help="files or folders of STS-B, STS, STR, SICK, word similarity, or tables of two texts and a score",
+        help="files or folders of STS-B, STS, STR, SICK or word similarity, or tables of two texts and a score",
     )
     group.add_argument(
-        "--top", type=float, metavar="SHARE", help="of the pairs of every source, the best are positives (default 0.25)"
+        "--top", type=float, metavar="SHARE", help="share of the pairs of each source that are positive (default 0.25)"
     )
     group.add_argument(
         "--reverse",
         action=argparse.BooleanOptionalAction,
-        help="let the second text of a positive pair ask for the first too (default: yes)",
+        help="use the second text of a positive pair as a query for the first, too (default: yes)",
     )
     group.add_argument(
         "--self-pairs",
         choices=("keep", "drop"),
-        help="pairs of a text with itself (default: keep sentences, drop words, as the authors did)",
+        help="pairs of a text with itself (default, as in EvalRank: keep sentences, drop words)",
     )
     group.add_argument(
-        "--case", choices=("keep", "lower"), help="of texts (default: lower words, keep sentences, as the authors did)"
+        "--case", choices=("keep", "lower"), help="case of the texts (default, as in EvalRank: lower words only)"
     )
     group.add_argument(
-        "--background", nargs="+", action="extend", metavar="FILE", help="further background texts, one a line"
+        "--background", nargs="+", action="extend", metavar="FILE", help="more background texts, one per line"
     )
 
 
 def collection_from_pairs(args: argparse.Namespace) -> Collection | None:
-    """The EvalRank data that was asked for, or None."""
+    """Return the EvalRank data that the options of `add_scored_pairs` ask for, or None."""
     names = ("top", "reverse", "self_pairs", "case", "background")
     if args.from_pairs is None:
         refuse_unused(args, names, "without --from-pairs", "name the files of pairs with --from-pairs, or leave it out")
         return None
     from goldrank.tasks.evalrank import from_pairs
 
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return from_pairs(args.from_pairs, **given)
+    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return from_pairs(args.from_pairs, **settings)
 
 
 def refuse_unwritable(args: argparse.Namespace) -> None:
-    """Raise now, before long work, if the output has no folder to go to."""
-    if args.output is not None and not Path(args.output).absolute().parent.is_dir():
-        raise InputError("there is no such folder to write to", where=args.output, remedy="make it first")
+    """Raise InputError before long work if the folder of the output does not exist."""
+    if args.output is not None:
+        refuse_missing_folder(args.output)
+
+
+def refuse_missing_folder(file: str) -> None:
+    """Raise InputError if the folder of *file* does not exist."""
+    if not Path(file).absolute().parent.is_dir():
+        raise InputError("the folder of this file does not exist", where=file, remedy="create it first")
 
 
 def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) -> None:
-    """Print warnings to standard error where the result does not begin with them, or goes to a file."""
+    """Print warnings to standard error unless the printed result itself begins with them."""
     if args.output is None and args.format in ("table", "json"):
         return
     for warning in warnings:
@@ -289,10 +372,24 @@ def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) ->
 
 
 def emit(text: str, args: argparse.Namespace) -> None:
-    """Print *text*, or write it to the output file in one piece."""
+    """Print *text*, or write it to the output file atomically."""
     if args.output is None:
         printing.show(text)
         return
     from goldrank.io.files import write_atomically
 
     write_atomically(args.output, lambda stream: stream.write((text + "\n").encode()))
+
+
+def format_result(
+    look: str, content: object, lines: Callable[[], Iterable[Iterable[Any]]], grids: Callable[[], list[Grid]]
+) -> str:
+    """Return a result in the format *look*: the content as JSON, the lines as CSV, or the grids as tables."""
+    if look == "json":
+        return to_json(content)
+    return to_csv(list(map(list, lines()))) if look == "csv" else render(grids(), look)
+
+
+def format_rows(look: str, rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid]) -> str:
+    """Return rows with the same columns in the format *look*; *grid* builds the table."""
+    return format_result(look, rows, lambda: [list(rows[0]), *(row.values() for row in rows)], lambda: [grid()])

@@ -1,4 +1,4 @@
-"""`goldrank rbo`: how alike the rankings of two runs are, without gold."""
+"""`goldrank rbo`: rank-biased overlap of the rankings of runs, without gold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from goldrank.cli import options
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.ordering import SCORE_READINGS
-from goldrank.reporting.text import results
-from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.stats import aggregate
 
 _EXAMPLES = """\
@@ -23,26 +22,28 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    command = options.new_parser("rbo", "Rank-biased overlap of every two runs, without gold.", _EXAMPLES)
-    command.intermixed = True
-    command.add_argument("runs", metavar="RUN", nargs="+", help="two run files or more; - is stdin")
-    command.add_argument("--run-format", metavar="F", help="format of the runs (default: recognised by content)")
-    command.add_argument(
-        "-p", type=float, default=0.9, metavar="P", help="persistence: the chance to read on (default 0.9)"
+    """Return the parser of the command."""
+    parser = options.new_parser("rbo", "Compute the rank-biased overlap of every two runs, without gold.", _EXAMPLES)
+    parser.intermixed = True
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="two or more run files; - for standard input")
+    options.add_run_format(parser)
+    parser.add_argument(
+        "-p",
+        type=float,
+        default=0.9,
+        metavar="P",
+        help="persistence: the probability of reading the next result (default 0.9)",
     )
-    command.add_argument("--depth", type=int, metavar="N", help="read no ranking further than this")
-    command.add_argument(
-        "--scores", choices=tuple(SCORE_READINGS), help="what the scores are, or to take the listed order"
-    )
-    command.add_argument("--per-query", action="store_true", help="show the value of every query")
-    options.add_statistics(command)
-    options.add_output(command)
-    return command
+    options.add_depth(parser)
+    parser.add_argument("--scores", choices=tuple(SCORE_READINGS), help=options.CONVENTION_HELP["scores"])
+    options.add_per_query(parser)
+    options.add_statistics(parser)
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare every two runs and show the overlaps."""
+    """Compare every two runs and print the overlaps."""
     names = options.run_names(args.runs)
     if len(names) < 2:
         raise InputError("an overlap needs two runs or more", remedy="name at least two")
@@ -60,58 +61,56 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(overlaps: dict[tuple[str, str], RankOverlap], args: argparse.Namespace) -> str:
-    if args.format == "json":
-        return results.to_json(
-            [
-                {"a": a, "b": b, **found.to_dict(), **({"per_query": found.per_query} if args.per_query else {})}
-                for (a, b), found in overlaps.items()
-            ]
-        )
-    if args.format == "csv":
-        return _csv(overlaps, args.per_query)
-    grids = [_per_query(pair, found) for pair, found in overlaps.items()] if args.per_query else []
-    return render([*grids, _grid(overlaps, args)], args.format)
+    content = [
+        {"a": a, "b": b, **overlap.to_dict(), **({"per_query": overlap.per_query} if args.per_query else {})}
+        for (a, b), overlap in overlaps.items()
+    ]
+
+    def grids() -> list[Grid]:
+        per_query = [_per_query(pair, overlap) for pair, overlap in overlaps.items()] if args.per_query else []
+        return [*per_query, _grid(overlaps, args)]
+
+    return options.format_result(args.format, content, lambda: _lines(overlaps, args.per_query), grids)
 
 
-def _csv(overlaps: dict[tuple[str, str], RankOverlap], per_query: bool) -> str:
+def _lines(overlaps: dict[tuple[str, str], RankOverlap], per_query: bool) -> list[list[Any]]:
     lines: list[list[Any]]
     if per_query:
         lines = [["a", "b", "query", "rbo", "min", "residual"]]
-        lines += [[*pair, *row] for pair, found in overlaps.items() for row in _rows(found)]
-    else:
-        lines = [["a", "b", "rbo", "low", "high", "min", "residual", "queries"]]
-        for pair, found in overlaps.items():
-            result = found.to_dict()
-            lines.append([*pair, *result["rbo"].values(), result["min"], result["residual"], result["queries"]])
-    return results.to_csv(lines)
+        return lines + [[*pair, *row] for pair, overlap in overlaps.items() for row in _rows(overlap)]
+    lines = [["a", "b", "rbo", "low", "high", "min", "residual", "queries"]]
+    for pair, overlap in overlaps.items():
+        result = overlap.to_dict()
+        lines.append([*pair, *result["rbo"].values(), result["min"], result["residual"], result["queries"]])
+    return lines
 
 
-def _rows(found: RankOverlap) -> list[tuple[str, float, float, float]]:
-    columns = (found.values.tolist(), found.low.tolist(), found.residual.tolist())
-    return list(zip(found.queries, *columns, strict=True))
+def _rows(overlap: RankOverlap) -> list[tuple[str, float, float, float]]:
+    columns = (overlap.values.tolist(), overlap.low.tolist(), overlap.residual.tolist())
+    return list(zip(overlap.queries, *columns, strict=True))
 
 
 def _grid(overlaps: dict[tuple[str, str], RankOverlap], args: argparse.Namespace) -> Grid:
     rows, notes = [], []
-    for (a, b), found in overlaps.items():
-        interval = found.interval
+    for (a, b), overlap in overlaps.items():
+        interval = overlap.interval
         rows.append(
             [
                 Cell(f"{a}, {b}"),
-                Cell(f"{found.mean:.4f}", "" if interval is None else f"[{interval.low:.4f}, {interval.high:.4f}]"),
-                Cell(f"{aggregate(found.low):.4f}"),
-                Cell(f"{aggregate(found.residual):.4f}"),
-                Cell(str(len(found.queries))),
+                Cell(f"{overlap.mean:.4f}", "" if interval is None else f"[{interval.low:.4f}, {interval.high:.4f}]"),
+                Cell(f"{aggregate(overlap.low):.4f}"),
+                Cell(f"{aggregate(overlap.residual):.4f}"),
+                Cell(str(len(overlap.queries))),
             ]
         )
-        for name, number in zip((a, b), found.left_out, strict=True):
+        for name, number in zip((a, b), overlap.left_out, strict=True):
             if number:
-                notes.append(f"{a}, {b}: {number} queries that only {name} answers are left out.")
+                notes.append(f"{a}, {b}: {number} queries that only {name} has results for are left out.")
     deep = "" if args.depth is None else f", depth {args.depth}"
-    notes.insert(0, f"p = {args.p:g}{deep}; equal scores are tied; min and residual bound what lies below the lists.")
+    notes.insert(0, f"p = {args.p:g}{deep}; equal scores are tied; the overlap lies between min and min + residual.")
     return Grid(["runs", "RBO", "min", "residual", "queries"], rows, notes=notes)
 
 
-def _per_query(pair: tuple[str, str], found: RankOverlap) -> Grid:
-    rows = [[Cell(query), *(Cell(f"{number:.4f}") for number in numbers)] for query, *numbers in _rows(found)]
+def _per_query(pair: tuple[str, str], overlap: RankOverlap) -> Grid:
+    rows = [[Cell(query), *(Cell(f"{number:.4f}") for number in numbers)] for query, *numbers in _rows(overlap)]
     return Grid(["query", "RBO", "min", "residual"], rows, title=", ".join(pair))

@@ -1,4 +1,4 @@
-"""What `goldrank run` is asked to do: read from a TOML file, overridden by flags, checked before any work starts."""
+"""The settings of `goldrank run`: read from a TOML file, overridden by options, and validated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from goldrank.cli import printing
+from goldrank.cli import options, printing
 from goldrank.data.text_rule import TextRule
 from goldrank.encoders.consent import Effects, effects_of, is_address
 from goldrank.errors import InputError, shorten, unknown_name
@@ -32,7 +32,7 @@ _TABLES = ("text", "query_text", "conventions")
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything a run is made of."""
+    """The validated settings of a run."""
 
     models: list[str]
     tasks: list[str | Task]
@@ -47,12 +47,12 @@ class RunConfig:
 
 @dataclass
 class _Given:
-    """What the file and the flags say, by name; flags last."""
+    """The values of the file and the command line by name; the command line overrides the file."""
 
     values: dict[str, Any] = field(default_factory=dict)
     where: str = ""
     flags: set[str] = field(default_factory=set)
-    """What stands on the command line."""
+    """The names that are on the command line."""
 
     def take(self, name: str, kind: type | tuple[type, ...], default: Any) -> Any:
         value = self.values.get(name, default)
@@ -70,13 +70,13 @@ _STATISTICS = {"level": 0.95, "resamples": 10_000, "interval": "bca", "alpha": 0
 
 
 def known_names() -> list[str]:
-    """Every name that a run file may hold."""
+    """Return every name that is allowed in a run file."""
     settings = [entry.name for entry in fields(Settings) if entry.name != "given"]
     return [*_LISTS, *settings, "profile", *_STATISTICS, "conventions", "overwrite", "store", *_SHARING]
 
 
 def configured(args: argparse.Namespace) -> RunConfig:
-    """The run that the flags ask for, on top of the file that ``--config`` names."""
+    """Return the settings of the command line, on top of those of the file that ``--config`` names."""
     given = _Given()
     if args.config is not None:
         given.values, given.where = _read(args.config), str(args.config)
@@ -101,7 +101,7 @@ def configured(args: argparse.Namespace) -> RunConfig:
 
 
 def _ask_for_consent(given: _Given, args: argparse.Namespace) -> None:
-    """Refuse what a run file names and the command line does not, if it runs code or opens a connection unasked."""
+    """Raise InputError if the run file, and not the command line, names code or a connection without permission."""
     for name, place, effects in _file_effects(given, args):
         wanted = [
             flag
@@ -113,7 +113,7 @@ def _ask_for_consent(given: _Given, args: argparse.Namespace) -> None:
         ]
         if wanted:
             raise InputError(
-                f"{name} names {shorten(place, 160)}, which {effects}, with --dry-run too",
+                f"{name} names {shorten(place, 160)}, which {effects}, even with --dry-run",
                 where=given.where,
                 remedy=f"read the file, and add {' '.join(wanted)} if you trust it, or give it on the command line",
             )
@@ -121,18 +121,18 @@ def _ask_for_consent(given: _Given, args: argparse.Namespace) -> None:
 
 
 def _file_effects(given: _Given, args: argparse.Namespace) -> Iterator[tuple[str, str, Effects]]:
-    """Everything of a run file that does more than read local files, unless a flag overrides it."""
+    """Yield the entries of a run file that do more than read local files, unless an option overrides them."""
     for name in ("models", "rerank", "tasks", "index", "store", "engine", "work_folder"):
         if getattr(args, name, None) is not None:
             continue
         value = given.values.get(name)
         for place in value if isinstance(value, list) else [value]:
             if not isinstance(place, str):
-                continue  # refused later, by its name
+                continue  # reported later, by `_texts` or `take`
             if name in ("models", "rerank"):
                 effects = effects_of(place)
             elif name == "engine":
-                # The workers of a Ray cluster answer in pickles, which run code; its address may have no scheme.
+                # The workers of a Ray cluster send pickles, which can run code; its address may have no scheme.
                 elsewhere = place not in ("local", "ray")
                 effects = Effects(code=elsewhere, connection=elsewhere)
             else:
@@ -147,7 +147,7 @@ def _table(given: _Given, name: str) -> dict[str, Any]:
         return {"parts": value}
     if not isinstance(value, Mapping):
         example = 'ties = "docid"' if name == "conventions" else 'parts = "title+text"'
-        raise InputError(f"{name} is no table", where=given.where, remedy=f"write [{name}] and {example}")
+        raise InputError(f"{name} is not a table", where=given.where, remedy=f"write [{name}] and {example}")
     for entry, content in value.items():
         kinds, wanted = _ENTRIES.get(entry, ((str, int, float), "text or a number"))
         if not isinstance(content, kinds) or isinstance(content, bool):
@@ -164,10 +164,10 @@ def _read(path: str) -> dict[str, Any]:
     try:
         values = tomllib.loads(read_bytes(path).decode())
     except (ValueError, RecursionError) as error:
-        # Besides its own errors the parser raises ValueError for dates and for integers of thousands of digits.
+        # The parser also raises plain ValueErrors, for dates and for integers of thousands of digits.
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else shorten(str(error), 200)[1:-1]
         raise InputError(
-            f"the run file is no TOML ({reason})", where=path, remedy='write name = "value" lines'
+            f"the run file is not valid TOML ({reason})", where=path, remedy='write lines such as name = "value"'
         ) from None
     for name in values:
         if name not in known_names():
@@ -177,7 +177,7 @@ def _read(path: str) -> dict[str, Any]:
 
 def _checked(given: _Given) -> RunConfig:
     lists = {name: _texts(given, name) for name in _LISTS}
-    # A run file may spell out defaults, which count only beside a preset, whose settings they replace.
+    # Defaults that a run file repeats count as given only with a preset, whose settings they override.
     stated = given.flags if given.values.get("preset") is None else given.values
     settings = Settings(
         similarity=given.take("similarity", str, "cosine"),
@@ -224,7 +224,7 @@ def _texts(given: _Given, name: str) -> list[str]:
     value = given.take(name, (str, list), [])
     listed = [value] if isinstance(value, str) else value
     if not all(isinstance(entry, str) for entry in listed):
-        raise InputError(f"{name} holds something that is no text", where=given.where, remedy=f'write {name} = ["…"]')
+        raise InputError(f"an entry of {name} is not a text", where=given.where, remedy=f'write {name} = ["…"]')
     return list(listed)
 
 
@@ -244,17 +244,13 @@ def _rule(given: _Given, name: str) -> TextRule | None:
     try:
         return TextRule.parse(parts, **table)
     except (TypeError, AttributeError):
-        raise InputError(f"{name} does not read", where=given.where, remedy='write parts = "title+text"') from None
+        raise InputError(f"{name} is invalid", where=given.where, remedy='write parts = "title+text"') from None
 
 
 def _bootstrap(given: _Given, seed: int) -> Bootstrap:
-    level = float(given.take("level", (int, float), _STATISTICS["level"]))
-    resamples = given.take("resamples", int, _STATISTICS["resamples"])
-    if not 0 < level < 1:
-        raise InputError(f"the level {level:g} is not between 0 and 1", remedy="give one such as 0.95")
-    if resamples < 100:
-        raise InputError(f"{resamples} resamples are too few for an interval", remedy="give 100 or more")
-    method = given.take("interval", str, _STATISTICS["interval"])
-    if method not in ("bca", "percentile"):
-        raise unknown_name("kind of interval", method, ("bca", "percentile"), "bca or percentile")
-    return Bootstrap(resamples, level, method, seed)
+    return options.checked_bootstrap(
+        given.take("resamples", int, _STATISTICS["resamples"]),
+        float(given.take("level", (int, float), _STATISTICS["level"])),
+        given.take("interval", str, _STATISTICS["interval"]),
+        seed,
+    )

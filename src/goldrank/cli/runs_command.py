@@ -1,14 +1,13 @@
-"""`goldrank runs`: what is stored, all that is known of a run, its tables as files, and deleting."""
+"""`goldrank runs`: list, show, export and delete stored runs."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from goldrank.cli import options, printing, stored_runs
-from goldrank.errors import GoldrankError, InputError
+from goldrank.errors import GoldrankError, counts
 from goldrank.metrics import Metric, parse_all
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid, render
@@ -27,36 +26,38 @@ _FORMATS = ("table", "json", "csv", "markdown")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("runs", "List, show, export and delete stored runs.", _EXAMPLES)
-    actions = made.add_subparsers(dest="action", required=True, metavar="list|show|export|delete")
-    listing = actions.add_parser("list", help="the stored runs, each with its first metric")
-    listing.add_argument("--task", metavar="T", help="only of that task; * stands for any text")
-    listing.add_argument("--model", metavar="M", help="only of that model; * stands for any text")
-    show = actions.add_parser("show", help="all that is known of a run, and its scores")
-    show.add_argument("keys", metavar="KEY", nargs=1, help="a key, or enough of its start")
-    export = actions.add_parser("export", help="rankings, gold or hits as files")
-    export.add_argument("keys", metavar="KEY", nargs="+")
+    """Return the parser of the command."""
+    parser = options.new_parser("runs", "List, show, export and delete stored runs.", _EXAMPLES)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|export|delete")
+    listing = actions.add_parser("list", help="list the stored runs, each with its first metric")
+    listing.add_argument("--task", metavar="TASK", help="only runs of this task; * matches any text")
+    listing.add_argument("--model", metavar="MODEL", help="only runs of this model; * matches any text")
+    show = actions.add_parser("show", help="show the settings, environment and scores of a run")
+    show.add_argument("keys", metavar="KEY", nargs=1, help="key of a run, or an unambiguous beginning of it")
+    export = actions.add_parser("export", help="write rankings, gold or hits as files")
     export.add_argument(
-        "--what", choices=("run", "gold", "hits", "predictions"), default="run", help="which table (default run)"
+        "--what", choices=("run", "gold", "hits", "predictions"), default="run", help="table to write (default run)"
     )
-    export.add_argument("--format", choices=("trec", "json", "csv", "parquet"), help="default: by the suffix of FILE")
-    export.add_argument("-o", "--output", metavar="FILE|DIR", default="-", help="default: standard output")
-    delete = actions.add_parser("delete", help="remove runs for good")
-    delete.add_argument("keys", metavar="KEY", nargs="+")
-    delete.add_argument("--yes", action="store_true", help="delete without asking")
-    for action in (listing, show, delete):
-        action.add_argument("--format", choices=_FORMATS, default="table", help="output format (default table)")
-    for action in (listing, show, delete):
-        action.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
+    export.add_argument(
+        "--format", choices=("trec", "json", "csv", "parquet"), help="format of the file (default: by its suffix)"
+    )
+    export.add_argument(
+        "-o", "--output", metavar="FILE|FOLDER", default="-", help="file to write (default: standard output)"
+    )
+    delete = actions.add_parser("delete", help="delete runs permanently")
+    delete.add_argument("--yes", action="store_true", help="delete without confirmation")
+    for action in (export, delete):
+        action.add_argument("keys", metavar="KEY", nargs="+", help="keys of runs, or unambiguous beginnings of them")
     for action in (listing, show, export, delete):
         stored_runs.add_store(action)
-        action.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    for action in (listing, show, delete):
+        options.add_output(action, _FORMATS)
+    options.add_debug(export)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, show, export or delete."""
+    """List, show, export or delete runs."""
     store = Store.open(args.store)
     if args.action == "export":
         from goldrank.cli.export import export
@@ -70,27 +71,31 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(store: Store, args: argparse.Namespace) -> str:
     runs = store.list(task=args.task, model=args.model)
-    first = {run.key: _first(run) for run in runs}
-    rows = [_row(run, first[run.key]) for run in runs]
-    if args.format == "json":
-        return results.to_json({"store": store.where, "runs": rows})
-    if args.format == "csv":
-        headings = ["key", "task", "model", "profile", "metric", "value", "queries", "created", "seconds"]
-        return results.to_csv([headings, *([row[name] for name in headings] for row in rows)])
-    if not runs:
-        chosen = " that match" if args.task or args.model else ""
-        return f"There are no runs{chosen} in {store.where}."
-    note = f"{len(runs)} run{'s' * (len(runs) > 1)} in {store.where}. The first metric of each run's own profile."
-    broken = sum(one is None for one in first.values())
-    notes = [note] + [f"– : the tables of {broken} cannot be read or scored (goldrank runs show)."] * (broken > 0)
-    headings = ["key", "task", "model", "with", "metric", "value", "queries", "created", "seconds"]
-    cells = [[Cell(text) for text in _texts(run, first[run.key])] for run in runs]
-    return render([Grid(headings, cells, notes=notes, text_columns=5)], args.format)
+    headlines = {run.key: _headline(run) for run in runs}
+    if not runs and args.format not in ("json", "csv"):
+        return f"There are no runs{' that match' if args.task or args.model else ''} in {store.where}."
+    rows = [_row(run, headlines[run.key]) for run in runs]
+    columns = ["key", "task", "model", "profile", "metric", "value", "queries", "created", "seconds"]
+
+    def grid() -> Grid:
+        notes = [f"{counts(len(runs), 'run')} in {store.where}, each with the first metric of its own profile."]
+        if unreadable := sum(headline is None for headline in headlines.values()):
+            notes.append(f"–: the tables of {counts(unreadable, 'run')} cannot be read or scored (goldrank runs show).")
+        headings = ["key", "task", "model", "with", "metric", "value", "queries", "created", "seconds"]
+        cells = [[Cell(text) for text in _texts(run, headlines[run.key])] for run in runs]
+        return Grid(headings, cells, notes=notes, text_columns=5)
+
+    return options.format_result(
+        args.format,
+        {"store": store.where, "runs": rows},
+        lambda: [columns, *([row[name] for name in columns] for row in rows)],
+        lambda: [grid()],
+    )
 
 
 @dataclass(frozen=True)
-class _First:
-    """The number that stands for a run in a list."""
+class _Headline:
+    """The value that represents a run in a list."""
 
     name: str
     heading: str
@@ -99,21 +104,21 @@ class _First:
     count: int
 
 
-def _texts(run: StoredRun, first: _First | None) -> list[str]:
+def _texts(run: StoredRun, headline: _Headline | None) -> list[str]:
     return [
         run.key,
         run.task,
         run.model,
         _settings(run),
-        "–" if first is None else first.heading,
-        "–" if first is None else first.shown,
-        str(first.count if first is not None else run.queries),
+        "–" if headline is None else headline.heading,
+        "–" if headline is None else headline.shown,
+        str(headline.count if headline is not None else run.queries),
         _when(run),
         "–" if run.seconds is None else f"{run.seconds:.1f}",
     ]
 
 
-# What most runs have; only what differs from it tells one run from another.
+# The settings of most runs; a list shows only settings that differ from them.
 _USUAL = {
     "similarity": "cosine",
     "index": "exact",
@@ -129,28 +134,28 @@ _USUAL = {
 
 
 def _settings(run: StoredRun) -> str:
-    """What of the settings is out of the ordinary."""
+    """Return the settings that differ from the defaults."""
     inputs = run.inputs
     return ", ".join(f"{name}={inputs[name]}" for name, usual in _USUAL.items() if inputs.get(name, usual) != usual)
 
 
-def _first(run: StoredRun) -> _First | None:
-    """The headline of a measurement, or the first metric of the run under its own profile if its tables give it."""
+def _headline(run: StoredRun) -> _Headline | None:
+    """Return the first value of a measurement, or the first metric of a ranking; None if it cannot be computed."""
     for name, entry in run.measured.items():
-        return _First(name, name, entry["value"], f"{entry['value']:.4f}", entry["count"])
+        return _Headline(name, name, entry["value"], f"{entry['value']:.4f}", entry["count"])
     if run.summary and run.complete:
-        # Scored when it was saved, so that a long list need not be scored again.
+        # Runs are scored when they are saved, so that a long list need not be scored again.
         name, entry = next(iter(run.summary.items()))
         metric = Metric.parse(name)
         value = float("nan") if entry["value"] is None else float(entry["value"])
-        return _First(name, formatting.heading(metric), value, formatting.value(metric, value), run.queries)
+        return _Headline(name, formatting.heading(metric), value, formatting.value(metric, value), run.queries)
     try:
         scores = _own_scores(run, first_only=True)
     except GoldrankError:
         return None
     (score,) = scores.values()
     shown = formatting.value(score.metric, score.value)
-    return _First(str(score.metric), formatting.heading(score.metric), score.value, shown, run.queries)
+    return _Headline(str(score.metric), formatting.heading(score.metric), score.value, shown, run.queries)
 
 
 def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
@@ -162,14 +167,14 @@ def _own_scores(run: StoredRun, *, first_only: bool = False) -> Scores:
     return score_hits(counted.hits, metrics[:1] if first_only else metrics, profile=chosen, name=run.key)
 
 
-def _row(run: StoredRun, first: _First | None) -> dict[str, Any]:
+def _row(run: StoredRun, headline: _Headline | None) -> dict[str, Any]:
     return {
         "key": run.key,
         "task": run.task,
         "model": run.model,
         "profile": run.profile,
-        "metric": None if first is None else first.name,
-        "value": None if first is None else results.number(first.value),
+        "metric": None if headline is None else headline.name,
+        "value": None if headline is None else results.number(headline.value),
         "queries": run.queries,
         "judged": run.judged,
         "created": run.created.isoformat(),
@@ -182,7 +187,7 @@ def _show(store: Store, args: argparse.Namespace) -> str:
     run = store.get(args.keys[0])
     scores = None if run.measured else _own_scores(run)
     if args.format == "json":
-        content = _row(run, _first(run))
+        content = _row(run, _headline(run))
         content |= {"inputs": dict(run.inputs), "environment": dict(run.environment), "measured": dict(run.measured)}
         scored = {} if scores is None else results.scores_json([scores], intervals=True, per_query=False)
         return results.to_json(content | scored)
@@ -198,28 +203,28 @@ def _show(store: Store, args: argparse.Namespace) -> str:
         **_flat("environment", dict(run.environment)),
     }
     if args.format == "csv":
-        return results.to_csv([["what", "value"], *([name, value] for name, value in about.items())])
-    known_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
-    numbers_grid = _measured_grid(run) if scores is None else results.score_grid([scores], intervals=True)
-    return render([known_grid, numbers_grid], args.format)
+        return results.to_csv([["what", "value"], *about.items()])
+    about_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
+    scores_grid = _measured_grid(run) if scores is None else results.score_grid([scores], intervals=True)
+    return render([about_grid, scores_grid], args.format)
 
 
 def _measured_grid(run: StoredRun) -> Grid:
     rows = [
         [
             Cell(name),
-            Cell(f"{one['value']:.4f}"),
-            Cell(results.value_bounds(one)),
-            Cell(str(one["count"])),
-            Cell(one["method"]),
+            Cell(f"{entry['value']:.4f}"),
+            Cell(results.value_bounds(entry)),
+            Cell(str(entry["count"])),
+            Cell(entry["method"]),
         ]
-        for name, one in run.measured.items()
+        for name, entry in run.measured.items()
     ]
     return Grid(["measure", "value", "interval", "over", "by"], rows)
 
 
 def _flat(name: str, value: Any) -> dict[str, str]:
-    """Nested values by their path, one line each.
+    """Return nested values by their path.
 
     >>> _flat("inputs", {"task": "wines", "text": {"title": True}})
     {'inputs.task': 'wines', 'inputs.text.title': 'true'}
@@ -230,25 +235,14 @@ def _flat(name: str, value: Any) -> dict[str, str]:
 
 
 def _delete(store: Store, args: argparse.Namespace) -> str:
-    keys = [store.complete_key(key) for key in args.keys]
-    _confirm(keys, args)
-    gone = store.delete(keys)
+    keys = list(dict.fromkeys(store.complete_key(key) for key in args.keys))
+    printing.confirm_removal(", ".join(keys), confirmed=args.yes)
+    removed = store.delete(keys)
     if args.format == "json":
-        return results.to_json({"store": store.where, "removed": gone})
+        return results.to_json({"store": store.where, "removed": removed})
     if args.format == "csv":
-        return results.to_csv([["removed"], *([key] for key in gone)])
-    return f"Removed from {store.where}: {', '.join(gone)}."
-
-
-def _confirm(keys: list[str], args: argparse.Namespace) -> None:
-    if args.yes:
-        return
-    what = ", ".join(dict.fromkeys(keys))
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InputError(f"this would remove {what}", remedy="add --yes to do so without being asked")
-    printing.say(f"Remove {what} for good? [y/N] ", end="")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise GoldrankError("nothing was removed")
+        return results.to_csv([["removed"], *([key] for key in removed)])
+    return f"Removed from {store.where}: {', '.join(removed)}."
 
 
 def _when(run: StoredRun) -> str:

@@ -1,4 +1,4 @@
-"""`goldrank score`: every metric of every run, with its interval and its conventions."""
+"""`goldrank score`: score runs against gold, with intervals and the conventions in use."""
 
 from __future__ import annotations
 
@@ -24,27 +24,30 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("score", "Score runs against gold.", _EXAMPLES)
-    options.add_data(made, "*")
-    stored_runs.add_store(made)
-    options.add_metrics(made)
-    # A stored run has a profile of its own, so it must be known whether one was asked for.
-    made.set_defaults(profile=None)
-    made.add_argument("--profiles", metavar="A,B", help="show several profiles side by side and why they differ")
-    made.add_argument("-q", "--per-query", action="store_true", help="show the value of every query")
-    made.add_argument("--no-interval", action="store_true", help="skip the bootstrap")
-    made.add_argument("--threads", type=int, default=usable_cores(), metavar="N", help="runs read at a time")
-    options.add_statistics(made)
-    options.add_output(made)
-    return made
+    """Return the parser of the command."""
+    parser = options.new_parser("score", "Score runs against gold (relevance judgements).", _EXAMPLES)
+    options.add_data(parser, "*")
+    stored_runs.add_store(parser)
+    # A stored run has a profile of its own, so the default must differ from a profile that is given.
+    options.add_metrics(parser, profile=None)
+    parser.add_argument(
+        "--profiles", metavar="PROFILE,…", help="compare several profiles side by side, and explain their differences"
+    )
+    options.add_per_query(parser)
+    parser.add_argument("--no-interval", action="store_true", help="compute no confidence intervals")
+    parser.add_argument(
+        "--threads", type=int, default=usable_cores(), metavar="N", help="number of runs to read in parallel"
+    )
+    options.add_statistics(parser)
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score and show."""
-    keys = stored_runs.are_keys(args)
-    _refuse_unused(args, keys)
-    if keys:
+    """Score the runs and print the result."""
+    stored = stored_runs.are_keys(args)
+    _refuse_unused(args, stored)
+    if stored:
         by_run, explain = _score_stored(args)
     else:
         stored_runs.refuse_no_runs(args)
@@ -57,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_unused(args: argparse.Namespace, keys: bool) -> None:
-    if keys:
+def _refuse_unused(args: argparse.Namespace, stored: bool) -> None:
+    if stored:
         options.refuse_unused(args, ["threads"], "on stored runs")
     else:
         options.refuse_unused(args, ["store"], "on files")
@@ -72,7 +75,7 @@ def _refuse_unused(args: argparse.Namespace, keys: bool) -> None:
 
 
 Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
-"""What makes a metric of a run differ under two profiles; None where that cannot be told."""
+"""Return the reasons why a metric of a run differs between two profiles, or None if they cannot be determined."""
 
 
 def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
@@ -91,7 +94,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
             counters[name] = counter
         result = [counter.score(metrics, entry, agree(entry, changes), name, how) for entry in chosen]
         for scores in result:
-            scores.warnings  # noqa: B018 - looked for now, so that the run need not be kept
+            scores.warnings  # noqa: B018 - computed now, so that the run can be freed
         return result
 
     by_run = _map_runs(score_run, names, args.threads)
@@ -108,22 +111,24 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     from goldrank.runs import stored_scores
 
     runs, changes, how = stored_runs.find(args), options.conventions(args), options.bootstrap(args)
-    asked = args.profiles.split(",") if args.profiles else [args.profile]
-    chosen = [stored_scores.own_profile(runs, name and name.strip()) for name in asked]
+    names = args.profiles.split(",") if args.profiles else [args.profile]
+    chosen = [stored_scores.own_profile(runs, name and name.strip()) for name in names]
     options.refuse_unused_level(args, chosen[0])
     metrics = stored_scores.own_metrics(runs, args.metric, chosen[0], profile_was_asked=args.profile is not None)
     by_run: dict[str, list[Scores]] = {key: [] for key in runs}
     # The hits are read once for all profiles.
     runs = {key: replace(run, held_hits=run.hits()) for key, run in runs.items()}
     for entry in chosen:
-        hits, notes = stored_scores.count(runs, entry, changes, metrics)
+        counted, notes = stored_scores.count(runs, entry, changes, metrics)
         stored_runs.print_notes(notes)
-        for key, one in hits.items():
-            by_run[key].append(score_hits(one, metrics, profile=entry, name=key, bootstrap=how, **changes))
+        for key, hits in counted.items():
+            by_run[key].append(score_hits(hits, metrics, profile=entry, name=key, bootstrap=how, **changes))
 
-    if known := stored_scores.different_data(runs):
+    if warnings := stored_scores.different_data(runs):
         first = next(iter(by_run))
-        by_run[first] = [replace(one, found_warnings=(*known, *one.found_warnings)) for one in by_run[first]]
+        by_run[first] = [
+            replace(scores, found_warnings=(*warnings, *scores.found_warnings)) for scores in by_run[first]
+        ]
 
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object] | None:
         return stored_runs.reasons_of(runs[name], metric, base, other)
@@ -132,7 +137,7 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
 
 
 def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], threads: int) -> dict[str, list[Scores]]:
-    """Work on several runs at a time; reading one releases the interpreter's lock."""
+    """Apply *work* to the runs in parallel; reading a file releases the interpreter lock."""
     if len(names) == 1 or threads <= 1:
         return {name: work(name, path) for name, path in names.items()}
     from concurrent.futures import ThreadPoolExecutor
@@ -192,13 +197,15 @@ def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals
         rows.append([Cell(formatting.heading(base[metric].metric)), *cells])
         for other in others:
             if other[metric].value != base[metric].value:
-                found = explain(name, base[metric].metric, base.profile, other.profile)
-                why = "; ".join(map(str, found or [])) or "its conventions act only together"
-                why = "the rankings were not stored whole, so the reasons cannot be told" if found is None else why
+                reasons = explain(name, base[metric].metric, base.profile, other.profile)
+                if reasons is None:
+                    why = "the rankings were not stored in full, so the reasons are unknown"
+                else:
+                    why = "; ".join(map(str, reasons)) or "the conventions have an effect only in combination"
                 differences.append(f"· {metric}, {other.profile.name}: {why}")
     notes = [
         *(
-            ["Why they differ, each convention switched alone from the first profile, and how far that moves the mean:"]
+            ["Why they differ (each convention of the first profile changed alone, and the effect on the mean):"]
             if differences
             else ["The profiles agree on this run."]
         ),

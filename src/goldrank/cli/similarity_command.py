@@ -1,4 +1,4 @@
-"""`goldrank similarity`: every measure of likeness between texts, side by side, for any model."""
+"""`goldrank similarity`: all similarity measures between texts, side by side, for any model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 from goldrank import encoders
 from goldrank.cli import options
 from goldrank.errors import InputError, shorten
-from goldrank.reporting.text.grids import Cell, Grid, render
-from goldrank.reporting.text.results import to_csv, to_json
+from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.vectors.similarity import SIMILARITIES, jaccard, rowwise
 
 _EXAMPLES = """\
@@ -23,32 +22,32 @@ _ARROWS = {"higher": "↑", "lower": "↓"}
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("similarity", "How alike are two texts? All measures side by side.", _EXAMPLES)
-    made.add_argument("texts", metavar="TEXT", nargs="+", help="two texts or more; every pair is measured")
-    made.add_argument("-m", "--model", action="append", metavar="MODEL", help="encoder (default wordllama)")
-    options.add_output(made)
-    return made
+    """Return the parser of the command."""
+    parser = options.new_parser("similarity", "Compare texts by all similarity measures side by side.", _EXAMPLES)
+    parser.add_argument("texts", metavar="TEXT", nargs="+", help="two or more texts; every pair is compared")
+    parser.add_argument(
+        "-m", "--model", action="append", metavar="MODEL", help="model that encodes (default wordllama); repeatable"
+    )
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and show."""
+    """Compare the texts and print the similarities."""
     if len(args.texts) < 2:
-        raise InputError("a similarity is between two texts", remedy="give two or more")
+        raise InputError("a similarity needs two texts, and there is one", remedy="give two or more")
     rows = [row for model in args.model or ["wordllama"] for row in _measure(args.texts, model)]
-    if args.format == "json":
-        options.emit(to_json(rows), args)
-    elif args.format == "csv":
-        options.emit(to_csv([list(rows[0]), *(list(row.values()) for row in rows)]), args)
-    else:
-        options.emit(render([_grid(rows)], args.format), args)
+    options.emit(options.format_rows(args.format, rows, lambda: _grid(rows)), args)
     return 0
 
 
 def _measure(texts: list[str], model: str) -> list[dict[str, Any]]:
     encoder = encoders.load(model)
     if not isinstance(encoder, encoders.Encoder):
-        raise InputError(f"{model} ranks texts without vectors", remedy="name an encoder (goldrank list models)")
+        raise InputError(
+            f"the model {model} ranks texts without vectors",
+            remedy="choose a model with vectors (goldrank list models)",
+        )
     if isinstance(encoder, encoders.Fitted):
         encoder.fit(texts)
     vectors = encoder.encode_items(texts)
@@ -74,6 +73,6 @@ def _grid(rows: list[dict[str, Any]]) -> Grid:
         ]
         for row in rows
     ]
-    note = "Jaccard compares the sets of words between blanks; the others compare vectors. "
-    note += "Cosine near 0 is unrelated, near −1 opposite."
+    note = "Jaccard compares the sets of words, split at white space; the other measures compare vectors. "
+    note += "A cosine near 0 means unrelated texts, near −1 opposite ones."
     return Grid(headings, cells, notes=[note], text_columns=2)
