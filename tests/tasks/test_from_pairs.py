@@ -233,7 +233,7 @@ def test_the_released_sentence_data_is_made_of_the_sts_benchmark_and_str_byte_fo
     target = tmp_path / "made"
     assert main(["data", "convert", "--from-pairs", *map(str, sources), "--to", "evalrank", str(target)]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"{target}: 24957 items, which are the queries too, 6989 judged pairs of the split test, as evalrank.",
+        f"{target}: 24957 items, which are also the queries, 6989 judged pairs of the split test, as evalrank.",
         "Data: STSBenchmark: score in column 5, texts in columns 6 and 7; not read: columns 1 to 4 and any after 7.",
         "Data: sem_text_rel_ranked: both texts Text, separated by a line break, score Score, id PairID; "
         "not read: Index, SourceID, SubsetID.",
@@ -243,7 +243,7 @@ def test_the_released_sentence_data_is_made_of_the_sts_benchmark_and_str_byte_fo
         "170 pairs scored 0.656 too, later in the source, not taken.",
         "Data: 31 positive pairs given again, in either direction, counted once.",
         "Data: 13 pairs of a text with itself, which ranks first by cosine.",
-        "Read again, it is the same in every part.",
+        "Verified: the written collection reads back without a difference.",
     ]
     released = data / "sent_evalrank"
     assert sorted(path.name for path in target.iterdir()) == ["background_sent.txt", "pos_pair.txt"]

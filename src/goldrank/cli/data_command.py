@@ -1,4 +1,4 @@
-"""`goldrank data`: what a collection holds and what is wrong with it, and writing it in another layout."""
+"""`goldrank data`: check a collection for errors, or convert it to another layout."""
 
 from __future__ import annotations
 
@@ -24,48 +24,52 @@ _EXAMPLES = """\
   goldrank data convert --from-pairs STSBenchmark sem_text_rel_ranked.csv --to evalrank my-evalrank
   goldrank data convert hf:mteb/scifact scifact --to trec --split test
 """
+_PATH = "a folder or file, irds:NAME, hf:NAME, or the name of a task"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("data", "Check a collection of documents, queries and gold, or convert it.", _EXAMPLES)
-    actions = made.add_subparsers(dest="action", required=True, metavar="check|convert")
-    checking = actions.add_parser("check", help="counts, and what is missing, doubled, empty, misspelt or outside")
-    checking.add_argument("path", metavar="PATH", help="a folder or file, irds:NAME, hf:NAME, or a task")
-    checking.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
-    checking.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
-    checking.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    converting = actions.add_parser("convert", help="write it in another layout, read it back and compare")
-    read = "a folder or file, irds:NAME, hf:NAME, or a task; left out with --from-pairs"
-    places = [converting.add_argument("path", metavar="PATH", help=read)]
-    written = "the folder to write; for articles and pairs also a file"
-    places.append(converting.add_argument("out", metavar="OUT", help=written))
+    """Return the parser of the command."""
+    parser = options.new_parser("data", "Check or convert a collection of documents, queries and gold.", _EXAMPLES)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|convert")
+    checking = actions.add_parser("check", help="count, and report missing, duplicate, empty or damaged entries")
+    checking.add_argument("path", metavar="PATH", help=_PATH)
+    checking.add_argument("--strict", action="store_true", help="exit with code 1 if there are warnings")
+    converting = actions.add_parser("convert", help="write the collection in another layout, and verify the result")
+    places = [
+        converting.add_argument("path", metavar="PATH", help=f"{_PATH}; omit it with --from-pairs"),
+        converting.add_argument("out", metavar="OUT", help="folder to write; for articles and pairs also a file"),
+    ]
     for place in places:
         # With --from-pairs there is one positional argument. nargs="?" would end the list at the first option.
         place.required = False
-    converting.add_argument("--to", required=True, choices=tuple(WRITERS), help="the layout to write")
-    converting.add_argument("--overwrite", action="store_true", help="replace what an earlier conversion wrote there")
+    converting.add_argument("--to", required=True, choices=tuple(WRITERS), help="layout to write")
+    converting.add_argument("--overwrite", action="store_true", help="replace the result of an earlier conversion")
     options.add_scored_pairs(converting)
     for action in (checking, converting):
-        action.add_argument("--collection-format", metavar="F", help=f"{', '.join(READERS)} (default: by content)")
-        action.add_argument("--split", metavar="S", help="which split (default: the one people evaluate on)")
-        action.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+        action.add_argument(
+            "--collection-format",
+            metavar="FORMAT",
+            help=f"format of PATH: {', '.join(READERS)} (default: detected from the content)",
+        )
+        action.add_argument("--split", metavar="SPLIT", help="split to read (default: the usual evaluation split)")
+    options.add_output(checking, ("table", "json", "markdown"))
+    options.add_debug(converting)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check or convert."""
+    """Check or convert the collection."""
     return {"check": _check, "convert": _convert}[args.action](args)
 
 
 def _check(args: argparse.Namespace) -> int:
     alone = wiki.find_gold_alone(Path(args.path)) if args.collection_format is None else None
     report = check(_read(args, args.path)) if alone is None else check_gold(wiki.read_gold(alone))
-    options.emit(to_json(report.as_dict()) if args.format == "json" else _shown(report, args.format), args)
+    options.emit(to_json(report.as_dict()) if args.format == "json" else _show(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
 
-def _shown(report: CollectionReport, look: str) -> str:
+def _show(report: CollectionReport, look: str) -> str:
     numbers = {
         "items": report.items,
         "queries": "the items themselves" if report.related else report.queries,
@@ -81,8 +85,8 @@ def _shown(report: CollectionReport, look: str) -> str:
         cells = [[Cell(name), Cell(str(value))] for name, value in numbers.items()]
         grids.append(Grid(["collection", report.source or report.name], cells, text_columns=2))
     if report.statistics is not None:
-        cells = [[Cell(name), Cell(value)] for name, value in _counted(report.statistics).items()]
-        headings = ["articles and those like them", ""] if report.items else ["gold alone", report.source]
+        cells = [[Cell(name), Cell(value)] for name, value in _statistics_rows(report.statistics).items()]
+        headings = ["related articles", ""] if report.items else ["gold without articles", report.source]
         grids.append(Grid(headings, cells, notes=list(report.published), text_columns=2))
     lengths = [
         [Cell(side), *(Cell(str(words[name])) for name in QUANTILES)] for side, words in report.words.items() if words
@@ -101,43 +105,43 @@ def _shown(report: CollectionReport, look: str) -> str:
     if findings:
         grids.append(Grid(["severity", "finding", "examples"], findings, notes=[f"{counted}."], text_columns=3))
     text = render(grids, look)
-    return text if findings else f"{text}\n\nNothing was found to be wrong."
+    return text if findings else f"{text}\n\nNo problems were found."
 
 
-def _counted(made: ArticleStatistics) -> dict[str, str]:
-    """What papers print of such data, as text."""
+def _statistics_rows(statistics: ArticleStatistics) -> dict[str, str]:
+    """Return the statistics that papers publish of such data, as text."""
 
     def share(number: int, whole: int) -> str:
         return f"{number:,} of {whole:,} ({number / whole:.1%})" if whole else "0"
 
     rows = {
-        "articles": "not here" if made.articles is None else f"{made.articles:,}",
-        "sources": f"{made.sources:,}",
-        "pairs": f"{made.pairs:,}",
-        "similar articles per source": f"{made.similar_mean:.2f} ± {made.similar_deviation:.2f}",
-        "pairs whose titles share no word": share(made.titles_share_no_word, made.pairs),
+        "articles": "not available" if statistics.articles is None else f"{statistics.articles:,}",
+        "sources": f"{statistics.sources:,}",
+        "pairs": f"{statistics.pairs:,}",
+        "similar articles per source": f"{statistics.similar_mean:.2f} ± {statistics.similar_deviation:.2f}",
+        "pairs whose titles share no word": share(statistics.titles_share_no_word, statistics.pairs),
     }
-    if made.pairs_with_articles is not None:
-        whole = made.pairs_with_articles
+    if statistics.pairs_with_articles is not None:
+        whole = statistics.pairs_with_articles
         rows |= {
-            "sources with an article": share(made.sources_with_article or 0, made.sources),
-            "pairs with both articles": share(whole, made.pairs),
+            "sources with an article": share(statistics.sources_with_article or 0, statistics.sources),
+            "pairs with both articles": share(whole, statistics.pairs),
             "no word of the source's title in the similar text": share(
-                made.target_text_without_source_title or 0, whole
+                statistics.target_text_without_source_title or 0, whole
             ),
             "no word of the similar title in the source's text": share(
-                made.source_text_without_target_title or 0, whole
+                statistics.source_text_without_target_title or 0, whole
             ),
         }
-    if made.sections_mean is not None:
-        rows["sections per article"] = f"{made.sections_mean:.2f} ± {made.sections_deviation:.2f}"
-    if made.words_per_section_mean is not None:
-        rows["words per section"] = f"{made.words_per_section_mean:.1f}"
+    if statistics.sections_mean is not None:
+        rows["sections per article"] = f"{statistics.sections_mean:.2f} ± {statistics.sections_deviation:.2f}"
+    if statistics.words_per_section_mean is not None:
+        rows["words per section"] = f"{statistics.words_per_section_mean:.1f}"
     return rows
 
 
 def _read(args: argparse.Namespace, path: str) -> Collection:
-    """What the path holds, or the data of a named task."""
+    """Read the collection at *path*, or the data of the task of that name."""
     if args.collection_format is None and path.partition(":")[0] in TASKS:
         collection: Collection = find_task(path).read(args.split)
         return collection
@@ -151,16 +155,18 @@ def _convert(args: argparse.Namespace) -> int:
     if args.from_pairs is not None and any(ignored.values()):
         name = next(name for name, value in ignored.items() if value)
         raise InputError(f"{name} has no effect with --from-pairs", remedy="name the files with --from-pairs only")
-    made = options.collection_from_pairs(args)
-    collection, out = (_read(args, args.path), args.out) if made is None else (made, args.path)
+    from_pairs = options.collection_from_pairs(args)
+    collection, out = (_read(args, args.path), args.out) if from_pairs is None else (from_pairs, args.path)
     remarks = convert(collection, out, args.to, overwrite=args.overwrite)
-    asked = "which are the queries too" if collection.related else counts(len(collection.queries), "query", "queries")
+    queries = (
+        "which are also the queries" if collection.related else counts(len(collection.queries), "query", "queries")
+    )
     printing.show(
-        f"{out}: {counts(len(collection.items), 'item')}, {asked}, "
+        f"{out}: {counts(len(collection.items), 'item')}, {queries}, "
         f"{counts(len(collection.gold.items), 'judged pair')} of the split {collection.split}, as {args.to}."
     )
-    for remark in () if made is None else made.remarks:
+    for remark in () if from_pairs is None else from_pairs.remarks:
         printing.show(f"Data: {remark}.")
-    for remark in remarks or ["Read again, it is the same in every part."]:
+    for remark in remarks or ["Verified: the written collection reads back without a difference."]:
         printing.show(remark)
     return 0

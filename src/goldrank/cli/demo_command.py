@@ -1,11 +1,11 @@
-"""`goldrank demo`: the main job on built-in models and data, from texts to leaderboards and a report to pass on."""
+"""`goldrank demo`: evaluate built-in models on built-in tasks, show leaderboards and write a report."""
 
 from __future__ import annotations
 
 import argparse
 import time
 
-from goldrank.cli import options, printing, report_command
+from goldrank.cli import options, printing, report_command, stored_runs
 from goldrank.cli.run_command import show_board
 from goldrank.errors import MissingExtraError
 from goldrank.runs.run import RankingLeaderboard, run_all
@@ -21,20 +21,18 @@ REPORT = "goldrank-demo.html"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser(
+    """Return the parser of the command."""
+    parser = options.new_parser(
         "demo", "Evaluate five built-in models on three built-in tasks, and write a report.", _EXAMPLES
     )
-    made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
-    made.add_argument(
-        "-o", "--output", metavar="FILE", default=REPORT, help=f"where the report goes (default {REPORT})"
-    )
-    made.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    stored_runs.add_store(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", default=REPORT, help=f"file of the report (default {REPORT})")
+    options.add_debug(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what a user would run, and say how."""
+    """Run and print the commands of a first evaluation."""
     options.refuse_unwritable(args)
     started = time.perf_counter()
     store = Store.open(args.store)
@@ -63,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_report(keys: list[str], args: argparse.Namespace) -> None:
-    """What a user would write next: everything that was found, in one file."""
+    """Write a report of all results."""
     where = [] if args.store is None else ["--store", args.store]
     given = [*keys, "-o", args.output, *where, "--title", "goldrank demo"]
     try:
@@ -73,20 +71,22 @@ def _write_report(keys: list[str], args: argparse.Namespace) -> None:
 
 
 def _verdict(board: RankingLeaderboard) -> str:
-    """Who is best on the task, and whom that beats for sure."""
+    """Return a sentence on the best model, and which others it significantly beats."""
     best, comparison = board.best.model, board.comparison
     metric = next(iter(comparison.scores[best]))
     beaten = comparison.better_than(metric, best)
     rest = [model for model in comparison.scores if model not in (best, *beaten)]
-    said = f"On {board.task.name}, {best} is best by {metric}"
-    said += f"; it is significantly better than {_listed(beaten)}" if beaten else "; no difference is significant"
+    sentence = f"On {board.task.name}, {best} is best by {metric}"
+    sentence += f"; it is significantly better than {_join(beaten)}" if beaten else "; no difference is significant"
     if rest:
-        could = [pair.detectable for pair in comparison.pairs if pair.metric == metric and {best} < {pair.a, pair.b}]
+        detectable = [
+            pair.detectable for pair in comparison.pairs if pair.metric == metric and {best} < {pair.a, pair.b}
+        ]
         queries = comparison.scores[best].counts.queries
-        said += f", and {queries} queries cannot tell it from {_listed(rest)}"
-        said += f" (they would show a difference of {max(could):.2f})"
-    return said + "."
+        sentence += f"; the difference from {_join(rest)} is not significant"
+        sentence += f" ({queries} queries can detect a difference of {max(detectable):.2f})"
+    return sentence + "."
 
 
-def _listed(names: list[str]) -> str:
+def _join(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""The figures that a command draws into the file of its option ``--plot``."""
+"""Draw figures into the file that the option ``--plot`` names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goldrank.reporting.render.themes import Size, Theme
 
 
 def check_file(file: str) -> None:
-    """Raise now, before long work, if no figure can be drawn into *file*."""
+    """Raise InputError before long work if no figure can be drawn into *file*."""
     image_format(file)
     require_matplotlib()
 
@@ -21,7 +21,7 @@ def check_file(file: str) -> None:
 def draw_into(
     file: str, figures: Sequence[Figure | HeatMap | LeftOut], theme: Theme = "light", size: Size = "double"
 ) -> None:
-    """Draw the first figure into *file* and each further one into a file beside it, numbered from 2 on."""
+    """Draw the first figure into *file*, and the others into files beside it, numbered from 2."""
     for number, figure in enumerate(figures, 1):
         path = Path(file) if number == 1 else Path(file).with_stem(f"{Path(file).stem}-{number}")
         if isinstance(figure, LeftOut):

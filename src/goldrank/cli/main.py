@@ -1,4 +1,4 @@
-"""The command `goldrank`: finds the subcommand, and turns errors into one sentence and an exit code."""
+"""The command `goldrank`: dispatch to the subcommands, and turn errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from goldrank.errors import GoldrankError, reason_of, shorten, unknown_name
 from goldrank.native import truncation_guard
 
 COMMANDS = {
-    "run": "evaluate any models on any tasks, store the results, show who is better",
-    "score": "score runs against gold: any metric, any convention, with intervals",
-    "compare": "compare runs query by query: is the difference real?",
-    "rbo": "how alike the rankings of two runs are, without gold",
-    "explain": "what a metric means, its formula and variants, and which tool prints which",
-    "list": "list tasks, models, metrics, profiles and everything else that has a name",
-    "similarity": "how alike texts are, by every measure side by side",
-    "encode": "texts in shards to vectors in shards, here or by a cluster",
+    "run": "evaluate models on tasks, store the results, show the leaderboard",
+    "score": "score runs against gold, with any metric and convention",
+    "compare": "compare runs by paired significance tests",
+    "rbo": "compute the rank-biased overlap of runs, without gold",
+    "explain": "explain a metric: formula, variants, and the tools that print it",
+    "list": "list tasks, models, metrics, profiles and other names",
+    "similarity": "compare texts by all similarity measures",
+    "encode": "encode files of texts into shards of vectors",
     "index": "build, search and describe an index of texts",
-    "sensitivity": "how far evaluators move, and whether models change order, by similarity and transform alone",
-    "audit": "what an approximate index does to the metric",
-    "plan": "what a job of any size would take: time, memory, network, storage",
-    "masked": "can a model name the person behind the mask?",
-    "report": "stored runs in one file that opens offline: the verdict, figures, and what lies behind",
-    "plot": "figures from stored results, no model needed",
+    "sensitivity": "measure how scores depend on similarity and transform",
+    "audit": "measure the effect of an approximate index on the metric",
+    "plan": "estimate time, memory, network and storage of a job",
+    "masked": "evaluate how well models name the person behind a mask",
+    "report": "write a report of stored runs that opens offline",
+    "plot": "draw figures from stored results",
     "serve": "explore all stored runs in a browser",
-    "meta": "which intrinsic evaluator predicts which downstream score",
+    "meta": "find which intrinsic evaluators predict downstream scores",
     "runs": "list, show, export and delete stored runs",
     "data": "check or convert a collection of documents, queries and gold",
-    "cache": "what encoded texts are kept, and removing them",
-    "demo": "five built-in models on three built-in tasks, and a report",
+    "cache": "list or remove cached vectors and other cache entries",
+    "demo": "evaluate built-in models on built-in tasks, and write a report",
 }
 
 _USAGE = """\
 goldrank: where did the right answer land?
 
-usage: goldrank COMMAND …        goldrank COMMAND --help        goldrank --version
+usage: goldrank COMMAND …     goldrank COMMAND --help     goldrank --version
 
 commands:
 {commands}
@@ -57,7 +57,7 @@ examples:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns the exit code (0 done, 1 failed, 2 bad input or usage)."""
+    """Run a command and return the exit code: 0 done, 1 failed, 2 bad input or usage."""
     prepare_streams()
     if argv is None and truncation_guard is not None:
         truncation_guard.set_message(_TRUNCATED)
@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         code = _run(arguments)
     except SystemExit:
-        # The end of --help.
+        # argparse raises it after --help.
         if reason := write_failure():
             return _fail(reason)
         raise
@@ -74,24 +74,24 @@ def main(argv: list[str] | None = None) -> int:
 
 
 _TRUNCATED = (
-    "goldrank: a file was truncated, or its disk failed, while it was read; run again when nobody writes to it\n"
+    "goldrank: a file was truncated, or its disk failed, while it was read; run again when no process writes to it\n"
 )
 
 
-# What a print raises, which knows no file name, at once or when the output is flushed.
+# Error codes of print and flush, whose errors have no file name.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF)
 
 
 def _fail(reason: str) -> int:
-    # A reader that has gone, as in `goldrank … | head`, wants to hear nothing.
+    # A closed pipe, as in `goldrank … | head`, is no error for the user.
     if reason != os.strerror(errno.EPIPE).lower():
-        printing.say(f"the output cannot be written ({reason}); nothing of it is complete")
+        printing.say(f"the output cannot be written ({reason}), and is incomplete; write to another place")
     return 1
 
 
-def _readable(sentence: str) -> str:
-    """The sentence without the middle of what is far too long, as where a file name or an id is."""
-    return sentence if len(sentence) <= 2000 else f"{sentence[:1400]} … {sentence[-500:]}"
+def _shorten_message(message: str) -> str:
+    """Return the message without its middle if a file name or an id makes it far too long."""
+    return message if len(message) <= 2000 else f"{message[:1400]} … {message[-500:]}"
 
 
 def _run(arguments: list[str]) -> int:
@@ -101,7 +101,7 @@ def _run(arguments: list[str]) -> int:
     except GoldrankError as error:
         if debug:
             raise
-        printing.say(_readable(str(error)))
+        printing.say(_shorten_message(str(error)))
         return error.exit_code
     except KeyboardInterrupt:
         printing.say("interrupted")
@@ -109,7 +109,7 @@ def _run(arguments: list[str]) -> int:
     except MemoryError:
         if debug:
             raise
-        printing.say("the memory of this machine is not enough; give less data or a larger machine")
+        printing.say("this machine has too little memory; use less data or a larger machine")
         return 1
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _WRITING:
@@ -120,10 +120,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report(error: Exception) -> int:
-    """Say what nothing else has turned into a sentence, and return the exit code."""
+    """Print an unexpected error and return the exit code."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        # Any name of a file may be too long, wherever it is looked for.
-        printing.say(f"{shorten(error.filename)}: the name is too long for a file; check the path")
+        # Any path of the user may be too long, wherever it is opened.
+        printing.say(f"{shorten(error.filename)}: the file name is too long; check the path")
         return 2
     printing.say(f"internal error, {type(error).__name__}: {error}; run again with --debug and report it")
     return 1
@@ -141,14 +141,14 @@ def _dispatch(arguments: list[str]) -> int:
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS, "goldrank --help")
     if name in ("score", "compare", "rbo", "explain", "list"):
-        # These multiply nothing large; the idle threads of a BLAS would cost more than their work.
+        # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
     return int(command.run(command.parser().parse_args(arguments[1:])))
 
 
 def version() -> str:
-    """The version, and whether the compiled part is in use."""
+    """Return the version, and whether compiled code is in use."""
     from goldrank import __version__, native
 
     return f"goldrank {__version__} ({'compiled' if native.COMPILED else 'numpy only, no compiled part'})"

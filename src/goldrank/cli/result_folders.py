@@ -1,4 +1,4 @@
-"""Expand folders of result files, with one file of predictions per model and configuration."""
+"""Expand folders of predictions, which have one file per model and configuration."""
 
 from __future__ import annotations
 

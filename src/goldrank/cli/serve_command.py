@@ -1,4 +1,4 @@
-"""`goldrank serve`: the explorer of all stored runs in a browser, on this machine unless it is told otherwise."""
+"""`goldrank serve`: serve the explorer of stored runs, by default to this machine only."""
 
 from __future__ import annotations
 
@@ -25,20 +25,23 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("serve", "Explore all stored runs in a browser.", _EXAMPLES)
-    stored_runs.add_store(made)
-    made.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"port to listen at (default {PORT}; 0: any free one)"
+    """Return the parser of the command."""
+    parser = options.new_parser("serve", "Explore all stored runs in a browser.", _EXAMPLES)
+    stored_runs.add_store(parser)
+    parser.add_argument(
+        "--port", type=int, default=PORT, metavar="N", help=f"port to listen on (default {PORT}; 0 for any free port)"
     )
-    made.add_argument(
-        "--host", default="127.0.0.1", metavar="H", help="address to listen at; any but this machine's needs a token"
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="address to listen on (default 127.0.0.1); other than loopback needs a token",
     )
-    made.add_argument("--token", metavar="T", help="what readers must know (default: $GOLDRANK_TOKEN)")
-    made.add_argument("--allow-delete", action="store_true", help="let readers remove runs")
-    made.add_argument("--open", action="store_true", help="open the browser")
-    made.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    parser.add_argument("--token", metavar="TOKEN", help="token that visitors must give (default: $GOLDRANK_TOKEN)")
+    parser.add_argument("--allow-delete", action="store_true", help="let visitors delete runs")
+    parser.add_argument("--open", action="store_true", help="open the explorer in the browser")
+    options.add_debug(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,11 +59,11 @@ def run(args: argparse.Namespace) -> int:
 
     token = _token(args)
     store = Store.open(args.store)
-    held = len(store.list())
+    count = len(store.list())
     app = create_app(store, access=Access.on(args.host, token), allow_delete=args.allow_delete)
     listening = _listen(args.host, args.port)
     url = _url(listening, args.host)
-    printing.show(f"goldrank: {held} stored runs of {store.where}\ngoldrank: explore them at {url} (Ctrl-C ends it)")
+    printing.show(f"goldrank: {count} stored runs in {store.where}\ngoldrank: explore them at {url} (Ctrl-C to stop)")
     if token is not None:
         printing.show(f"goldrank: the first visit needs the token: {url}?token=…")
     if args.open:
@@ -83,75 +86,79 @@ def run(args: argparse.Namespace) -> int:
         try:
             uvicorn.Server(settings).run(sockets=[listening])
         except KeyboardInterrupt:
-            # It is the way to end it, not a failure.
-            printing.say("ended")
+            # Ctrl-C is the usual way to stop the server, not a failure.
+            printing.say("stopped")
     return 0
 
 
 def _load_packages() -> None:
-    """Load what the first look at a run needs, while the reader still looks at the list of runs."""
+    """Import the packages that the first page of a run needs, while the visitor looks at the list of runs."""
     from goldrank.io.formats.parquet import load_pyarrow
 
     pyarrow, _ = load_pyarrow()
     from pyarrow import compute
 
-    # The first array made of numbers loads pandas where it is installed.
+    # The first array of numbers imports pandas, if it is installed.
     compute.index(pyarrow.array(np.zeros(1)), 0.0)
 
 
 def _token(args: argparse.Namespace) -> str | None:
-    """The token asked for, which only this machine may do without."""
+    """Return the token, which is required unless the host is a loopback address."""
     from goldrank.web.security import is_loopback
 
     token: str | None = args.token if args.token is not None else os.environ.get("GOLDRANK_TOKEN") or None
     if token is None and not is_loopback(args.host):
         raise InputError(
-            f"others could read the store at {args.host}",
+            f"without a token, anyone who reaches {args.host} could read the store",
             where="--host",
             remedy=f"set a token with --token or GOLDRANK_TOKEN, for example {secrets.token_urlsafe(18)}",
         )
     if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise InputError(
-            f"the token is not {_SHORTEST_TOKEN} printable ASCII characters or more",
+            f"the token does not have at least {_SHORTEST_TOKEN} printable ASCII characters",
             where="--token" if args.token is not None else "GOLDRANK_TOKEN",
-            remedy=f"take a longer one, for example {secrets.token_urlsafe(18)}",
+            remedy=f"use another, for example {secrets.token_urlsafe(18)}",
         )
     return token
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that accepts connections there; taken now, so that what is wrong is said before anything starts."""
+    """Open a listening socket, so that a wrong address is reported before the server starts."""
     if not 0 <= port <= 65_535:
-        raise InputError(f"there is no port {port}", where="--port", remedy="give one from 1024 to 65535, or 0 for any")
+        raise InputError(f"{port} is not a port", where="--port", remedy="give one from 1024 to 65535, or 0 for any")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except (OSError, UnicodeError):
-        raise InputError(f"{host!r} is no address of this machine", where="--host", remedy="try 127.0.0.1") from None
-    made = socket.socket(family, kind, protocol)
+        raise InputError(
+            f"{host!r} is not an address of this machine", where="--host", remedy="try 127.0.0.1"
+        ) from None
+    listening = socket.socket(family, kind, protocol)
     try:
         if os.name == "posix":
-            # Only lets go of connections that have ended; a port in use stays refused.
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(128)
+            # Reuses a port of closed connections only; a port in use is still refused.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
     except OSError as error:
-        made.close()
-        raise _fault(error, host, port) from None
-    return made
+        listening.close()
+        raise _listening_error(error, host, port) from None
+    return listening
 
 
-def _fault(error: OSError, host: str, port: int) -> GoldrankError:
+def _listening_error(error: OSError, host: str, port: int) -> GoldrankError:
     if error.errno == errno.EADDRINUSE:
         return InputError(
-            f"port {port} is in use", where=host, remedy="end what uses it, or choose another with --port (0: any)"
+            f"port {port} is in use",
+            where=host,
+            remedy="stop the program that uses it, or choose another with --port (0 for any)",
         )
     if error.errno == errno.EACCES:
-        return InputError(f"port {port} needs an administrator", where=host, remedy="choose one from 1024 up")
+        return InputError(f"port {port} needs administrator rights", where=host, remedy="choose one from 1024 up")
     if error.errno == errno.EADDRNOTAVAIL:
-        return InputError(f"{host!r} is no address of this machine", where="--host", remedy="try 127.0.0.1")
-    return GoldrankError(f"cannot listen at {host} port {port} ({error.strerror})")
+        return InputError(f"{host!r} is not an address of this machine", where="--host", remedy="try 127.0.0.1")
+    return GoldrankError(f"cannot listen on {host} port {port} ({error.strerror})")
 
 
 def _url(listening: socket.socket, host: str) -> str:

@@ -1,4 +1,4 @@
-"""Standard output and standard error that take every character, and failures to write to them."""
+"""Let standard output and standard error accept every character, and detect failures to write to them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import unicodedata
 from contextlib import suppress
 from typing import TextIO
 
-# What tables and sentences are drawn with, for terminals that know ASCII or Latin-1 only.
+# Replacements for the symbols in tables and messages on terminals with ASCII or Latin-1 only.
 _PLAIN = {
     "─": "-", "│": "|", "–": "-", "—": "-", "−": "-", "↑": "^", "↓": "v", "→": ">", "←": "<", "≤": "<=", "≥": ">=",
     "≈": "~", "×": "x", "·": ".", "•": "*", "…": "...", "█": "#", "‘": "'", "’": "'", "“": '"', "”": '"',
 }  # fmt: skip
 
 
-def _closest(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that the encoding lacks: a similar sign, else their number as \\u03b1."""
+def _replace_characters(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that the encoding lacks by similar ones, or by escapes such as \\u03b1."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = "".join(_PLAIN.get(sign, sign) for sign in error.object[error.start : error.end])
-    # Superscripts and ligatures are letters in another form; NFKD names the letters.
+    # NFKD maps superscripts and ligatures to plain letters.
     letters = "".join(unicodedata.normalize("NFKD", sign) if ord(sign) > 127 else sign for sign in text)
     return (letters if letters.isascii() else text).encode("ascii", "backslashreplace").decode(), error.end
 
@@ -39,8 +39,8 @@ class _ClosedOutput(io.RawIOBase):
 
 
 def prepare_streams() -> None:
-    """Let no character and no missing stream make printing fail."""
-    codecs.register_error("goldrank", _closest)
+    """Make sure that neither a character nor a missing stream makes printing fail."""
+    codecs.register_error("goldrank", _replace_characters)
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(_ClosedOutput()), encoding="utf-8")
     if sys.stderr is None:
@@ -51,7 +51,7 @@ def prepare_streams() -> None:
 
 
 def write_failure() -> str | None:
-    """Why what was printed cannot be written, or None if it can; nothing more is written if not."""
+    """Flush standard output; if that fails, discard it and return the reason."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
@@ -61,11 +61,11 @@ def write_failure() -> str | None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Keep Python from trying again at its end, and from complaining."""
+    """Keep Python from flushing the stream again at exit, which would print an error."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return
-    # Whatever is left in it goes nowhere.
+    # The stream has no file descriptor: replace it.
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as the process
     with suppress(OSError, ValueError):
         stream.close()
