@@ -161,7 +161,7 @@ def test_names_are_matched_by_themselves(here, capsys):
         (("predict", "broken.jsonl", "-m", "names:random"), "broken.jsonl:2"),
         (("score", "no-such-key"), "there is no stored run"),
         (("score", "people.jsonl"), "people.jsonl"),
-        (("make", "pages.jsonl", "-o", "no/folder.jsonl"), "the folder of this file does not exist"),
+        (("make", "pages.jsonl", "-o", "no/folder.jsonl"), "the folder does not exist"),
         (("make", "people.jsonl", "-o", "out.jsonl"), "people.jsonl"),
         (("match", "123", "Kennedy"), "letters"),
     ],

@@ -105,7 +105,7 @@ def test_a_model_is_planned_with_the_rate_that_was_measured_for_it(capsys, tmp_p
         ([*JOB, "--model", "tfidf"], "no rate was measured for the model 'tfidf'"),
         ([*JOB, "--constants", "nowhere.json"], "there is no such file"),
         ([*JOB, "--calibrate"], "beside --calibrate, which plans nothing"),
-        (["plan", "--calibrate", "--constants", "no/such/folder.json"], "the folder of this file does not exist"),
+        (["plan", "--calibrate", "--constants", "no/such/folder.json"], "the folder does not exist"),
         (["plan", "--calibrate", "-m", "nonsense"], "there is no kind of model 'nonsense'"),
     ],
 )

@@ -97,7 +97,7 @@ def test_a_password_of_the_store_is_not_in_the_report(store, keys):
         (["--profile", "nobody"], "there is no profile"),
         (["--alpha", "2"], "alpha is 2"),
         (["--resamples", "3"], "too few"),
-        (["-o", "no/such/folder/a.html"], "the folder of this file does not exist"),
+        (["-o", "no/such/folder/a.html"], "the folder does not exist"),
         (["-o", "."], "this is a folder"),
     ],
 )

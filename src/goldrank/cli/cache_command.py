@@ -29,7 +29,9 @@ _EXAMPLES = """\
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("cache", "List or remove cached vectors and other cache entries.", _EXAMPLES)
-    parser.add_argument("action", choices=("info", "clear"), help="list the entries, or remove them")
+    parser.add_argument(
+        "action", choices=("info", "clear"), metavar="info|clear", help="list the entries, or remove them"
+    )
     kinds = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
     parser.add_argument(
         "--kind",

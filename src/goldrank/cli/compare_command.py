@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -75,6 +76,7 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
     options.refuse_unused(args, ["store"], "on files")
     options.refuse_unused_level(args, find_profile(args.profile or "standard"))
     names = options.run_names(args.runs)
+    _refuse_one_run(names)
     metrics = None if args.metric is None else parse_all(args.metric)
     gold = options.read_gold(args)
     return compare(
@@ -91,8 +93,7 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     from goldrank.runs import stored_scores
 
     runs = stored_runs.find(args)
-    if len(runs) < 2:
-        raise InputError("a comparison needs two runs or more", remedy="name at least two")
+    _refuse_one_run(runs)
     profile = stored_scores.own_profile(runs, args.profile)
     options.refuse_unused_level(args, profile)
     metrics = stored_scores.own_metrics(runs, args.metric, profile, profile_was_asked=args.profile is not None)
@@ -101,3 +102,8 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     stored_runs.print_notes(notes)
     comparison = compare_hits(hits, metrics, profile=profile, **how)
     return replace(comparison, found_warnings=stored_scores.different_data(runs))
+
+
+def _refuse_one_run(runs: Mapping[str, object]) -> None:
+    if len(runs) < 2:
+        raise InputError("a comparison needs two runs or more", remedy="name at least two")

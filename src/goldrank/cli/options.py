@@ -191,8 +191,16 @@ def refuse_unused_level(args: argparse.Namespace, chosen: Profile) -> None:
 
 
 def _parse_grade(text: str) -> float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
+    grade = _parse_number(text)
+    return int(grade) if grade.is_integer() else grade
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        # argparse would name the function that calls this one.
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def add_statistics(parser: argparse.ArgumentParser, title: str = "intervals", *, defaults: bool = True) -> None:
@@ -218,8 +226,15 @@ def add_resamples(group: argparse._ActionsContainer) -> None:
 def add_alpha(group: argparse._ActionsContainer, default: float | None = 0.05) -> None:
     """Add ``--alpha``."""
     group.add_argument(
-        "--alpha", type=float, default=default, metavar="LEVEL", help="significance level (default 0.05)"
+        "--alpha", type=_parse_alpha, default=default, metavar="LEVEL", help="significance level (default 0.05)"
     )
+
+
+def _parse_alpha(text: str) -> float:
+    alpha = _parse_number(text)
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {text}, which is not between 0 and 1", remedy="give a level such as 0.05")
+    return alpha
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
@@ -360,7 +375,7 @@ def refuse_unwritable(args: argparse.Namespace) -> None:
 def refuse_missing_folder(file: str) -> None:
     """Raise InputError if the folder of *file* does not exist."""
     if not Path(file).absolute().parent.is_dir():
-        raise InputError("the folder of this file does not exist", where=file, remedy="create it first")
+        raise InputError("the folder does not exist", where=file, remedy="create it first")
 
 
 def print_warnings(warnings: Iterable[DataWarning], args: argparse.Namespace) -> None:

@@ -1,1 +1,1 @@
-"""Other names of two commands, for those who start them as modules."""
+"""Entry points for ``python -m`` under the module names of the masked-person project."""

@@ -1,4 +1,4 @@
-"""`python -m goldrank.evaluation.top_k_evaluation KEY`: another name of `goldrank masked score KEY`."""
+"""Run `goldrank masked score KEY` as ``python -m goldrank.evaluation.top_k_evaluation KEY``."""
 
 import sys
 

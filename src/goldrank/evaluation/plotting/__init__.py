@@ -1,1 +1,1 @@
-"""Other names of the command that draws figures."""
+"""Entry point that draws figures."""

@@ -1,4 +1,4 @@
-"""`python -m goldrank.evaluation.plotting.precomputed_plotting KEY`: another name of `goldrank plot KEY`."""
+"""Run `goldrank plot KEY` as ``python -m goldrank.evaluation.plotting.precomputed_plotting KEY``."""
 
 import sys
 
