@@ -118,12 +118,12 @@ def small():
 def test_what_a_format_cannot_hold_is_told(small, tmp_path):
     assert convert(small, tmp_path / "beir", "beir") == [
         "1 gold list without any item left out.",
-        "Read again, it is not the same in every part: the order or the rows of the gold differ.",
+        "The written collection reads back with differences: the order or the rows of the gold differ.",
     ]
     assert convert(small, tmp_path / "pairs", "pairs") == [
         "1 gold pair without the text of query or item left out.",
         "1 item that no gold names left out: pairs hold no other texts.",
-        "Read again, it is not the same in every part: ids, titles, sections or white space of the items differ.",
+        "The written collection reads back with differences: ids, titles, sections or white space of the items differ.",
     ]
     assert "sections or white space of the items differ" in convert(small, tmp_path / "trec", "trec")[-1]
     with pytest.raises(InputError, match="articles with labels cannot hold; convert to beir"):
@@ -152,7 +152,7 @@ def test_a_related_collection_becomes_a_search_for_its_sources(tmp_path):
     columns = from_pairs([("a", {"b": 1}), ("z", {"c": 1})], "gold", "made", integers=False)
     made = Collection("made", items, items, columns)
     assert convert(made, tmp_path / "beir", "beir") == [
-        "Read again, it is not the same in every part: the articles are not both queries and items any more."
+        "The written collection reads back with differences: the articles are not both queries and items any more."
     ]
     assert read_collection(tmp_path / "beir").queries.ids == ["a"]
     assert convert(made, tmp_path / "a.jsonl", "articles")[0] == "1 source of the gold without an article left out."

@@ -306,7 +306,7 @@ def test_converted_data_is_read_back_and_other_layouts_are_refused_or_told(tmp_p
     )
     assert convert(from_pairs(records, top=0.5), tmp_path / "odd", "evalrank") == [
         "2 texts with tabs or line breaks, which became blanks.",
-        "Read again, it is not the same in every part: ids, titles, sections or white space of the items differ.",
+        "The written collection reads back with differences: ids, titles, sections or white space of the items differ.",
     ]
     assert (tmp_path / "odd" / "pos_pair.txt").read_text() == "x y\tu v\nu v\tx y\n"
     capsys.readouterr()

@@ -100,7 +100,7 @@ def _compared(collection: Collection, written: Path, format: str) -> list[str]:
     again = READERS[format].read(written)
     if again.checksum == collection.checksum:
         return []
-    return ["Read again, it is not the same in every part: " + _difference(collection, again) + "."]
+    return ["The written collection reads back with differences: " + _difference(collection, again) + "."]
 
 
 def _difference(one: Collection, other: Collection) -> str:

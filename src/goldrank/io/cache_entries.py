@@ -15,13 +15,13 @@ from goldrank.errors import GoldrankError
 from goldrank.io.files import cache_folder
 
 KINDS = {
-    "shards": "vectors, and what is done so far, of work on a cluster",
-    "partial": "what is done so far of evaluations that were stopped",
-    "words": "word-vector files in a form that opens at once",
-    "fingerprints": "digests of large files, which are read again only after a change",
-    "near-duplicates": "which items of a collection are near-duplicates",
-    "collections": "data sets that were downloaded",
-    "downloads": "the files they came in",
+    "shards": "vectors and checkpoints of jobs on a cluster",
+    "partial": "checkpoints of interrupted evaluations",
+    "words": "word-vector files in a format that loads fast",
+    "fingerprints": "digests of large files",
+    "near-duplicates": "near-duplicate items of collections",
+    "collections": "downloaded data sets",
+    "downloads": "the downloaded files of data sets",
 }
 ABANDONED_SECONDS = 3600.0
 """After so many seconds without a write, a temporary file belongs to no running process."""
