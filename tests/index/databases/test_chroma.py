@@ -11,7 +11,7 @@ from goldrank.cli.main import main
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
 from goldrank.index.base import Index, build, drop
-from goldrank.index.databases.chroma import Server, read_spec
+from goldrank.index.databases.chroma import ChromaTarget, read_spec
 from http_servers import HttpServer, json_reply
 from vector_servers import (  # noqa: F401 - fixtures
     ChromaServer,
@@ -71,7 +71,7 @@ def test_a_query_is_left_out_by_its_id_and_ranks_are_refused(chroma_server):  # 
     index = build(f"chroma:{chroma_server.url}/selves({ALL})", ITEMS[:50], names)
     run = index.top_k(ITEMS[:5], 7, query_ids=names[:5], exclude_self=True)
     assert all(name not in run[name] and len(run[name]) == 7 for name in names[:5])
-    with pytest.raises(InputError, match="has no call for the rank"):
+    with pytest.raises(InputError, match="only supports top-k search"):
         index.exact_hits(QUERIES, Gold({"0": {"d7": 1}}))
     with pytest.raises(InputError, match="3 dimensions, the index has 16"):
         index.top_k(np.ones((1, 3)), 1)
@@ -90,7 +90,7 @@ def test_an_identical_load_is_used_again_and_others_are_refused(chroma_server, c
     assert capsys.readouterr().out.count("loaded-") == 2
     assert main(["index", "drop", spec]) == 2
     theirs = index.server.connect().create_collection(index.collection.name, embedding_function=None)
-    with pytest.raises(InputError, match="a collection is there that goldrank did not load"):
+    with pytest.raises(InputError, match="the collection exists, and goldrank did not load it"):
         build(spec, ITEMS)
     assert drop(spec) == []
     assert theirs.count() == 0
@@ -175,10 +175,10 @@ def test_the_token_comes_from_the_environment_and_is_never_shown(chroma_server, 
     ("spec", "message"),
     [
         ("chroma:http://me:secret@host/items", r"^http://me:\*\*\*@host/items: the address holds a password; .*key="),
-        ("chroma:host:8000/items", "is no URL of a Chroma collection"),
-        ("chroma:http://host:8000", "is no URL of a Chroma collection"),
-        ("chroma:http://host:x/items", "is no URL of a Chroma collection"),
-        ("chroma:http://host/a/b", "is no name for a collection"),
+        ("chroma:host:8000/items", "is not the URL of a Chroma collection"),
+        ("chroma:http://host:8000", "is not the URL of a Chroma collection"),
+        ("chroma:http://host:x/items", "is not the URL of a Chroma collection"),
+        ("chroma:http://host/a/b", "is not a valid name of a collection"),
         ("chroma:http://host/items?tennant=x", "did you mean 'tenant'"),
         ("chroma:http://host/items(index=exact)", "no chroma index 'exact'.*hnsw"),
         ("chroma:http://host/items(ef_search=0)", "the option ef_search is '0'"),
@@ -192,7 +192,7 @@ def test_what_a_spec_cannot_say_is_refused_before_a_server_is_asked(spec, messag
 
 def test_a_spec_is_read_with_the_defaults_of_chroma():
     server, options = read_spec("chroma:https://host/wines?database=d(ef_search=7)")
-    assert server == Server("host", 443, True, "wines", {"database": "d"}, "")
+    assert server == ChromaTarget("host", 443, True, "wines", {"database": "d"}, "")
     assert options == {
         "index": "hnsw",
         "max_neighbors": 16,

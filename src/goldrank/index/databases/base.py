@@ -1,7 +1,7 @@
-"""What all database indexes share: specs, markers of complete loads, and results as a Run.
+"""The base of the database indexes: specs, markers of complete loads, and search results as a Run.
 
-A database is treated as the team runs it: its own order and its own scores are what is measured. Vectors are loaded as
-they are, beside a marker with their checksum; only a load whose marker says so is used again.
+The database is measured as it is: with its own order and its own scores. Vectors are loaded unchanged, beside a marker
+with their checksum; a load is reused only if its marker says that it is complete.
 """
 
 from __future__ import annotations
@@ -9,20 +9,23 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats, Gold, Hits, Run
-from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_vectors
+from goldrank.index.base import Dense, Similarity, blocks, checked_ids, checked_similarity, checked_vectors
 from goldrank.io.columns import Columns
 from goldrank.progress import Progress
 from goldrank.redaction import redact
 from goldrank.specs import parse_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Value = int | str | None
 Kinds = Mapping[str, Mapping[str, Value]]
@@ -52,32 +55,31 @@ class DatabaseSpec:
         return cls(match["kind"], match["address"], parse_options(match["set"] or "", spec))
 
 
-def chosen_options(
-    place: DatabaseSpec, kinds: Kinds, common: Mapping[str, Value], kind_by_default: str
-) -> dict[str, Value]:
-    """The options of a place with the database's defaults filled in; what the kind of index does not know is refused.
+def fill_options(spec: DatabaseSpec, kinds: Kinds, common: Mapping[str, Value], default_kind: str) -> dict[str, Value]:
+    """Return the options of a spec with the defaults filled in; refuse options that the kind of index does not have.
 
-    *kinds* has the options of each kind of index, *common* those that all have. A default that is a number wants one.
+    Args:
+        spec: the spec.
+        kinds: the options of each kind of index with their defaults.
+        common: the options that all kinds have; an option whose default is not a string must be a number.
+        default_kind: the kind of index if the spec has no option ``index``.
 
-    >>> chosen_options(DatabaseSpec("x", "y", {"m": "8"}), {"exact": {}, "hnsw": {"m": 16, "ef": 40}}, {}, "hnsw")
+    >>> fill_options(DatabaseSpec("x", "y", {"m": "8"}), {"exact": {}, "hnsw": {"m": 16, "ef": 40}}, {}, "hnsw")
     {'index': 'hnsw', 'm': 8, 'ef': 40}
     """
-    kind = place.options.get("index", kind_by_default)
+    kind = spec.options.get("index", default_kind)
     if kind not in kinds:
-        raise unknown_name(f"{place.kind} index", kind, kinds, "it has " + ", ".join(kinds))
+        raise unknown_name(f"{spec.kind} index", kind, kinds, "it has " + ", ".join(kinds))
     known = {**kinds[kind], **common}
     options: dict[str, Value] = {"index": kind, **known}
-    for name, text in place.options.items():
+    for name, text in spec.options.items():
         if name == "index":
             continue
         if name not in known:
-            raise unknown_name(f"option of the {place.kind} index {kind}", name, known, _listing(known))
+            listing = "it has " + (", ".join(known) or "none")
+            raise unknown_name(f"option of the {spec.kind} index {kind}", name, known, listing)
         options[name] = text if isinstance(known[name], str) else _number(name, text)
     return options
-
-
-def _listing(known: Mapping[str, Value]) -> str:
-    return "it has " + ", ".join(known) if known else "it has none"
 
 
 def _number(name: str, text: str) -> int:
@@ -86,32 +88,31 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def written(options: Mapping[str, Value], without: Iterable[str] = ()) -> str:
-    """Options as a spec has them; those that are left to the database are not written.
+def format_options(options: Mapping[str, Value], without: Collection[str] = ()) -> str:
+    """Format options as a spec has them, except those that are left to the database.
 
-    >>> written({"index": "hnsw", "m": 16, "refine_factor": None})
+    >>> format_options({"index": "hnsw", "m": 16, "refine_factor": None})
     '(index=hnsw,m=16)'
     """
-    left = set(without)
-    kept = [f"{name}={value}" for name, value in options.items() if value not in (None, "") and name not in left]
-    return f"({','.join(kept)})" if kept else ""
+    parts = [f"{name}={value}" for name, value in options.items() if value not in (None, "") and name not in without]
+    return f"({','.join(parts)})" if parts else ""
 
 
 def refuse_password(address: str, remedy: str) -> None:
-    """Raise for an address with a password in it: specs are stored with results, and passwords never are."""
+    """Raise for an address with a password: specs are stored with results, and passwords must not be."""
     if redact(address) != address:
         raise InputError("the address holds a password", where=redact(address), remedy=remedy)
 
 
-def numbered(name: str, build: Mapping[str, Value], similarity: str) -> str:
-    """A name of its own for what *build* and the similarity make out of the data called *name*."""
-    told = repr((FORMAT, similarity, sorted(build.items(), key=lambda item: item[0])))
-    return f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
+def name_variant(name: str, options: Mapping[str, Value], similarity: str) -> str:
+    """Return a name for the data *name* indexed with these build options and this similarity."""
+    identity = repr((FORMAT, similarity, sorted(options.items(), key=lambda item: item[0])))
+    return f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"
 
 
 @dataclass(frozen=True)
 class TableData:
-    """Item vectors and ids that were checked, with the checksum that names them."""
+    """Validated item vectors and ids, with their checksum."""
 
     vectors: Dense
     ids: list[str]
@@ -119,7 +120,7 @@ class TableData:
 
     @classmethod
     def of(cls, vectors: Any, ids: Sequence[str] | None) -> TableData:
-        """Check vectors and ids as every index does, and that the ids are text that a database can hold."""
+        """Check vectors and ids as every index does, and that a database can store the ids as text."""
         matrix = checked_vectors(vectors, "item")
         if not len(matrix):
             raise InputError("there are no items to index", remedy="check that the data was read completely")
@@ -130,7 +131,7 @@ class TableData:
         def digest_of(rows: slice) -> bytes:
             return hashlib.sha256(np.ascontiguousarray(matrix[rows], "<f4").data).digest()
 
-        # Hashing lets go of the interpreter: the blocks are hashed on all cores, and their digests in order.
+        # Hashing releases the GIL, so that the blocks are hashed on all cores; their digests are combined in order.
         with ThreadPoolExecutor() as pool:
             for block in pool.map(digest_of, blocks(len(matrix), _HASH_BLOCK)):
                 digest.update(block)
@@ -155,7 +156,7 @@ def refuse_zero(vectors: Dense, names: Sequence[str], role: str, database: str) 
 
 
 def _encoded(names: list[str]) -> bytes:
-    """All ids with a zero byte between them; one that holds such a byte, or is no text, is refused."""
+    """Return all ids, separated by zero bytes; refuse ids that contain such a byte or are not valid Unicode."""
     joined = "\0".join(names)
     try:
         encoded: bytes | None = joined.encode()
@@ -163,13 +164,13 @@ def _encoded(names: list[str]) -> bytes:
         encoded = None
     if encoded is None or encoded.count(b"\0") != len(names) - 1:
         wrong = next(name for name in names if "\0" in name or re.search("[\ud800-\udfff]", name))
-        raise InputError(f"the item id {shorten(wrong)} is no text that a database can hold", remedy="change the id")
+        raise InputError(f"a database cannot store the item id {shorten(wrong)} as text", remedy="change the id")
     return encoded
 
 
 @dataclass(frozen=True)
 class Marker:
-    """The record that a load is complete, with its data's checksum."""
+    """The record of a complete load, with the checksum of its data."""
 
     checksum: str
     count: int
@@ -177,7 +178,7 @@ class Marker:
 
     @classmethod
     def of(cls, data: TableData) -> Marker:
-        """The marker that a whole load of *data* has."""
+        """Return the marker of a complete load of *data*."""
         return cls(data.checksum, len(data.ids), data.dimension)
 
     def refuse_other(self, data: TableData, where: str) -> None:
@@ -186,41 +187,74 @@ class Marker:
             raise InputError(
                 f"{self.count} other items of {self.dimension} dimensions are loaded there",
                 where=where,
-                remedy="choose another name, or drop what is there with: goldrank index drop",
+                remedy="choose another name, or remove them with: goldrank index drop",
             )
 
     def refuse_changed(self, count: int, where: str) -> None:
         """Raise if the number of items is not the number that was loaded."""
         if count != self.count:
             raise InputError(
-                f"{self.count} items were loaded and {count} are there now: something else has changed them",
+                f"{self.count} items were loaded and {count} are there now: another program has changed them",
                 where=where,
-                remedy="drop it with: goldrank index drop, and load it again",
+                remedy="remove them with: goldrank index drop, and load them again",
             )
 
 
 class DatabaseIndex(ABC):
-    """The part of a database index that is the same for all databases."""
+    """The base class of the database indexes.
+
+    Scores are the distances of the database converted to similarities: 1 minus the cosine distance, the inner product,
+    or minus the distance.
+    """
 
     similarity: Similarity
     options: dict[str, Value]
     _marker: Marker
     _without_zero: str | None = None
-    """The name of the database, where it has no cosine for a vector of zeros."""
+    """The name of the database if it does not define the cosine of a zero vector."""
+
+    @staticmethod
+    @abstractmethod
+    def _read_spec(spec: str) -> tuple[Any, dict[str, Value]]:
+        """Return the target and the options of a spec, checked before connecting."""
+
+    @classmethod
+    def build(
+        cls, spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine"
+    ) -> Self:
+        """Load the vectors unless an identical load exists, and build the index unless it exists.
+
+        Args:
+            spec: the kind of database, its address and options, as in ``lancedb:folder/table(index=ivf_pq)``.
+            vectors: one row per item.
+            ids: the ids of the items, by default "0", "1", ….
+            similarity: ``cosine``, ``dot`` or ``l2``.
+        """
+        target, options = cls._read_spec(spec)
+        checked = checked_similarity(similarity)
+        data = TableData.of(vectors, ids)
+        if checked == "cosine" and cls._without_zero is not None:
+            refuse_zero(data.vectors, data.ids, "item", cls._without_zero)
+        return cls._load(target, data, checked, options)
+
+    @classmethod
+    @abstractmethod
+    def _load(cls, target: Any, data: TableData, similarity: Similarity, options: dict[str, Value]) -> Self:
+        """Load the data and build the index, each unless it exists."""
 
     @property
     @abstractmethod
     def spec(self) -> str:
-        """What builds an index like this one; never with a password or token."""
+        """The spec that builds an index like this one; without passwords and tokens."""
 
     @property
     @abstractmethod
     def size(self) -> int | None:
-        """Bytes that the database takes for the items and their index; None where it does not say."""
+        """The bytes of the items and their index in the database; None if the database does not report them."""
 
     @abstractmethod
     def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
-        """For each query the ids of the best k and their scores, higher being better."""
+        """Yield the ids of the best k items of each query and their scores, higher being better."""
 
     @property
     def dimension(self) -> int:
@@ -233,13 +267,13 @@ class DatabaseIndex(ABC):
         return self._marker.count
 
     def top_k(self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False) -> Run:
-        """The k best items of each query as the database gives them; equal scores by descending id.
+        """Return the k best items of each query as the database returns them; equal scores by descending id.
 
         Args:
             queries: one row per query.
-            k: how many; an approximate index may find fewer.
-            query_ids: their ids, by default "0", "1", ….
-            exclude_self: leave out the item whose id is the query's; one more is then asked for.
+            k: the number of items; an approximate index may find fewer.
+            query_ids: the ids of the queries, by default "0", "1", ….
+            exclude_self: leave out the item whose id is the query's; the search is for one item more.
         """
         if k < 1:
             raise InputError(f"k is {k}", remedy="ask for one item or more")
@@ -266,16 +300,19 @@ class DatabaseIndex(ABC):
     ) -> Hits:
         """Raise: databases only support top-k search."""
         raise InputError(
-            f"the index {self.spec} finds only its top k and has no call for the rank of an item",
+            f"the index {self.spec} only supports top-k search and cannot return the rank of an item",
             remedy="use top_k, or the index exact",
         )
 
 
 def scores_of(distances: Any, similarity: Similarity, *, squared: bool, one_minus_dot: bool) -> Floats:
-    """Distances as a database gives them as scores of which a higher one is better, as the exact index has them.
+    """Convert the distances of a database to the scores of the exact index, higher being better.
 
-    Cosine distance becomes the cosine, a distance its negative. Databases differ in whether l2 is *squared*, and
-    whether the distance for dot is *one minus* the product or minus the product.
+    Args:
+        distances: cosine distances, negated inner products or l2 distances.
+        similarity: the similarity.
+        squared: whether l2 distances are squared.
+        one_minus_dot: whether the distance for dot is 1 minus the product, rather than minus the product.
     """
     values = np.asarray(distances, np.float64)
     if similarity == "l2":

@@ -1,22 +1,22 @@
-"""A Chroma server as the index under test: loaded in batches over HTTP, searched by its HNSW.
+"""A Chroma server as the index under test: loaded in batches over HTTP, searched by HNSW.
 
-Chroma has no transactions: a collection says in its metadata that it is being loaded, and last of all that it is whole.
-What was left half-loaded is removed before the next load. The settings of HNSW belong to a collection, so that each
-set of them has its own, named after the one that was asked for.
+Chroma has no transactions: the metadata of a collection say that it is being loaded, and after the last batch that it
+is complete. An incomplete load is removed before the next one. The settings of HNSW belong to a collection, so that
+each set of options has a collection of its own, named after the requested one.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorten, unknown_name
-from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
+from goldrank.index.base import Dense, Similarity, blocks
 from goldrank.index.databases.base import (
     FORMAT,
     DatabaseIndex,
@@ -26,11 +26,11 @@ from goldrank.index.databases.base import (
     SearchResult,
     TableData,
     Value,
-    chosen_options,
-    numbered,
+    fill_options,
+    format_options,
+    name_variant,
     refuse_password,
     scores_of,
-    written,
 )
 from goldrank.progress import Progress
 from goldrank.redaction import redact
@@ -44,11 +44,11 @@ _CONNECTING = {"tenant": "default_tenant", "database": "default_database"}
 
 
 @dataclass(frozen=True)
-class Server:
-    """A server, where on it to look, and the name that collections are made under.
+class ChromaTarget:
+    """A server with the tenant and database, and the name under which collections are created.
 
-    >>> Server.parse("https://host:8000/wines?tenant=team", "KEY")
-    Server(host='host', port=8000, ssl=True, name='wines', scope={'tenant': 'team'}, key='KEY', timeout=300)
+    >>> ChromaTarget.parse("https://host:8000/wines?tenant=team", "KEY")
+    ChromaTarget(host='host', port=8000, ssl=True, name='wines', scope={'tenant': 'team'}, key='KEY', timeout=300)
     """
 
     host: str
@@ -57,12 +57,12 @@ class Server:
     name: str
     scope: dict[str, str]
     key: str
-    """The environment variable that holds the token; empty where there is none."""
+    """The environment variable with the token; empty if the server needs none."""
     timeout: int = 300
-    """Seconds to wait for an answer."""
+    """The timeout of a request in seconds."""
 
     @classmethod
-    def parse(cls, address: str, key: str, timeout: int = timeout) -> Server:
+    def parse(cls, address: str, key: str, timeout: int = timeout) -> ChromaTarget:
         """Read the URL of a spec; a password or token in it is refused."""
         refuse_password(address, "leave it out, and name the environment variable of the token: key=CHROMA_TOKEN")
         parts = urlsplit(address)
@@ -73,12 +73,12 @@ class Server:
             host, port = None, None
         if parts.scheme not in ("http", "https") or not host or not name:
             raise InputError(
-                f"{shorten(address, 160)} is no URL of a Chroma collection",
+                f"{shorten(address, 160)} is not the URL of a Chroma collection",
                 remedy="write chroma:http://host:8000/collection",
             )
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{1,199}", name):
             raise InputError(
-                f"{shorten(name)} is no name for a collection",
+                f"{shorten(name)} is not a valid name of a collection",
                 remedy="use 2 to 200 letters, digits, dots, - and _, a letter or digit first",
             )
         scope = dict(parse_qsl(parts.query))
@@ -96,7 +96,7 @@ class Server:
         return f"http{'s' if self.ssl else ''}://{host}:{self.port}/{self.name}{query}"
 
     def connect(self) -> Any:
-        """A client of the server."""
+        """Return a client of the server."""
         try:
             import chromadb
             from chromadb.config import Settings
@@ -109,7 +109,7 @@ class Server:
                 raise InputError(
                     f"the environment variable {self.key} is not set", remedy="put the token of the server into it"
                 )
-            # Proxies look for the one, Chroma's own service for the other.
+            # Proxies read the first header, Chroma's own service the second.
             headers = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token}
         with clear_errors(f"chroma:{self.address}"):
             client = chromadb.HttpClient(
@@ -120,46 +120,48 @@ class Server:
                 settings=Settings(anonymized_telemetry=False),
                 **{**_CONNECTING, **self.scope},
             )
-        # The client would wait for ever, and a server that ran out of disk was seen to take requests and not answer.
+        # The client has no timeout, and a server without disk space was seen to accept requests and never answer.
         session = getattr(getattr(client, "_server", None), "_session", None)
         if session is not None:
             session.timeout = self.timeout
         return client
 
 
-class ChromaIndex(DatabaseIndex):
-    """Items in a collection of a Chroma server, some queries to a request.
+def read_spec(spec: str) -> tuple[ChromaTarget, dict[str, Value]]:
+    """Return the target and the options of a spec, checked before connecting."""
+    parsed = DatabaseSpec.parse(spec)
+    options = fill_options(parsed, KINDS, {"key": "", "timeout": ChromaTarget.timeout}, "hnsw")
+    return ChromaTarget.parse(parsed.address, str(options["key"]), int(options["timeout"] or 0)), options
 
-    Scores are Chroma's distances turned round: 1 minus the cosine distance, the inner product, minus the distance.
-    """
+
+class ChromaIndex(DatabaseIndex):
+    """Items in a collection of a Chroma server; several queries are sent in one request."""
+
+    _read_spec = staticmethod(read_spec)
 
     def __init__(
-        self, collection: Any, server: Server, marker: Marker, similarity: Similarity, options: Mapping[str, Value]
+        self,
+        collection: Any,
+        server: ChromaTarget,
+        marker: Marker,
+        similarity: Similarity,
+        options: Mapping[str, Value],
     ) -> None:
         self.collection, self.server, self.similarity, self.options = collection, server, similarity, dict(options)
         self._marker = marker
 
     @classmethod
-    def build(
-        cls, spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine"
+    def _load(
+        cls, server: ChromaTarget, data: TableData, similarity: Similarity, options: dict[str, Value]
     ) -> ChromaIndex:
-        """Load the vectors unless an identical load is there.
-
-        Args:
-            spec: ``chroma:http://host:8000/collection(ef_search=100,…)``.
-            vectors: one row per item.
-            ids: their ids, by default "0", "1", ….
-            similarity: ``cosine``, ``dot`` or ``l2``.
-        """
-        server, options = read_spec(spec)
-        checked = checked_similarity(similarity)
-        data = TableData.of(vectors, ids)
         client = server.connect()
-        name = numbered(server.name, {option: options[option] for option in KINDS["hnsw"]}, checked)
+        name = name_variant(server.name, {option: options[option] for option in KINDS["hnsw"]}, similarity)
         where = f"chroma:{server.address} ({name})"
         with clear_errors(where):
-            collection = _found(client, name, data, where) or _load(client, name, server.name, data, checked, options)
-        return cls(collection, server, Marker.of(data), checked, options)
+            collection = _find_load(client, name, data, where)
+            if collection is None:
+                collection = _create_collection(client, name, server.name, data, similarity, options)
+        return cls(collection, server, Marker.of(data), similarity, options)
 
     def drop(self) -> None:
         """Remove the collection."""
@@ -170,12 +172,12 @@ class ChromaIndex(DatabaseIndex):
     @property
     def spec(self) -> str:
         """The spec that builds an index like this one."""
-        usual = ("timeout",) if self.server.timeout == Server.timeout else ()
-        return f"chroma:{self.server.address}{written(self.options, without=usual)}"
+        default = ("timeout",) if self.server.timeout == ChromaTarget.timeout else ()
+        return f"chroma:{self.server.address}{format_options(self.options, without=default)}"
 
     @property
     def size(self) -> None:
-        """None: the server has no call that tells it."""
+        """None: Chroma does not report it."""
         return
 
     def _search(self, queries: Dense, k: int) -> Iterator[SearchResult]:
@@ -186,15 +188,8 @@ class ChromaIndex(DatabaseIndex):
                 yield ids, scores_of(distances, self.similarity, squared=True, one_minus_dot=True)
 
 
-def read_spec(spec: str) -> tuple[Server, dict[str, Value]]:
-    """Return the target and the options of a spec, checked before connecting."""
-    place = DatabaseSpec.parse(spec)
-    options = chosen_options(place, KINDS, {"key": "", "timeout": Server.timeout}, "hnsw")
-    return Server.parse(place.address, str(options["key"]), int(options["timeout"] or 0)), options
-
-
 def drop(spec: str) -> list[str]:
-    """Remove every collection that goldrank made under the name of a spec, whatever its settings."""
+    """Remove every collection that goldrank created under the name of a spec, and return their names."""
     server, _ = read_spec(spec)
     client = server.connect()
     with clear_errors(f"chroma:{server.address}"):
@@ -209,72 +204,70 @@ def drop(spec: str) -> list[str]:
     return names
 
 
-def _found(client: Any, name: str, data: TableData, where: str) -> Any:
-    """The collection, if a whole load of the same data is there; a half load of goldrank's own is removed."""
+def _find_load(client: Any, name: str, data: TableData, where: str) -> Any:
+    """Return the collection with a complete load of the same data, or None; remove an incomplete load."""
     from chromadb.errors import NotFoundError
 
     try:
         collection = client.get_collection(name, embedding_function=None)
     except NotFoundError:
         return None
-    told = collection.metadata or {}
-    if told.get("goldrank") == _LOADING:
+    metadata = collection.metadata or {}
+    if metadata.get("goldrank") == _LOADING:
         client.delete_collection(name)
         return None
-    if told.get("goldrank") != _LOADED:
+    if metadata.get("goldrank") != _LOADED:
         raise InputError(
-            "a collection is there that goldrank did not load", where=where, remedy="choose another collection"
+            "the collection exists, and goldrank did not load it", where=where, remedy="choose another collection"
         )
-    marker = Marker(str(told.get("checksum")), int(told.get("count", 0)), int(told.get("dimension", 0)))
+    marker = Marker(str(metadata.get("checksum")), int(metadata.get("count", 0)), int(metadata.get("dimension", 0)))
     marker.refuse_other(data, where)
     marker.refuse_changed(collection.count(), where)
     return collection
 
 
-def _load(
+def _create_collection(
     client: Any, name: str, given_name: str, data: TableData, similarity: str, options: Mapping[str, Value]
 ) -> Any:
     settings = {"space": _SPACES[similarity], **{option: options[option] for option in KINDS["hnsw"]}}
-    told: dict[str, Any] = {"goldrank": _LOADING, "goldrank_name": given_name, "goldrank_format": FORMAT}
+    metadata: dict[str, Any] = {"goldrank": _LOADING, "goldrank_name": given_name, "goldrank_format": FORMAT}
     collection = client.create_collection(
-        name, configuration={"hnsw": settings}, metadata=told, embedding_function=None
+        name, configuration={"hnsw": settings}, metadata=metadata, embedding_function=None
     )
     actual = collection.configuration.get("hnsw") or {}
     if any(actual.get(option) != value for option, value in settings.items()):
         client.delete_collection(name)
-        raise GoldrankError("this Chroma server does not take the settings of HNSW; it has to be of version 1 or later")
+        raise GoldrankError("this Chroma server ignores the settings of HNSW; version 1 or later is required")
     with Progress("loading (chroma)", total=len(data.ids)) as progress:
         for rows in blocks(len(data.ids), client.get_max_batch_size()):
             collection.add(ids=data.ids[rows], embeddings=data.vectors[rows])
             progress.advance(rows.stop - rows.start)
     if (count := collection.count()) != len(data.ids):
         raise GoldrankError(f"the server holds {count} of {len(data.ids)} items after the load; run it again")
-    whole = Marker.of(data)
-    told |= {"goldrank": _LOADED, "checksum": whole.checksum, "count": whole.count, "dimension": whole.dimension}
-    collection.modify(metadata=told)
+    collection.modify(metadata={**metadata, "goldrank": _LOADED, **asdict(Marker.of(data))})
     return collection
 
 
 @contextmanager
 def clear_errors(where: str) -> Iterator[None]:
-    """Errors of the client as one sentence that says what became of the data."""
+    """Raise errors of the client as one sentence that says whether a load has to be repeated."""
     import httpx
     from chromadb.errors import ChromaError
 
     try:
         yield
     except (ChromaError, httpx.HTTPError, ValueError) as error:
-        said = redact(str(error).strip().partition("\n")[0]) or type(error).__name__
-        if re.search(r"(?i)\b40[13]\b|unauthori[sz]ed|forbidden", f"{type(error).__name__} {said}"):
+        message = redact(str(error).strip().partition("\n")[0]) or type(error).__name__
+        if re.search(r"(?i)\b40[13]\b|unauthori[sz]ed|forbidden", f"{type(error).__name__} {message}"):
             raise InputError(
-                f"the server refuses the token ({said})",
+                f"the server refuses the token ({message})",
                 where=where,
                 remedy="set it in the environment variable that key= names",
             ) from None
-        if isinstance(error, httpx.ConnectError) or "Could not connect" in said:
+        if isinstance(error, httpx.ConnectError) or "Could not connect" in message:
             raise InputError(
-                f"the server cannot be reached ({said})", where=where, remedy="check the URL, or start the server"
+                f"the server cannot be reached ({message})", where=where, remedy="check the URL, or start the server"
             ) from None
         raise GoldrankError(
-            f"{where}: the server failed ({said}); a load that was under way is not used, run it again"
+            f"{where}: the server failed ({message}); an incomplete load is not used, run it again"
         ) from None

@@ -1,21 +1,21 @@
 """LanceDB as the index under test: a table in a folder, searched exactly or by one of its own indexes.
 
-A table appears with its last row, and its marker is part of its schema: what was interrupted is no table. Each index
-has a table of its own, named after the one that was asked for, because a search cannot say which index to use.
+A table is created with all its rows and with its marker in the schema, so that an interrupted load leaves no table.
+Each index has a table of its own, named after the requested one, because a search cannot choose between indexes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 
 from goldrank.errors import GoldrankError, InputError, MissingExtraError, shorten
-from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
+from goldrank.index.base import Dense, Similarity, blocks
 from goldrank.index.databases.base import (
     DatabaseIndex,
     DatabaseSpec,
@@ -24,12 +24,11 @@ from goldrank.index.databases.base import (
     SearchResult,
     TableData,
     Value,
-    chosen_options,
-    numbered,
+    fill_options,
+    format_options,
+    name_variant,
     refuse_password,
-    refuse_zero,
     scores_of,
-    written,
 )
 from goldrank.progress import Progress
 from goldrank.redaction import redact
@@ -62,7 +61,7 @@ _KEYS = ("goldrank_name", "goldrank_checksum", "goldrank_count", "goldrank_dimen
 
 @dataclass(frozen=True)
 class LanceTarget:
-    """A folder, or a URL of one that LanceDB can open, and the name that tables are made under.
+    """A folder, or a URL that LanceDB can open, and the name under which tables are created.
 
     >>> LanceTarget.parse("data/lance/wines")
     LanceTarget(folder='data/lance', name='wines')
@@ -78,7 +77,7 @@ class LanceTarget:
         folder, _, name = address.rstrip("/").rpartition("/")
         if not folder or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", name):
             raise InputError(
-                f"{shorten(address, 160)} is no table of LanceDB",
+                f"{shorten(address, 160)} is not the name of a table of LanceDB",
                 remedy="write lancedb:folder/table, the table in letters, digits, dots, - and _",
             )
         return cls(folder, name)
@@ -89,7 +88,7 @@ class LanceTarget:
         return f"{self.folder}/{self.name}"
 
     def connect(self) -> Any:
-        """The database in the folder."""
+        """Open the database in the folder."""
         try:
             import lancedb
         except ImportError:
@@ -98,15 +97,21 @@ class LanceTarget:
             return lancedb.connect(self.folder)
 
 
+def read_spec(spec: str) -> tuple[LanceTarget, dict[str, Value]]:
+    """Return the target and the options of a spec, checked before opening anything."""
+    parsed = DatabaseSpec.parse(spec)
+    return LanceTarget.parse(parsed.address), fill_options(parsed, KINDS, {}, "exact")
+
+
 class LancedbIndex(DatabaseIndex):
     """Items in a table of LanceDB.
 
-    Scores are LanceDB's distances turned round: 1 minus the cosine distance, the inner product, minus the distance. Its
-    indexes that compress (sq, pq) give estimates, for the cosine on a scale of their own; refine_factor makes them
-    exact.
+    The scores of compressed indexes (sq, pq) are estimates, for the cosine on a scale of their own; with refine_factor
+    they are exact.
     """
 
     _without_zero = "LanceDB"
+    _read_spec = staticmethod(read_spec)
 
     def __init__(
         self, table: Any, target: LanceTarget, marker: Marker, similarity: Similarity, options: Mapping[str, Value]
@@ -115,32 +120,21 @@ class LancedbIndex(DatabaseIndex):
         self._marker = marker
 
     @classmethod
-    def build(
-        cls, spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine"
+    def _load(
+        cls, target: LanceTarget, data: TableData, similarity: Similarity, options: dict[str, Value]
     ) -> LancedbIndex:
-        """Load the vectors unless an identical load is there, and make the index unless it is there.
-
-        Args:
-            spec: ``lancedb:folder/table(index=ivf_pq,nprobes=20,…)``.
-            vectors: one row per item.
-            ids: their ids, by default "0", "1", ….
-            similarity: ``cosine``, ``dot`` or ``l2``.
-        """
-        target, options = read_spec(spec)
-        checked = checked_similarity(similarity)
-        data = TableData.of(vectors, ids)
-        if checked == "cosine":
-            refuse_zero(data.vectors, data.ids, "item", "LanceDB")
         database = target.connect()
         exact = options["index"] == "exact"
-        built = {name: value for name, value in options.items() if name not in _SEARCH_OPTIONS}
-        name = target.name if exact else numbered(target.name, built, checked)
+        build_options = {name: value for name, value in options.items() if name not in _SEARCH_OPTIONS}
+        name = target.name if exact else name_variant(target.name, build_options, similarity)
         where = f"lancedb:{target.address} ({name})"
         with clear_errors(where):
-            table = _found(database, name, data, where) or _load(database, name, target.name, data)
+            table = _find_load(database, name, data, where)
+            if table is None:
+                table = _create_table(database, name, target.name, data)
             if not exact and not table.list_indices():
-                table.create_index("vector", config=_configuration(options, checked), replace=False)
-        return cls(table, target, Marker.of(data), checked, options)
+                table.create_index("vector", config=_configuration(options, similarity), replace=False)
+        return cls(table, target, Marker.of(data), similarity, options)
 
     def drop(self) -> None:
         """Remove the table."""
@@ -151,7 +145,7 @@ class LancedbIndex(DatabaseIndex):
     @property
     def spec(self) -> str:
         """The spec that builds an index like this one."""
-        return f"lancedb:{self.target.address}{written(self.options)}"
+        return f"lancedb:{self.target.address}{format_options(self.options)}"
 
     @property
     def size(self) -> int:
@@ -174,21 +168,15 @@ class LancedbIndex(DatabaseIndex):
             yield table["id"].to_pylist(), scores_of(distances, self.similarity, squared=True, one_minus_dot=True)
 
 
-def read_spec(spec: str) -> tuple[LanceTarget, dict[str, Value]]:
-    """Return the target and the options of a spec, checked before opening anything."""
-    place = DatabaseSpec.parse(spec)
-    return LanceTarget.parse(place.address), chosen_options(place, KINDS, {}, "exact")
-
-
 def drop(spec: str) -> list[str]:
-    """Remove every table that goldrank made under the name of a spec, whatever its index."""
+    """Remove every table that goldrank created under the name of a spec, and return their names."""
     target, _ = read_spec(spec)
     database = target.connect()
     dropped = []
     with clear_errors(f"lancedb:{target.address}"):
         for name in sorted(_names(database)):
             table = _open(database, name) if name.startswith(target.name) else None
-            if table is not None and _told(table).get("goldrank_name") == target.name:
+            if table is not None and _metadata(table).get("goldrank_name") == target.name:
                 database.drop_table(name)
                 dropped.append(name)
     return dropped
@@ -204,47 +192,47 @@ def _names(database: Any) -> Iterator[str]:
 
 
 def _open(database: Any, name: str) -> Any:
-    """Return a listed table, or None: a load that failed leaves a folder that is listed and is no table."""
+    """Return a listed table, or None: a failed load leaves a folder that is listed but is not a table."""
     try:
         return database.open_table(name)
     except (ValueError, FileNotFoundError):
         return None
 
 
-def _told(table: Any) -> dict[str, str]:
+def _metadata(table: Any) -> dict[str, str]:
     return {key.decode(): value.decode(errors="replace") for key, value in (table.schema.metadata or {}).items()}
 
 
-def _found(database: Any, name: str, data: TableData, where: str) -> Any:
-    """The table, if a whole load of the same data is there."""
+def _find_load(database: Any, name: str, data: TableData, where: str) -> Any:
+    """Return the table with a complete load of the same data, or None."""
     table = _open(database, name) if name in _names(database) else None
     if table is None:
         return None
-    told = _told(table)
-    if any(key not in told for key in _KEYS):
-        raise InputError("a table is there that goldrank did not load", where=where, remedy="choose another table")
-    marker = Marker(told["goldrank_checksum"], int(told["goldrank_count"]), int(told["goldrank_dimension"]))
+    metadata = _metadata(table)
+    if any(key not in metadata for key in _KEYS):
+        raise InputError("the table exists, and goldrank did not load it", where=where, remedy="choose another table")
+    _, checksum, count, dimension = (metadata[key] for key in _KEYS)
+    marker = Marker(checksum, int(count), int(dimension))
     marker.refuse_other(data, where)
     marker.refuse_changed(table.count_rows(), where)
     return table
 
 
-def _load(database: Any, name: str, given_name: str, data: TableData) -> Any:
+def _create_table(database: Any, name: str, given_name: str, data: TableData) -> Any:
     import pyarrow as pa
 
-    whole = Marker.of(data)
-    told = dict(zip(_KEYS, (given_name, whole.checksum, str(whole.count), str(whole.dimension)), strict=True))
+    marker = Marker.of(data)
     schema = pa.schema(
-        [pa.field("id", pa.string(), nullable=False), pa.field("vector", pa.list_(pa.float32(), whole.dimension))],
-        metadata=told,
+        [pa.field("id", pa.string(), nullable=False), pa.field("vector", pa.list_(pa.float32(), marker.dimension))],
+        metadata=dict(zip(_KEYS, map(str, (given_name, *astuple(marker))), strict=True)),
     )
-    with Progress("loading (lancedb)", total=whole.count) as progress:
+    with Progress("loading (lancedb)", total=marker.count) as progress:
 
         def batches() -> Iterator[Any]:
-            for rows in blocks(whole.count, _BATCH):
+            for rows in blocks(marker.count, _BATCH):
                 values = pa.array(np.ascontiguousarray(data.vectors[rows]).ravel())
-                listed = pa.FixedSizeListArray.from_arrays(values, whole.dimension)
-                yield pa.RecordBatch.from_arrays([pa.array(data.ids[rows], pa.string()), listed], schema=schema)
+                vectors = pa.FixedSizeListArray.from_arrays(values, marker.dimension)
+                yield pa.RecordBatch.from_arrays([pa.array(data.ids[rows], pa.string()), vectors], schema=schema)
                 progress.advance(rows.stop - rows.start)
 
         return database.create_table(name, pa.RecordBatchReader.from_batches(schema, batches()), mode="create")
@@ -261,11 +249,11 @@ def _configuration(options: Mapping[str, Value], similarity: str) -> Any:
 
 @contextmanager
 def clear_errors(where: str) -> Iterator[None]:
-    """Errors of LanceDB as one sentence; it raises all kinds of Python's own."""
+    """Raise errors of LanceDB as one sentence; it raises all kinds of built-in exceptions."""
     try:
         yield
     except (OSError, RuntimeError, ValueError, TypeError) as error:
-        said = redact(str(error).strip().partition("\n")[0])
+        message = redact(str(error).strip().partition("\n")[0])
         if re.search(r"(?i)no space left|storage ?full|disk quota", str(error)):
             raise GoldrankError(f"{where}: there is no space left; make space and run it again") from None
-        raise GoldrankError(f"{where}: LanceDB failed ({shorten(said, 200)})") from None
+        raise GoldrankError(f"{where}: LanceDB failed ({shorten(message, 200)})") from None

@@ -1,7 +1,7 @@
 """PostgreSQL with pgvector as the index under test: loaded by binary COPY, searched exactly, by HNSW or by IVFFlat.
 
-Everything goldrank makes is in one schema: a table for each data set, its indexes, and the table of markers. Data and
-marker are written in one transaction, so that there is a whole load or none.
+Everything that goldrank creates is in one schema: a table for each data set, its indexes, and the table of markers.
+Data and marker are written in one transaction, so that a load is complete or absent.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import numpy as np
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
-from goldrank.index.base import Dense, Similarity, blocks, checked_similarity
+from goldrank.index.base import Dense, Similarity, blocks
 from goldrank.index.databases.base import (
     DatabaseIndex,
     DatabaseSpec,
@@ -26,11 +26,10 @@ from goldrank.index.databases.base import (
     SearchResult,
     TableData,
     Value,
-    chosen_options,
+    fill_options,
+    format_options,
     refuse_password,
-    refuse_zero,
     scores_of,
-    written,
 )
 from goldrank.index.databases.postgresql import (
     COPY_END,
@@ -72,7 +71,7 @@ class PostgresTarget:
     url: str
     schema: str = "goldrank"
     table: str | None = None
-    """None stands for a name made from the checksum of the data."""
+    """None stands for a name derived from the checksum of the data."""
 
     @classmethod
     def parse(cls, address: str) -> PostgresTarget:
@@ -81,7 +80,7 @@ class PostgresTarget:
         parts = urlsplit(address)
         if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
             raise InputError(
-                f"{shorten(address, 160)} is no URL of a PostgreSQL database",
+                f"{shorten(address, 160)} is not the URL of a PostgreSQL database",
                 remedy="write pgvector:postgresql://user@host:5432/database?table=name(index=hnsw)",
             )
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -89,25 +88,33 @@ class PostgresTarget:
         for name in (schema, table):
             if name is not None and not re.fullmatch(r"[a-z_][a-z0-9_]{0,47}", name):
                 raise InputError(
-                    f"{shorten(name)} is no name for a schema or table here",
-                    remedy="use up to 48 small letters, digits and _, no digit first",
+                    f"{shorten(name)} is not a valid name of a schema or table",
+                    remedy="use up to 48 lower-case letters, digits and _, not starting with a digit",
                 )
         return cls(urlunsplit(parts._replace(query=urlencode(query))), schema, table)
 
     def address(self, table: str) -> str:
-        """The URL with schema and table, as a spec has it."""
+        """Return the URL with schema and table, as a spec has it."""
         parts = urlsplit(self.url)
         query = [*parse_qsl(parts.query), ("schema", self.schema), ("table", table)]
         return urlunsplit(parts._replace(query=urlencode(query)))
 
 
-class PgvectorIndex(DatabaseIndex):
-    """Items in a table of PostgreSQL, found through pgvector over one connection, one query at a time.
+def read_spec(spec: str) -> tuple[PostgresTarget, dict[str, Value]]:
+    """Return the target and the options of a spec, checked before connecting."""
+    parsed = DatabaseSpec.parse(spec)
+    options = fill_options(parsed, KINDS, {"type": "vector"}, "exact")
+    for name, allowed in (("type", tuple(TYPES)), ("iterative_scan", _SCANS)):
+        if name in options and options[name] not in allowed:
+            raise unknown_name(f"value of the option {name}", str(options[name]), allowed, " or ".join(allowed))
+    return PostgresTarget.parse(parsed.address), options
 
-    Scores are PostgreSQL's distances turned round: 1 minus the cosine distance, the inner product, minus the distance.
-    """
+
+class PgvectorIndex(DatabaseIndex):
+    """Items in a table of PostgreSQL, searched by pgvector over one connection, one query at a time."""
 
     _without_zero = "pgvector"
+    _read_spec = staticmethod(read_spec)
 
     def __init__(
         self,
@@ -123,39 +130,26 @@ class PgvectorIndex(DatabaseIndex):
         self._close = weakref.finalize(self, connection.close)
 
     @classmethod
-    def build(
-        cls, spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine"
+    def _load(
+        cls, target: PostgresTarget, data: TableData, similarity: Similarity, options: dict[str, Value]
     ) -> PgvectorIndex:
-        """Load the vectors unless an identical load is there, and make the index unless it is there.
-
-        Args:
-            spec: ``pgvector:postgresql://user@host/database?schema=goldrank&table=name(index=hnsw,m=16,…)``.
-            vectors: one row per item.
-            ids: their ids, by default "0", "1", ….
-            similarity: ``cosine``, ``dot`` or ``l2``.
-        """
-        target, options = read_spec(spec)
-        checked = checked_similarity(similarity)
-        data = TableData.of(vectors, ids)
-        if checked == "cosine":
-            refuse_zero(data.vectors, data.ids, "item", "pgvector")
         if options["type"] == "halfvec":
             _refuse_too_large(data)
         table = target.table or f"items_{data.checksum[:16]}_{options['type']}"
         where = f"pgvector:{target.address(table)}"
-        built = cls(connect(target.url, where), target, table, Marker.of(data), checked, options)
+        index = cls(connect(target.url, where), target, table, Marker.of(data), similarity, options)
         try:
             with clear_errors(where):
-                built._load(data, where)
-                built._index()
-                built._prepare(where)
+                index._create_table(data, where)
+                index._create_index()
+                index._configure_search(where)
         except BaseException:
-            built.close()
+            index.close()
             raise
-        return built
+        return index
 
     def close(self) -> None:
-        """Close the connection; what is loaded stays."""
+        """Close the connection; the loaded data stay."""
         self._close()
 
     def drop(self) -> None:
@@ -166,11 +160,11 @@ class PgvectorIndex(DatabaseIndex):
     @property
     def spec(self) -> str:
         """The spec that builds an index like this one."""
-        return f"pgvector:{self.target.address(self.table)}{written(self.options)}"
+        return f"pgvector:{self.target.address(self.table)}{format_options(self.options)}"
 
     @property
     def size(self) -> int:
-        """Bytes of the table with what is stored beside it and, where there is one, of the index that is searched."""
+        """The bytes of the table with its TOAST data, and of the index that is searched, if any."""
         name = f"{self.target.schema}.{self.table}"
         with clear_errors(self.spec):
             size = fetch_value(self._connection, "SELECT pg_table_size(%s::regclass)", name)
@@ -181,7 +175,7 @@ class PgvectorIndex(DatabaseIndex):
 
     @property
     def _number(self) -> int:
-        """What tells this index from others of the table; it follows from all that the index is made with."""
+        """A number that identifies this index among those of the table, from the similarity and the build options."""
         build_options = [(n, v) for n, v in self.options.items() if n not in _SEARCH_OPTIONS]
         return int(hashlib.sha256(repr((self.similarity, build_options)).encode()).hexdigest()[:7], 16) + 1
 
@@ -194,17 +188,17 @@ class PgvectorIndex(DatabaseIndex):
         # Both names were checked to be letters, digits and _.
         return f'"{self.target.schema}"."{self.table}"'
 
-    def _load(self, data: TableData, where: str) -> None:
+    def _create_table(self, data: TableData, where: str) -> None:
         schema, kind = self.target.schema, str(self.options["type"])
         make_schema(self._connection, schema)
         with self._connection.transaction():
-            # Two that load the same table at once: the second waits, and finds a whole load.
+            # If two processes load the same table at once, the second waits and finds a complete load.
             lock(self._connection, schema, self.table)
             marker = read_marker(self._connection, schema, self.table)
             if exists(self._connection, schema, self.table):
                 if marker is None:
                     raise InputError(
-                        "a table is there that goldrank did not load", where=where, remedy="choose another table="
+                        "the table exists, and goldrank did not load it", where=where, remedy="choose another table="
                     )
                 loaded, loaded_as = marker
                 loaded.refuse_other(data, where)
@@ -216,7 +210,7 @@ class PgvectorIndex(DatabaseIndex):
                 f"CREATE TABLE {self._table} "
                 f"(position bigint NOT NULL, id text NOT NULL, embedding {kind}({data.dimension}) NOT NULL)"
             )
-            # Frozen, the first search does not have to write to every page that it reads.
+            # With FREEZE the first search does not have to write to every page that it reads.
             self._copy(data, f"COPY {self._table} FROM STDIN (FORMAT BINARY, FREEZE)")
             write_marker(self._connection, schema, self.table, self._marker, kind)
 
@@ -232,7 +226,7 @@ class PgvectorIndex(DatabaseIndex):
                 progress.advance(rows.stop - rows.start)
             copy.write(COPY_END)
 
-    def _index(self) -> None:
+    def _create_index(self) -> None:
         kind = str(self.options["index"])
         if kind == "exact":
             return
@@ -241,18 +235,18 @@ class PgvectorIndex(DatabaseIndex):
         with self._connection.transaction():
             lock(self._connection, self.target.schema, self.table)
             if not exists(self._connection, self.target.schema, self._index_name):
-                # The condition is true of every row. It lets a query name one of several indexes of a column, for
+                # The condition is true for every row. It lets a query choose one of several indexes of a column, for
                 # which PostgreSQL has no other means.
                 self._connection.execute(
                     f'CREATE INDEX "{self._index_name}" ON {self._table} USING {kind} (embedding {operators}) '
                     f"WITH ({settings}) WHERE position <> -{self._number}"
                 )
 
-    def _prepare(self, where: str) -> None:
-        """Set how this connection searches, and see that PostgreSQL does search that way."""
+    def _configure_search(self, where: str) -> None:
+        """Set how this connection searches, and check that the query plan follows."""
         kind = str(self.options["index"])
         exact = kind == "exact"
-        # The library has to be loaded for its settings to be known.
+        # The settings of the library are known only once it is loaded.
         self._connection.execute("SELECT '[1]'::vector")
         for name in ("enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"):
             self._connection.execute(f"SET {name} = {'off' if exact else 'on'}")
@@ -264,7 +258,7 @@ class PgvectorIndex(DatabaseIndex):
         plan = self._connection.execute(f"EXPLAIN {self._statement(1)}", (self._parameter(probe[0]),), prepare=False)
         text = "\n".join(row[0] for row in plan.fetchall())
         if (self._index_name in text) == exact:
-            raise GoldrankError(f"{where}: PostgreSQL does not search by the index {kind} but by this plan: {text}")
+            raise GoldrankError(f"{where}: PostgreSQL does not use the index {kind}, but this plan: {text}")
 
     def _statement(self, k: int) -> str:
         distance = f"embedding {_OPERATORS[self.similarity]} %b::{self.options['type']}"
@@ -285,18 +279,8 @@ class PgvectorIndex(DatabaseIndex):
                 yield ids, scores_of(distances, self.similarity, squared=False, one_minus_dot=False)
 
 
-def read_spec(spec: str) -> tuple[PostgresTarget, dict[str, Value]]:
-    """Return the target and the options of a spec, checked before connecting."""
-    place = DatabaseSpec.parse(spec)
-    options = chosen_options(place, KINDS, {"type": "vector"}, "exact")
-    for name, allowed in (("type", tuple(TYPES)), ("iterative_scan", _SCANS)):
-        if name in options and options[name] not in allowed:
-            raise unknown_name(f"value of the option {name}", str(options[name]), allowed, " or ".join(allowed))
-    return PostgresTarget.parse(place.address), options
-
-
 def drop(spec: str) -> list[str]:
-    """Remove what goldrank loaded at a spec: its table or, where it names none, all it loaded into the schema."""
+    """Remove the table of a spec, or all tables that goldrank loaded into its schema if it names none."""
     target, _ = read_spec(spec)
     where = f"pgvector:{target.url}"
     connection = connect(target.url, where)

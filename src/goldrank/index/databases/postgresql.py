@@ -22,7 +22,7 @@ _CONNECT_SECONDS = 10
 
 
 def connect(url: str, where: str) -> Any:
-    """A connection that commits each statement by itself, with the types and operators of pgvector in its path."""
+    """Connect in autocommit mode, with the types and operators of pgvector in the search path."""
     try:
         import psycopg
         from pgvector.psycopg import register_vector
@@ -42,11 +42,11 @@ def connect(url: str, where: str) -> Any:
             ).fetchone()
             if row is None:
                 raise InputError(
-                    "the database has no extension vector",
+                    "the database does not have the extension vector",
                     where=where,
                     remedy="install pgvector on the server and run there: CREATE EXTENSION vector",
                 )
-            # Wherever the extension was put, its operators are found, and nothing else by accident.
+            # The operators are found in whichever schema the extension is, and no other names are.
             connection.execute(f"SET search_path = pg_catalog, {row[0]}")
             register_vector(connection)
     except BaseException:
@@ -67,7 +67,7 @@ def _refused(message: str, where: str) -> InputError:
 
 @contextmanager
 def clear_errors(where: str) -> Iterator[None]:
-    """Errors of PostgreSQL as one sentence that says what became of the data."""
+    """Raise errors of PostgreSQL as one sentence that says whether a load has to be repeated."""
     import psycopg
 
     try:
@@ -84,14 +84,14 @@ def clear_errors(where: str) -> Iterator[None]:
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
         raise InputError(
-            f"the user lacks a right ({_message(error)})",
+            f"the user lacks a privilege ({_message(error)})",
             where=where,
-            remedy="name a schema= that the user may write in",
+            remedy="name a schema= in which the user may create tables",
         ) from None
     except psycopg.OperationalError as error:
         raise GoldrankError(
             f"{where}: the server stopped or the connection was lost ({_message(error)}); "
-            "a load that was under way is undone, run it again"
+            "an incomplete load was rolled back, run it again"
         ) from None
     except psycopg.Error as error:
         raise GoldrankError(f"{where}: PostgreSQL refused ({_message(error)})") from None
@@ -109,7 +109,7 @@ def fetch_value(connection: Any, statement: str, *parameters: object) -> Any:
 
 
 def lock(connection: Any, *names: str) -> None:
-    """Wait until no other goldrank works on what *names* name, and hold it to the end of the transaction."""
+    """Take the advisory lock of these names until the end of the transaction."""
     connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (".".join(("goldrank", *names)),))
 
 
@@ -123,7 +123,7 @@ def exists(connection: Any, schema: str, name: str) -> bool:
 
 def make_schema(connection: Any, schema: str) -> None:
     """Create the schema and its table of markers if they do not exist."""
-    # Asked first: CREATE … IF NOT EXISTS wants the right to create a schema even where there is one.
+    # CREATE … IF NOT EXISTS would require the privilege to create a schema even if it exists.
     if exists(connection, schema, MARKERS):
         return
     with connection.transaction():
@@ -145,8 +145,8 @@ def read_marker(connection: Any, schema: str, table: str) -> tuple[Marker, str] 
 
 
 def write_marker(connection: Any, schema: str, table: str, marker: Marker, kind: str) -> None:
-    """Say that the table is whole; to be called in the transaction that loads it."""
-    # A table that was removed by hand has left its marker.
+    """Mark the table as complete; to be called in the transaction that loads it."""
+    # The marker of a table that was removed by hand may still exist.
     connection.execute(f'DELETE FROM "{schema}"."{MARKERS}" WHERE name = %s', (table,))
     connection.execute(
         f'INSERT INTO "{schema}"."{MARKERS}" (name, checksum, count, dimension, type) VALUES (%s, %s, %s, %s, %s)',
@@ -155,9 +155,9 @@ def write_marker(connection: Any, schema: str, table: str, marker: Marker, kind:
 
 
 def drop_loads(connection: Any, schema: str, table: str | None) -> list[str]:
-    """Remove what goldrank loaded into the schema: one table, or all of them and the schema if nothing else is in it.
+    """Remove one table that goldrank loaded into the schema, or all of them, and the schema if it is then empty.
 
-    Tables without a marker are never touched.
+    Tables without a marker are never removed.
     """
     if not exists(connection, schema, MARKERS):
         return []
@@ -178,7 +178,7 @@ def drop_loads(connection: Any, schema: str, table: str | None) -> list[str]:
 def packed_rows(ids: Sequence[str], vectors: Dense, first: int, kind: str) -> bytes:
     """Return rows (position, id, embedding) in the binary format of COPY.
 
-    Numpy lays out all vectors of a block at once; only the ids, which differ in length, are put in one by one.
+    NumPy lays out all vectors of a block at once; only the ids, which differ in length, are inserted one by one.
 
     >>> packed_rows(["a"], np.ones((1, 1), np.float32), 7, "vector").hex(" ", -4)[:44]
     '00030000 00080000 00000000 00070000 00016100'
