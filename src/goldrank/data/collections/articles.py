@@ -78,7 +78,7 @@ def from_records(
     for place, record in records:
         article = parse_document(record, place)
         placed.append((place, article))
-        labels += [_label(value, article.id, place) for value in labels_of(record, place)]
+        labels += [_label(value, article.id, place) for value in _labels_of(record, place)]
         respelt |= "label" in record and "labels" not in record
     articles = {article.id: article for article in unique_documents(placed)}
     if not articles:
@@ -180,10 +180,10 @@ class _Label:
     """Whether the id was called one; a bare string may be a title too."""
 
 
-def labels_of(record: Record, place: str, name: str = "labels") -> Sequence[object]:
+def _labels_of(record: Record, place: str) -> Sequence[object]:
     """Return the labels of an article, ids or records; the field may be missing or empty, or be called ``label``."""
-    value = record.get(name)
-    if value is None and name == "labels":
+    value = record.get("labels")
+    if value is None:
         value = record.get("label")
     if isinstance(value, np.ndarray):
         value = value.tolist()
