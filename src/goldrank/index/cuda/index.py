@@ -1,14 +1,14 @@
-"""Exact ranks and exact top k on one GPU, equal to those of the processor bit for bit.
+"""Exact ranks and exact top k on one GPU, equal to those of the CPU bit for bit.
 
-Tensor cores score every pair from numbers rounded to float16, with an error that is bounded beforehand from what the
-rounding really lost. What lies further from the gold's score than that bound is decided as it leaves the registers;
-the rest is scored again in float64 on the GPU, and what is open even then is decided exactly on the processor. The
-top k keeps what may still belong to it and orders that by the float64 scores of the processor.
+Tensor cores score every pair from numbers rounded to float16; the error is bounded from the actual rounding errors.
+Pairs that differ from the gold's score by more than the bound are decided in the registers; the rest is scored again
+in float64 on the GPU, and pairs that are still undecided are compared exactly on the CPU. The top k keeps all items
+that may still belong to it, and orders them by the float64 scores of the CPU.
 
 For a query q and an item x that are rounded to q' and x', q·x - q'·x' = (q - q')·x + q'·(x - x'), so the rounding
-costs at most ‖q - q'‖‖x‖ + ‖q'‖‖x - x'‖ (Cauchy and Schwarz). Tensor cores add up a few exact products at a time and
-cut off what lies below the last place of the largest (Fasi et al., Numerical behavior of NVIDIA tensor cores, PeerJ
-Computer Science 7, 2021); `TENSOR_UNIT` (`comparison`) stands for that, with room for groups as small as four.
+costs at most ‖q - q'‖‖x‖ + ‖q'‖‖x - x'‖ (Cauchy-Schwarz). Tensor cores add a few exact products at a time and truncate
+below the last place of the largest (Fasi et al., Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7,
+2021); `TENSOR_UNIT` (`comparison`) bounds that, with room for groups as small as four.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from goldrank.errors import InputError, MissingExtraError
-from goldrank.hits import Floats, Ints, Run
+from goldrank.hits import Floats, Ints
 from goldrank.index.cuda.counting import CudaCounter
 from goldrank.index.cuda.item_store import ItemStore
 from goldrank.index.cuda.search import CudaSearch
@@ -37,21 +37,21 @@ except ImportError:
     torch = None
 
 _SEARCH_PAIRS = 2**25
-# Beyond these scales float32 scores could leave their range: the processor's engine takes over.
+# Beyond these scales float32 scores could overflow or underflow: the CPU takes over.
 _TAME_EXPONENT = 60
 
 
 class CudaIndex(ExactIndex):
-    """Item vectors that one GPU ranks: held there where they fit, streamed through where they do not.
+    """Item vectors that one GPU ranks: kept in its memory if they fit, else streamed through it.
 
     Args:
         items: one row per item, as for ExactIndex.
         ids: ids of the items; "0", "1", … by default.
         similarity: ``cosine``, ``dot`` or ``l2``.
-        device: a torch device; ``cpu`` runs the same steps on the processor, which is for tests.
-        memory: how many bytes of the device's memory items may take; most of what is free by default.
-        threads: how many read items on the processor.
-        plain: use no Triton kernels even where they would run.
+        device: a torch device; ``cpu`` runs the same steps on the CPU, for tests.
+        memory: the bytes of device memory for items; most of the free memory by default.
+        threads: the number of threads that read items on the CPU.
+        plain: do not use Triton kernels even if they are available.
     """
 
     spec = "cuda"
@@ -77,7 +77,7 @@ class CudaIndex(ExactIndex):
         self._stores: dict[np.dtype[Any], ItemStore] = {}
 
     def prepare(self) -> CudaIndex:
-        """Bring the items to the device now instead of with the first question."""
+        """Copy the items to the device now instead of with the first search."""
         self._store(self._items)
         return self
 
@@ -91,45 +91,20 @@ class CudaIndex(ExactIndex):
             }
         return self._stores[items.dtype]
 
-    @property
-    def _squared(self) -> bool:
-        return self.similarity == "l2"
-
     def _is_tame(self, queries: Matrix) -> bool:
         peaks = np.abs(queries).max(axis=1, initial=0)
         sizes = np.concatenate((peaks[peaks > 0], [length for length in [self._checked().max(initial=0)] if length]))
         return bool((np.abs(np.frexp(sizes)[1]) < _TAME_EXPONENT).all())
 
     def _count(
-        self,
-        query_table: VectorTable,
-        query: Ints,
-        own: Ints,
-        query_of_row: Ints,
-        gold: Ints,
-        certify: bool,
-        block: int | None,
+        self, query_table: VectorTable, query: Ints, rows: JudgedRows, certify: bool, block: int | None
     ) -> RivalCounts:
-        used, column = np.unique(query_of_row, return_inverse=True)
-        queries = query_table.take(query[used])
-        if not certify or not len(gold) or not self._is_tame(queries):
-            return super()._count(query_table, query, own, query_of_row, gold, certify, block)
-        rows = JudgedRows(column.reshape(-1), gold, own[used])
+        queries = query_table.take(query)
+        if not certify or not len(rows.gold) or not self._is_tame(queries):
+            return super()._count(query_table, query, rows, certify, block)
         return CudaCounter(queries, self._store(self._items.at(query_table.dtype)), rows).run()
 
-    def top_k(
-        self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
-    ) -> Run:
-        """The best *k* items of each query, as ExactIndex gives them."""
-        query_table = self._query_vectors(queries, query_ids)
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 or not len(query_table):
-            return super().top_k(queries, k, query_ids, exclude_self)
-        wanted = min(int(k), len(self))
-        depth = min(wanted + exclude_self, len(self))
-        return self._as_run(query_table, self.search(query_table, depth), wanted, exclude_self)
-
-    def search(self, query_table: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
-        """For each query the numbers and scores of its best *k* items, as `exact.search.search` gives them."""
+    def _search(self, query_table: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
         items = self._items.at(query_table.dtype)
         size = int(np.clip(_SEARCH_PAIRS // (4 * max(k, 1)), 128, 8192))
         for start in range(0, len(query_table), size):

@@ -36,16 +36,16 @@ def exact_hits(
         queries: one row per query: a float16, float32 or float64 matrix, or a scipy sparse one.
         items: one row per item, of the same dimension and kind; a dense one may be memory-mapped and larger than
             memory.
-        gold: the right items of each query, as a Gold or anything Gold() takes.
-        similarity: ``cosine`` (rows brought to length 1 in their precision, zero rows stay zero), ``dot``, or
+        gold: the relevant items of each query, as a Gold or anything Gold() accepts.
+        similarity: ``cosine`` (rows are normalised in their precision, zero rows stay zero), ``dot``, or
             ``l2`` (nearest first, which is also the order of 1/(1 + distance)).
         query_ids: ids of the queries; "0", "1", … by default.
         item_ids: ids of the items; "0", "1", … by default.
         exclude_self: leave the item that has the query's id out of the ranking.
-        certify: make every count that of exact arithmetic on the stored numbers; without it, scores are
-            compared as the product in their precision gives them, which misplaces some items by one or two.
-        block: items per block; never changes a certified result.
-        threads: never changes a certified result; as many as there are cores by default.
+        certify: count as with exact arithmetic on the stored numbers; without it, scores are compared as computed
+            in their precision, which misplaces some items by one or two ranks.
+        block: items per block; does not change a certified result.
+        threads: the number of threads, by default one per core; does not change a certified result.
 
     >>> hits = exact_hits([[1.0, 0.0]], [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]], {"0": ["1"]})
     >>> hits.above.tolist(), hits.tied.tolist(), hits.depth.tolist()
@@ -67,7 +67,7 @@ def exact_index(
 
 
 class ExactIndex:
-    """Item vectors, checked once, to ask for exact hits or the top k as often as one likes.
+    """Item vectors that are checked once, and searched for exact hits and the top k.
 
     >>> index = ExactIndex(np.eye(3), ids=["a", "b", "c"], similarity="dot")
     >>> index.top_k([[0.0, 2.0, 1.0]], 2, query_ids=["q"]).to_dict()
@@ -84,8 +84,9 @@ class ExactIndex:
     ) -> None:
         if similarity not in RANKABLE:
             raise unknown_name("similarity to rank by", similarity, RANKABLE, f"one of {', '.join(RANKABLE)}")
-        self.similarity = similarity
-        self._threads = _positive("threads", threads) or usable_cores()
+        _refuse_below_one("threads", threads)
+        self.similarity, self._squared = similarity, similarity == "l2"
+        self._threads = threads or usable_cores()
         self._items = self._as_table(items, "the items", ids)
         self._lengths: Floats | None = None
 
@@ -125,7 +126,7 @@ class ExactIndex:
         """Return the exact rank of each gold item; see the function of the same name."""
         judged = (gold if isinstance(gold, Gold) else Gold(gold)).columns
         query_table = self._query_vectors(queries, query_ids)
-        block = _positive("block", block)
+        _refuse_below_one("block", block)
         query, item = query_table.find(judged.queries), self._items.find(judged.items)
         own = np.where((query >= 0) & exclude_self, self._items.find(judged.queries), -1)
         query_of_row = np.repeat(np.arange(len(query)), np.diff(judged.starts))
@@ -139,7 +140,10 @@ class ExactIndex:
         counted = (item >= 0) & (query >= 0)[query_of_row] & (item != own[query_of_row])
         above, tied, tied_docid, tied_input = (np.zeros(len(item), np.int64) for _ in range(4))
         above[~counted] = -1
-        counts = self._count(query_table, query, own, query_of_row[counted], item[counted], certify, block)
+        # Each query that has gold to look for is one column of the products.
+        used, column = np.unique(query_of_row[counted], return_inverse=True)
+        rows = JudgedRows(column.reshape(-1), item[counted], own[used])
+        counts = self._count(query_table, query[used], rows, certify, block)
         above[counted], tied[counted] = counts.above, counts.tied
         tied_docid[counted], tied_input[counted] = counts.tied_docid, counts.tied_input
         return Hits(
@@ -161,21 +165,11 @@ class ExactIndex:
         )
 
     def _count(
-        self,
-        query_table: VectorTable,
-        query: Ints,
-        own: Ints,
-        query_of_row: Ints,
-        gold: Ints,
-        certify: bool,
-        block: int | None,
+        self, query_table: VectorTable, query: Ints, rows: JudgedRows, certify: bool, block: int | None
     ) -> RivalCounts:
-        """Count for the queries that have gold to look for, each of them one column of the products."""
-        used, column = np.unique(query_of_row, return_inverse=True)
-        rows = JudgedRows(column.reshape(-1), gold, own[used])
-        squared = self.similarity == "l2"
+        """Count the rivals of judged items; *query* has the number of the query vector of each column."""
         items = self._items.at(query_table.dtype)
-        counter = Counter(query_table.take(query[used]), items, self._checked(), rows, squared=squared, certify=certify)
+        counter = Counter(query_table.take(query), items, self._checked(), rows, squared=self._squared, certify=certify)
         return counter.run(block=block, threads=self._threads)
 
     def top_k(
@@ -186,16 +180,9 @@ class ExactIndex:
         Scores are float64: the cosine, the dot product, or minus the distance.
         """
         query_table = self._query_vectors(queries, query_ids)
-        wanted = min(_positive("k", k) or 0, len(self))
-        items, depth = self._items.at(query_table.dtype), min(wanted + exclude_self, len(self))
-        squared = self.similarity == "l2"
-        results = search(query_table, items, self._checked(), depth, squared=squared, threads=self._threads)
-        return self._as_run(query_table, results, wanted, exclude_self)
-
-    def _as_run(
-        self, query_table: VectorTable, results: Iterable[tuple[Ints, Floats]], wanted: int, exclude_self: bool
-    ) -> Run:
-        """Return the results of each query as rankings of at most *wanted* items."""
+        _refuse_below_one("k", k)
+        wanted = min(int(k), len(self))
+        results = self._search(query_table, min(wanted + exclude_self, len(self)))
         if exclude_self:
             number_of = {name: number for number, name in enumerate(self.ids)}
             results = (
@@ -204,6 +191,11 @@ class ExactIndex:
             )
         return Run.from_positions(query_table.ids, self.ids, results, "the index")
 
+    def _search(self, query_table: VectorTable, k: int) -> Iterable[tuple[Ints, Floats]]:
+        """Return the numbers and scores of the best *k* items of each query."""
+        items = self._items.at(query_table.dtype)
+        return search(query_table, items, self._checked(), k, squared=self._squared, threads=self._threads)
+
     def _query_vectors(self, queries: object, ids: Sequence[object] | None) -> VectorTable:
         query_table = self._as_table(queries, "the queries", ids)
         refuse_other_dimension(query_table, self._items)
@@ -211,19 +203,18 @@ class ExactIndex:
         return query_table.at(np.result_type(query_table.dtype, self._items.dtype))
 
     def _checked(self) -> Floats:
-        """The lengths of the items, from the one pass that also refuses NaN and infinities."""
+        """Return the lengths of the items, from the one pass that also refuses NaN and infinities."""
         if self._lengths is None:
             self._lengths = self._items.check(self._threads)
         return self._lengths
 
 
-def _positive(name: str, value: int | None) -> int | None:
+def _refuse_below_one(name: str, value: int | None) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
         raise InputError(f"{name} is {value!r}", remedy=f"give a whole number of at least 1 as {name}")
-    return value
 
 
 def _without(numbers: Ints, scores: Floats, own: int | None, wanted: int) -> tuple[Ints, Floats]:
-    """The results of a query without its own entry, and at most as many as are wanted."""
-    kept = np.ones(len(numbers), bool) if own is None else numbers != own
-    return numbers[kept][:wanted], scores[kept][:wanted]
+    """Return the results of a query without its own entry, and at most *wanted* of them."""
+    others = np.ones(len(numbers), bool) if own is None else numbers != own
+    return numbers[others][:wanted], scores[others][:wanted]

@@ -6,14 +6,14 @@ tied if their vectors are equal, or if neither shares a term with the query; the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from goldrank.errors import InputError
-from goldrank.hits import Floats, Ints, Run
+from goldrank.hits import Floats, Ints
 from goldrank.index.exact.counting import JudgedRows, RivalCounts
 from goldrank.index.exact.index import ExactIndex
 from goldrank.index.exact.signs import difference_signs
@@ -27,7 +27,7 @@ _QUERIES = 512
 
 
 class SparseVectors(VectorTable):
-    """A CSR matrix with ids, in float64, rows brought to length 1 where that is asked for."""
+    """A CSR matrix with ids, in float64, with normalised rows if requested."""
 
     def __init__(self, data: Any, what: str, ids: Sequence[object] | None = None, *, normalise: bool) -> None:
         matrix = as_matrix(data, what)
@@ -48,7 +48,7 @@ class SparseVectors(VectorTable):
 
     @cached_property
     def no_negatives(self) -> bool:
-        """Whether no number is negative: a product of two such sets is 0 only where they share no term."""
+        """Whether no number is negative: then a product of two rows is 0 only if they share no term."""
         return bool((self.matrix.data >= 0).all())
 
     @property
@@ -74,7 +74,7 @@ class SparseVectors(VectorTable):
 
 
 class SparseExactIndex(ExactIndex):
-    """Sparse item vectors to ask for exact hits or the top k.
+    """Sparse item vectors, searched for exact hits and the top k.
 
     >>> from scipy.sparse import csr_matrix
     >>> index = SparseExactIndex(csr_matrix([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), similarity="dot")
@@ -93,27 +93,20 @@ class SparseExactIndex(ExactIndex):
         return query_table
 
     def _count(
-        self,
-        query_table: VectorTable,
-        query: Ints,
-        own: Ints,
-        query_of_row: Ints,
-        gold: Ints,
-        certify: bool,
-        block: int | None,
+        self, query_table: VectorTable, query: Ints, rows: JudgedRows, certify: bool, block: int | None
     ) -> RivalCounts:
         assert isinstance(query_table, SparseVectors)
-        counts = RivalCounts(*(np.zeros(len(gold), np.int64) for _ in range(4)))
-        columns = query[query_of_row]
-        scores = self._pair_scores(query_table, columns, gold)
+        counts = RivalCounts(*(np.zeros(len(rows.gold), np.int64) for _ in range(4)))
+        columns, own = query[rows.column], rows.own[rows.column]
+        scores = self._pair_scores(query_table, columns, rows.gold)
         margins = 2 * self._margin(query_table)[columns]
         order = np.argsort(columns, kind="stable")
         with Progress("exact ranks", total=len(order)) as progress:
             for start in range(0, len(order), _QUERIES):
-                rows = order[start : start + _QUERIES]
-                part = JudgedRows(columns[rows], gold[rows], own[query_of_row[rows]])
-                self._count_rows(query_table, part, scores[rows], margins[rows], rows, counts, block)
-                progress.advance(len(rows))
+                places = order[start : start + _QUERIES]
+                part = JudgedRows(columns[places], rows.gold[places], own[places])
+                self._count_rows(query_table, part, scores[places], margins[places], places, counts, block)
+                progress.advance(len(places))
         return counts
 
     def _count_rows(
@@ -128,7 +121,7 @@ class SparseExactIndex(ExactIndex):
     ) -> None:
         used, within = np.unique(part.column, return_inverse=True)
         size = block or max(1, _BLOCK_ELEMENTS // len(rows))
-        zeros_are_exact = self._items.no_negatives and query_table.no_negatives and self.similarity != "l2"
+        zeros_are_exact = self._items.no_negatives and query_table.no_negatives and not self._squared
         for start in range(0, len(self), size):
             items = np.arange(start, min(start + size, len(self)))
             differences = self._scores(items, query_table, used)[:, within.reshape(-1)]
@@ -149,57 +142,45 @@ class SparseExactIndex(ExactIndex):
             counts.tied_docid[rows] += count_columns(tied & (ranks[items][:, None] > ranks[part.gold]))
             counts.tied_input[rows] += count_columns(tied & (items[:, None] < part.gold))
 
-    def top_k(self, queries: Any, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False) -> Run:
-        """The best *k* items of each query; equal scores are ordered by descending id, byte by byte."""
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"k is {k!r}", remedy="give a whole number of at least 1 as k")
-        query_table = self._query_vectors(queries, query_ids)
-        ranking: dict[str, dict[str, float]] = {}
+    def _search(self, query_table: VectorTable, k: int) -> Iterator[tuple[Ints, Floats]]:
+        assert isinstance(query_table, SparseVectors)
         size = max(1, _BLOCK_ELEMENTS // max(1, len(self)))
         for start in range(0, len(query_table), size):
             columns = np.arange(start, min(start + size, len(query_table)))
             scores = self._scores(np.arange(len(self)), query_table, columns)
             for column, values in zip(columns.tolist(), scores.T, strict=True):
-                name = query_table.ids[column]
-                wanted = min(int(k) + exclude_self, len(self))
-                floor = np.partition(values, -wanted)[-wanted]
-                chosen = np.flatnonzero(values >= floor)
-                chosen = chosen[np.lexsort((-self._items.id_ranks[chosen], -values[chosen]))]
-                shown = self._shown(query_table, column, chosen, values)
-                ranked = [(self.ids[n], s) for n, s in shown if not (exclude_self and self.ids[n] == name)]
-                ranking[name] = dict(ranked[: int(k)])
-        return Run(ranking)
-
-    def _shown(self, query_table: SparseVectors, column: int, chosen: Ints, values: Floats) -> list[tuple[int, float]]:
-        scores = values[chosen]
-        if self.similarity == "l2":
-            # The ranking score is q·x - ‖x‖²/2; what is shown is minus the distance.
-            scores = -np.sqrt(np.maximum(query_table.lengths[column] ** 2 - 2 * scores, 0.0))
-        return list(zip(chosen.tolist(), scores.tolist(), strict=True))
+                floor = np.partition(values, -k)[-k]
+                best = np.flatnonzero(values >= floor)
+                best = best[np.lexsort((-self._items.id_ranks[best], -values[best]))][:k]
+                if self._squared:
+                    # The ranking score is q·x - ‖x‖²/2; the reported one is minus the distance.
+                    yield best, -np.sqrt(np.maximum(query_table.lengths[column] ** 2 - 2 * values[best], 0.0))
+                else:
+                    yield best, values[best]
 
     def _scores(self, items: Ints, query_table: SparseVectors, columns: Ints) -> Floats:
         rows = self._items.matrix[items[0] : items[-1] + 1]
         scores: Floats = np.asarray((rows @ query_table.matrix[columns].T).toarray())
-        if self.similarity == "l2":
+        if self._squared:
             scores -= 0.5 * np.square(self._items.lengths[items])[:, None]
         return scores
 
     def _pair_scores(self, query_table: SparseVectors, columns: Ints, gold: Ints) -> Floats:
         products = query_table.matrix[columns].multiply(self._items.matrix[gold]).sum(axis=1)
         scores = np.asarray(products, np.float64).reshape(-1)
-        return scores - 0.5 * np.square(self._items.lengths[gold]) if self.similarity == "l2" else scores
+        return scores - 0.5 * np.square(self._items.lengths[gold]) if self._squared else scores
 
     def _margin(self, query_table: SparseVectors) -> Floats:
-        """How far a float64 score may lie from the true one, per query (see `Counter._bound`)."""
+        """Return an upper bound of the error of a float64 score, per query (see `Counter._bound`)."""
         terms = int(np.diff(self._items.matrix.indptr).max(initial=0)) + 8
         unit = terms * float(np.finfo(np.float64).eps) / 2
         longest = float(self._items.lengths.max(initial=0))
-        size = query_table.lengths * longest + (0.5 * longest**2 if self.similarity == "l2" else 0.0)
+        size = query_table.lengths * longest + (0.5 * longest**2 if self._squared else 0.0)
         return 2 * unit / (1 - unit) * size + terms * 4 * float(np.finfo(np.float64).tiny)
 
     def _exact_sign(self, query_table: SparseVectors, column: int, item: int, gold: int) -> int:
-        """Whether the item beats (1), ties (0) or trails (-1) the gold, on the terms that any of the three has."""
+        """Return whether the item beats (1), ties (0) or trails (-1) the gold, over the terms of any of the three."""
         rows = [query_table.matrix[column], self._items.matrix[item], self._items.matrix[gold]]
         terms = np.unique(np.concatenate([row.indices for row in rows]))
         query, left, right = (np.asarray(row[:, terms].toarray()) for row in rows)
-        return int(difference_signs(query, left, right, squared=self.similarity == "l2")[0])
+        return int(difference_signs(query, left, right, squared=self._squared)[0])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from goldrank.errors import InputError
-from goldrank.hits import Ints, Run
-from goldrank.index.exact.counting import RivalCounts
+from goldrank.hits import Ints
+from goldrank.index.exact.counting import JudgedRows, RivalCounts
 from goldrank.index.exact.index import ExactIndex
 from goldrank.index.exact.vectors import Matrix, VectorTable
 from goldrank.index.sharded.merging import MergedTopK
@@ -51,7 +51,7 @@ Result = TypeVar("Result")
 class ShardedItems(VectorTable):
     """The items of all shards as one matrix, whose rows are fetched by their numbers.
 
-    A row comes transformed, and not yet at length 1. The rows of the last `gather` stay in memory.
+    Rows are transformed, but not yet normalised. The rows of the last `gather` stay in memory.
     """
 
     def __init__(
@@ -88,23 +88,23 @@ class ShardedItems(VectorTable):
         return self._count, self._width
 
     def __getitem__(self, rows: Ints | Sequence[int]) -> Matrix:
-        """The rows with these numbers; many of them are better asked for at once, or gathered first."""
+        """Return the rows with these numbers; request many at once, or gather them first."""
         wanted, place = np.unique(np.asarray(rows, np.int64), return_inverse=True)
         if len(wanted) and not (wanted[0] >= 0 and wanted[-1] < self._count):
             raise IndexError(f"there are {self._count} rows")
         return self._fetched(wanted)[place.reshape(-1)]
 
     def gather(self, rows: Ints) -> None:
-        """Fetch rows all at once and keep them for whoever asks next; those gathered before are let go."""
+        """Fetch rows all at once and keep them in memory, instead of those gathered before."""
         wanted = np.unique(rows)
         self._gathered = wanted, self._fetched(wanted)
 
     def take(self, rows: Ints) -> Matrix:
-        """The rows with these numbers as they are compared."""
+        """Return the rows with these numbers, normalised if they are compared so."""
         return self._prepared(self[rows])
 
     def _fetched(self, wanted: Ints) -> Matrix:
-        """Rows by their numbers, which ascend: from memory, or by one task for each shard that has some of them."""
+        """Return rows by their ascending numbers, from memory or by one task for each shard that has some of them."""
         rows = np.empty((len(wanted), self._width), np.float32)
         known = np.isin(wanted, self._gathered[0], assume_unique=True)
         rows[known] = self._gathered[1][np.searchsorted(self._gathered[0], wanted[known])]
@@ -114,22 +114,22 @@ class ShardedItems(VectorTable):
             low, high = np.searchsorted(wanted[missing], [shard.first, shard.first + shard.count])
             if low < high:
                 tasks.append(GatherTask(shard, wanted[missing[low:high]] - shard.first, self._preparation))
-        for shard, found in self._engine.map(gather, tasks, what="gold vectors", total=len(tasks)):
+        for shard, vectors in self._engine.map(gather, tasks, what="gold vectors", total=len(tasks)):
             low, high = np.searchsorted(wanted[missing], [shard.first, shard.first + shard.count])
-            rows[missing[low:high]] = found
+            rows[missing[low:high]] = vectors
         return rows
 
 
 class ShardedIndex(ExactIndex):
-    """Item vectors in shards, to ask for exact hits or the top k as an ExactIndex is.
+    """Item vectors in shards, searched like an ExactIndex.
 
     Args:
-        shards: where the vectors lie, in the order of their numbers; float32, as `write_vectors` writes them.
+        shards: the shards in the order of their items' numbers; float32, as `write_vectors` writes them.
         ids: the ids of all items.
         similarity: ``cosine``, ``dot`` or ``l2``.
-        engine: who does the work.
-        folder: where jobs and results are kept, a path or URL that all nodes reach.
-        transform: where a fitted Pipeline was saved, which is applied to the items; queries come transformed.
+        engine: runs the tasks.
+        folder: a path or URL for jobs and results that all nodes can reach.
+        transform: the file of a fitted Pipeline, which is applied to the items; queries must be transformed already.
     """
 
     _items: ShardedItems
@@ -164,42 +164,34 @@ class ShardedIndex(ExactIndex):
 
     @property
     def items(self) -> ShardedItems:
-        """The vectors that an ExactIndex of this similarity would have been given, row by row."""
+        """The item vectors, transformed and not normalised."""
         return self._items
 
     def forget(self) -> None:
-        """Remove what the jobs of this index left in the folder, after which nothing of them can be resumed."""
+        """Remove the results of this index's jobs from the folder, so that they can no longer be resumed."""
         for job in sorted(self._jobs):
             remove_tree(job)
         self._jobs.clear()
 
     def _count(
-        self,
-        query_table: VectorTable,
-        query: Ints,
-        own: Ints,
-        query_of_row: Ints,
-        gold: Ints,
-        certify: bool,
-        block: int | None,
+        self, query_table: VectorTable, query: Ints, rows: JudgedRows, certify: bool, block: int | None
     ) -> RivalCounts:
         if not certify:
             raise InputError("items in shards are always counted exactly", remedy="leave out certify")
-        total = RivalCounts(*(np.zeros(len(gold), np.int64) for _ in COUNTS))
-        if not len(gold):
+        total = RivalCounts(*(np.zeros(len(rows.gold), np.int64) for _ in COUNTS))
+        if not len(rows.gold):
             return total
-        used, column = np.unique(query_of_row, return_inverse=True)
-        numbers, place = np.unique(gold, return_inverse=True)
+        numbers, place = np.unique(rows.gold, return_inverse=True)
         self._items.gather(numbers)
         gold_vectors = self._items.take(numbers)
         if not (finite := np.isfinite(gold_vectors).all(axis=1)).all():
             bad = int(numbers[np.argmin(finite)])
             raise not_finite("the items", bad, self._items.name(bad))
         arrays = {
-            "queries": query_table.take(query[used]),
-            "column": column.reshape(-1),
-            "gold": gold,
-            "own": own[used],
+            "queries": query_table.take(query),
+            "column": rows.column,
+            "gold": rows.gold,
+            "own": rows.own,
             "gold_vectors": gold_vectors,
             "place": place.reshape(-1),
         }
@@ -214,31 +206,23 @@ class ShardedIndex(ExactIndex):
                 np.add(getattr(total, name), getattr(counts, name), out=getattr(total, name))
         return total
 
-    def top_k(
-        self, queries: object, k: int, query_ids: Sequence[object] | None = None, exclude_self: bool = False
-    ) -> Run:
-        """Return the best *k* items of each query, equal to those of ExactIndex."""
-        query_table = self._query_vectors(queries, query_ids)
-        wanted = min(_positive_depth(k), len(self))
-        depth = min(wanted + exclude_self, len(self))
-        best = MergedTopK(len(query_table), depth, self._items.name)
-        if len(query_table) and depth:
-            self._search(query_table, best)
-        return self._as_run(query_table, best, wanted, exclude_self)
-
-    def _search(self, query_table: VectorTable, best: MergedTopK) -> None:
+    def _search(self, query_table: VectorTable, k: int) -> MergedTopK:
+        best = MergedTopK(len(query_table), k, self._items.name)
+        if not len(query_table) or not k:
+            return best
         arrays = {"queries": query_table.read(0, len(query_table))}
-        job = self._start(ShardJob(arrays, self._preparation, self.similarity, depth=best.depth))
+        job = self._start(ShardJob(arrays, self._preparation, self.similarity, depth=k))
 
         def task(number: int, shard: VectorShard) -> SearchTask:
-            # Tasks are made when there is room for them, with what was learnt up to then.
+            # Tasks are created when workers are free, with the score floors known by then.
             return SearchTask(job, number, shard, best.floors)
 
         for top_k in self._results(job, find, task, lambda arrays: ShardTopK(**arrays), "search"):
             best.add(top_k)
+        return best
 
     def _start(self, job: ShardJob) -> str:
-        """Write the job where all nodes find it; gives its folder, named by all that decides the results."""
+        """Write the job where all nodes can read it; return its folder, named by a digest of all its inputs."""
         content = job.content()
         shards = [(shard.path, shard.first, shard.count, shard_stamp(shard)) for shard in self._items.shards]
         name = content_digest(f"{content_digest(content)} {shards}".encode())
@@ -269,14 +253,8 @@ class ShardedIndex(ExactIndex):
         yield from self._engine.map(work, tasks, what=what, total=len(left))
 
 
-def _positive_depth(k: object) -> int:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k is {k!r}", remedy="give a whole number of at least 1 as k")
-    return int(k)
-
-
 def _refuse_split_blocks(shards: Sequence[VectorShard]) -> None:
-    """A transform works on blocks of rows, and the last bits of a row may depend on how many stand in its block."""
+    """Refuse shards that split a block: the last bits of a transformed row may depend on the size of its block."""
     for shard in shards:
         if shard.first % GROUP_ROWS:
             raise InputError(
