@@ -158,6 +158,15 @@ def test_the_number_of_the_python_page_is_that_of_its_call():
     assert str(evaluate("wordllama", "questions").scores["ndcg@10"].mean).startswith(shown)
 
 
+@pytest.mark.slow
+def test_the_code_of_the_python_page_runs(own_folder):
+    names: dict[str, object] = {}
+    for block in _blocks("guide/python.md", "python"):
+        exec(compile(block, "guide/python.md", "exec"), names)
+    assert (own_folder / "report.md").is_file()
+    assert (own_folder / "figures" / "rank-curve.png").is_file()
+
+
 COMING_FROM = [
     f"coming-from/{path.name}" for path in sorted((ROOT / "docs" / "coming-from").glob("*.md")) if path.stem != "index"
 ]

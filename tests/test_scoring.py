@@ -263,7 +263,7 @@ def test_a_run_is_a_snapshot_of_the_dict_it_was_made_from():
 
 
 def test_unknown_convention_is_refused_with_the_list():
-    with pytest.raises(gr.InputError, match="the conventions are: ties"):
+    with pytest.raises(gr.InputError, match="conventions: ties"):
         gr.score({"q": {"a": 1}}, {"q": {"a": 1.0}}, "mrr", tie="docid")
 
 

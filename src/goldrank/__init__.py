@@ -6,19 +6,29 @@ The names below are loaded when first used, so that importing the package costs 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldrank import masked
+    from goldrank.analysis.audit import Audit, audit
+    from goldrank.analysis.explanation import Explanation, explain
+    from goldrank.analysis.meta import MetaResult, meta
     from goldrank.analysis.rank_overlap import RankOverlap, rbo
     from goldrank.analysis.sensitivity import Sensitivity, sensitivity
     from goldrank.comparing import Comparison, compare, compare_hits
     from goldrank.errors import DataWarning, GoldrankError, InputError, MissingExtraError
     from goldrank.hits import Gold, Hits, Run
     from goldrank.index.exact.index import exact_hits
-    from goldrank.index.folder import open_index
+    from goldrank.index.folder import build_index, open_index
     from goldrank.metrics import PROFILES, Conventions, Metric, Profile
+    from goldrank.reporting.document.report import report
+    from goldrank.reporting.document.sections import Report
+    from goldrank.reporting.plots import Plots, plot
     from goldrank.runs.evaluate import evaluate
+    from goldrank.runs.run import Leaderboard, Leaderboards, run
     from goldrank.scoring import Bootstrap, Score, Scores, score, score_hits
     from goldrank.store import Store
+    from goldrank.tasks.catalogue import load_data
     from goldrank.tasks.measurement import MeasurementEvaluation, MeasurementTask
     from goldrank.tasks.ranking.evaluation import RankingEvaluation
+    from goldrank.tasks.ranking.models import load_model
     from goldrank.tasks.ranking.task import RankingTask
     from goldrank.tasks.task import Evaluation, Task
     from goldrank.vectors.similarity import similarity
@@ -26,19 +36,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "goldrank.analysis.audit": ("Audit", "audit"),
+    "goldrank.analysis.explanation": ("Explanation", "explain"),
     "goldrank.analysis.sensitivity": ("Sensitivity", "sensitivity"),
     "goldrank.comparing": ("Comparison", "compare", "compare_hits"),
     "goldrank.errors": ("DataWarning", "GoldrankError", "InputError", "MissingExtraError"),
     "goldrank.hits": ("Gold", "Hits", "Run"),
     "goldrank.index.exact.index": ("exact_hits",),
-    "goldrank.index.folder": ("open_index",),
+    "goldrank.index.folder": ("build_index", "open_index"),
     "goldrank.metrics": ("PROFILES", "Conventions", "Metric", "Profile"),
+    "goldrank.analysis.meta": ("MetaResult", "meta"),
     "goldrank.analysis.rank_overlap": ("RankOverlap", "rbo"),
     "goldrank.scoring": ("Bootstrap", "Score", "Scores", "score", "score_hits"),
     "goldrank.store": ("Store",),
+    "goldrank.reporting.document.report": ("report",),
+    "goldrank.reporting.document.sections": ("Report",),
+    "goldrank.reporting.plots": ("Plots", "plot"),
     "goldrank.runs.evaluate": ("evaluate",),
+    "goldrank.runs.run": ("Leaderboard", "Leaderboards", "run"),
+    "goldrank.tasks.catalogue": ("load_data",),
     "goldrank.tasks.measurement": ("MeasurementEvaluation", "MeasurementTask"),
     "goldrank.tasks.ranking.evaluation": ("RankingEvaluation",),
+    "goldrank.tasks.ranking.models": ("load_model",),
     "goldrank.tasks.ranking.task": ("RankingTask",),
     "goldrank.tasks.task": ("Evaluation", "Task"),
     "goldrank.vectors.similarity": ("similarity",),
@@ -46,35 +65,52 @@ _HOMES = {
 
 __all__ = [
     "PROFILES",
+    "Audit",
     "Bootstrap",
     "Comparison",
     "Conventions",
     "DataWarning",
     "Evaluation",
+    "Explanation",
     "Gold",
     "GoldrankError",
     "Hits",
     "InputError",
+    "Leaderboard",
+    "Leaderboards",
     "MeasurementEvaluation",
     "MeasurementTask",
+    "MetaResult",
     "Metric",
     "MissingExtraError",
+    "Plots",
     "Profile",
     "RankOverlap",
     "RankingEvaluation",
     "RankingTask",
+    "Report",
     "Run",
     "Score",
     "Scores",
     "Sensitivity",
     "Store",
     "Task",
+    "audit",
+    "build_index",
     "compare",
     "compare_hits",
     "evaluate",
     "exact_hits",
+    "explain",
+    "load_data",
+    "load_model",
+    "masked",
+    "meta",
     "open_index",
+    "plot",
     "rbo",
+    "report",
+    "run",
     "score",
     "score_hits",
     "sensitivity",
@@ -89,6 +125,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             value = globals()[name] = getattr(import_module(home), name)
             return value
+    if name == "masked":
+        return import_module("goldrank.masked")
     raise AttributeError(f"module 'goldrank' has no attribute {name!r}")
 
 

@@ -16,7 +16,8 @@ from goldrank import stats
 from goldrank.data_warnings import name_some
 from goldrank.errors import DataWarning, InputError
 from goldrank.hits import Floats, Hits, Run
-from goldrank.metrics import Metric, Profile, find_profile, parse_all
+from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
+from goldrank.presentation import Result
 from goldrank.scoring import (
     Bootstrap,
     HitCounter,
@@ -27,6 +28,7 @@ from goldrank.scoring import (
     add_confidence,
     agree,
     all_warnings,
+    conventions_of,
     read_all,
     score_counted,
     score_hits,
@@ -63,8 +65,8 @@ class Pair:
         return self.b if (self.difference > 0) == (direction == "higher") else self.a
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Several runs on the same queries: their scores, and a test of every pair."""
 
     scores: dict[str, Scores]
@@ -106,12 +108,13 @@ def compare(
     family: str = "metric",
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    **conventions: Any,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    **keywords: Any,
 ) -> Comparison:
     """Compare runs query by query: test whether differences are significant, and find the smallest detectable ones.
 
     Args:
-        gold, metrics, profile, corpus, bootstrap, conventions: As in `score`.
+        gold, metrics, profile, corpus, bootstrap, conventions, keywords: As in `score`.
         runs: Two or more runs by name, or a list of files or of runs with a ``name``, such as those of ranx.
         common: Compare only on the queries for which every run has results.
         test: ``randomisation``, ``t``, ``wilcoxon``, ``mcnemar`` (metrics that are 0 or 1 only), or ``tukey``: Tukey's
@@ -119,12 +122,17 @@ def compare(
         correction: ``holm`` (the default), ``bh`` (Benjamini-Hochberg) or ``none``.
         family: Correct over the pairs of each ``metric``, or over ``all`` pairs and metrics together.
         alpha: The significance level.
+
+    >>> runs = {"first": {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}, "second": {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}}
+    >>> [pair] = compare({"q1": ["b"], "q2": ["c"]}, runs, "mrr").pairs
+    >>> pair.b, pair.difference, pair.wins, pair.ties, pair.losses
+    ('second', 0.25, 1, 1, 0)
     """
     if isinstance(runs, Run) or len(runs) < 2:
         raise InputError("a comparison needs two runs or more", remedy='give a dict: {"bm25": run, "dense": other}')
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = agree(chosen, conventions)
+    agreed = agree(chosen, conventions_of(compare, conventions, keywords))
     named = runs if isinstance(runs, Mapping) else _named(runs)
     judged, read = read_all(gold, named.values())
     if test == "tukey":
@@ -166,14 +174,23 @@ def compare_hits(
     family: str = "metric",
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    **conventions: Any,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    **keywords: Any,
 ) -> Comparison:
-    """Compare the hits of several runs on the same gold; the arguments are those of `compare`."""
+    """Compare the hits of several runs on the same gold; the arguments are those of `compare`.
+
+    >>> from goldrank.hits import Gold
+    >>> gold = Gold({"q1": {"b": 1}, "q2": {"c": 1}})
+    >>> runs = {"first": {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}, "second": {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}}
+    >>> compare_hits({name: Run(run).hits(gold) for name, run in runs.items()}, "mrr").pairs[0].difference
+    0.25
+    """
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
+    changes = conventions_of(compare_hits, conventions, keywords)
     hits, left_out = _common(hits) if common else (hits, None)
     scores = {
-        name: score_hits(run_hits, metrics, profile=profile, name=name, bootstrap=bootstrap, **conventions)
+        name: score_hits(run_hits, metrics, profile=profile, name=name, bootstrap=bootstrap, **changes)
         for name, run_hits in hits.items()
     }
     return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)

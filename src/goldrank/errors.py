@@ -40,6 +40,10 @@ class UnknownNameError(InputError):
     """No metric, task, stored run or other object has the given name."""
 
 
+class UnknownArgumentError(UnknownNameError, TypeError):
+    """A function was called with a keyword argument that it does not have."""
+
+
 class AmbiguousNameError(InputError):
     """Several names begin with the given prefix."""
 

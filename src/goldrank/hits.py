@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from goldrank import native
 from goldrank.errors import InputError
 from goldrank.ordering import ListedOrder, listed_order, order_by
+from goldrank.presentation import Result
 
 if TYPE_CHECKING:
     from goldrank.io import RowsFile
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 Self = TypeVar("Self", bound="_ItemsByQuery")
 
 
-class _ItemsByQuery(Mapping[str, dict[str, float]]):
+class _ItemsByQuery(Result, Mapping[str, dict[str, float]]):
     """A mapping from query ids to items with grades or scores: the common part of Gold and Run."""
 
     _kind: Kind
@@ -436,8 +437,8 @@ OWN = {"above": 2, "tied before": 1, "tied after": 0, "below": -1, "no item": -2
 are divided by the order of the items."""
 
 
-@dataclass(frozen=True, eq=False)
-class Hits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hits(Result):
     """The ranks of the gold: one row per judged item, grouped by query.
 
     A row counts the items that score strictly *above* the judged item and those that are *tied* with it; ``above`` is
@@ -588,6 +589,19 @@ class Hits:
             for name in ("above", "tied", "tied_docid", "tied_input")
         }
         return replace(without, own=own.astype(np.int8), **columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rows as parallel lists, with the depth of each row's ranking."""
+        return {
+            "query": self.query.tolist(),
+            "item": self.items,
+            "grade": self.grade.tolist(),
+            "above": self.above.tolist(),
+            "tied": self.tied.tolist(),
+            "tied_docid": self.tied_docid.tolist(),
+            "tied_input": self.tied_input.tolist(),
+            "depth": self.depth[self.query_index].tolist(),
+        }
 
     def __len__(self) -> int:
         return len(self.items)

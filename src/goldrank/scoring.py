@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -23,11 +23,12 @@ from goldrank.data_warnings import (
     self_matches,
     self_matches_by_position,
 )
-from goldrank.errors import DataWarning, InputError
+from goldrank.errors import DataWarning, InputError, UnknownArgumentError
 from goldrank.hits import Floats, Gold, Hits, Precision, Run
 from goldrank.io.positions import columns_by_position, is_by_position
 from goldrank.metrics import Conventions, Metric, Placement, Profile, find_profile, parse_all, place
 from goldrank.metrics.abstention import apply_inner, confidences
+from goldrank.presentation import Result
 
 AGGREGATES = {
     "mean": "their mean",
@@ -162,8 +163,8 @@ class RunSource:
         return self._items
 
 
-@dataclass(frozen=True, eq=False)
-class Scores(Mapping[str, Score]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Result, Mapping[str, Score]):
     """All metrics of one run by name, with the conventions that were applied.
 
     >>> scores = score({"q1": {"d3": 1}}, {"q1": {"d1": 0.9, "d3": 0.4}}, ["mrr", "recall@1"])
@@ -221,10 +222,6 @@ class Scores(Mapping[str, Score]):
 
     def __len__(self) -> int:
         return len(self.metrics)
-
-    def __repr__(self) -> str:
-        means = ", ".join(f"{name}={score.value:.4f}" for name, score in self.items())
-        return f"Scores({self.name}: {means}; profile {self.profile.name}, {self.counts.queries} queries)"
 
 
 def all_warnings(all_scores: Sequence[Scores]) -> tuple[DataWarning, ...]:
@@ -286,7 +283,8 @@ def score(
     corpus: int | Collection[str] | None = None,
     name: str = "run",
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    **conventions: Any,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    **keywords: Any,
 ) -> Scores:
     """Score a run against the gold.
 
@@ -300,8 +298,9 @@ def score(
         corpus: The number of items that could have been ranked, or their ids.
         name: The name of the run in the results.
         bootstrap: The settings of the intervals, which are computed on first access.
-        conventions: Single conventions that differ from the profile, such as ``ties="expected"``, or
-            ``relevance_level=2`` for the smallest grade that counts as relevant.
+        conventions: A mapping of single conventions that differ from the profile, or Conventions to use instead.
+        keywords: Single conventions, such as ``ties="expected"``, or ``relevance_level=2`` for the smallest grade that
+            counts as relevant.
 
     Returns:
         The scores, a mapping from the name of each metric to its Score.
@@ -316,7 +315,7 @@ def score(
     """
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = agree(chosen, conventions)
+    agreed = agree(chosen, conventions_of(score, conventions, keywords))
     judged, (ranked,) = read_all(gold, [run])
     scores = HitCounter(judged, ranked, corpus).score(asked, chosen, agreed, name, bootstrap)
     if not isinstance(run, (Run, dict)) and scores.source is not None:
@@ -331,12 +330,18 @@ def score_hits(
     profile: str | Profile = "standard",
     name: str = "run",
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-    **conventions: Any,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    **keywords: Any,
 ) -> Scores:
-    """Score hits that are already counted; the arguments are those of `score`."""
+    """Score hits that are already counted; the arguments are those of `score`.
+
+    >>> hits = Run({"q1": {"d1": 0.9, "d3": 0.4}}).hits(Gold({"q1": {"d3": 1}}))
+    >>> score_hits(hits, "mrr")["mrr"].value
+    0.5
+    """
     chosen = find_profile(profile)
     asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = agree(chosen, conventions)
+    agreed = agree(chosen, conventions_of(score_hits, conventions, keywords))
     if agreed.precision != hits.precision:
         raise InputError(
             f"these hits were counted at {hits.precision}, the conventions ask for {agreed.precision}",
@@ -420,6 +425,56 @@ def as_run(run: Any) -> Run:
     if isinstance(run, Run):
         return run
     return Run.read(run) if isinstance(run, (str, PathLike)) else Run.view(run)
+
+
+def conventions_of(
+    call: Callable[..., Any],
+    conventions: Conventions | Mapping[str, Any] | None,
+    keywords: Mapping[str, Any],
+    **other: Sequence[str],
+) -> dict[str, Any]:
+    """Return the conventions that a caller gave as an object or mapping and as keywords.
+
+    Args:
+        call: The function that was called; its arguments are suggested for a misspelt keyword.
+        conventions: The argument ``conventions`` of the function. An object states every convention.
+        keywords: The keywords that are no arguments of the function.
+        other: By kind, further keywords that the function takes.
+
+    Raises:
+        UnknownArgumentError: A keyword is no convention.
+        InputError: A convention is given in both ways.
+    """
+    known = Conventions().as_dict()
+    for name in keywords:
+        if name not in known:
+            raise unknown_argument(call, name, conventions=list(known), **other)
+    given = conventions.as_dict() if isinstance(conventions, Conventions) else dict(conventions or {})
+    if twice := [name for name in keywords if name in given]:
+        raise InputError(
+            f"{call.__name__}() got the convention {twice[0]} both in conventions= and as a keyword",
+            remedy=f"leave {twice[0]}= out, or give conventions= as a mapping without it",
+        )
+    return {**given, **keywords}
+
+
+def unknown_argument(call: Callable[..., Any], name: str, **keywords: Sequence[str]) -> UnknownArgumentError:
+    """Return the error for a keyword that *call* does not take; *keywords* are those that it takes, by kind."""
+    import difflib
+    import inspect
+
+    parameters = inspect.signature(call).parameters.values()
+    arguments = [one.name for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    known = [*arguments, *(keyword for names in keywords.values() for keyword in names)]
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    if near:
+        meant = f"did you mean {near[0]!r}?"
+    elif "bootstrap" in arguments and name in {entry.name for entry in fields(Bootstrap)}:
+        meant = f"write bootstrap=Bootstrap({name}=…)"
+    else:
+        meant = f"its arguments are {', '.join(arguments)}"
+    listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in keywords.items())
+    return UnknownArgumentError(f"{call.__name__}() has no argument {name!r}", remedy=f"{meant} ({listed})")
 
 
 def agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:

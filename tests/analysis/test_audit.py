@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from goldrank.analysis.audit import audit, neighbour_recall
+from goldrank.analysis.audit import audit_vectors, neighbour_recall
 from goldrank.errors import InputError
 from goldrank.hits import Gold, Run
 
@@ -24,7 +24,7 @@ def clustered(seed=0, clusters=40, size=40, dimension=16):
 
 @pytest.fixture(scope="module")
 def made():
-    return audit(*clustered(), [WEAK, FULL, "IVF32,Flat(nprobe=32)"], metrics=["ndcg@10", "mrr"])
+    return audit_vectors(*clustered(), [WEAK, FULL, "IVF32,Flat(nprobe=32)"], metrics=["ndcg@10", "mrr"])
 
 
 def test_a_weak_index_finds_fewer_neighbours_and_is_told_to_hurt(made):
@@ -54,11 +54,11 @@ def test_speed_size_and_build_time_are_measured(made):
 
 
 def test_rankings_are_no_deeper_than_the_metric_needs():
-    assert audit(*clustered(), [WEAK], k=5).depth == 10
+    assert audit_vectors(*clustered(), [WEAK], k=5).depth == 10
 
 
 def test_p_values_are_corrected_over_the_indexes(made):
-    alone = audit(*clustered(), [WEAK], metrics=["ndcg@10", "mrr"])
+    alone = audit_vectors(*clustered(), [WEAK], metrics=["ndcg@10", "mrr"])
     assert made.indexes[0].pairs[0].p == alone.indexes[0].pairs[0].p
     assert made.indexes[0].pairs[0].adjusted == pytest.approx(3 * alone.indexes[0].pairs[0].adjusted)
 
@@ -81,4 +81,4 @@ def test_recall_of_neighbours_is_counted_per_query():
 def test_what_cannot_be_audited_is_refused(factories, query_prefix, message):
     items, ids, queries, names, gold = clustered()
     with pytest.raises(InputError, match=message):
-        audit(items, ids, queries, [query_prefix + name[1:] for name in names], gold, factories)
+        audit_vectors(items, ids, queries, [query_prefix + name[1:] for name in names], gold, factories)

@@ -9,11 +9,10 @@ import goldrank as gr
 from goldrank.analysis.score_bands import Bands
 from goldrank.analysis.sensitivity import sensitivity
 from goldrank.errors import InputError
-from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.tasks.settings import Settings
 
-QUICK = Measures(bootstrap=Bootstrap(200))
+QUICK = {"bootstrap": Bootstrap(200)}
 FITTED = Settings(fit_on="evaluated")
 
 
@@ -23,7 +22,7 @@ def values(made, quantity, variant):
 
 def test_what_the_bands_lose_adds_up_to_one_minus_spearman_and_their_changes_to_its_change(store):
     made = sensitivity(
-        "wordllama", "sentence-pairs", ["cosine"], ["none", "whiten"], FITTED, bands=4, store=store, measures=QUICK
+        "wordllama", "sentence-pairs", ["cosine"], ["none", "whiten"], FITTED, bands=4, store=store, **QUICK
     )
     spearman = [variant.readings["sentence-pairs spearman"].value for variant in made.models[0].variants]
     for at, name in enumerate(made.variants):
@@ -55,7 +54,7 @@ def test_the_numbers_of_a_small_example(store, tmp_path):
     # Gold in order, similarities with the two most alike pairs swapped: ranks 1, 2, 3, 4, 6, 5.
     task = write(tmp_path / "six.tsv", [(f"a{at}", f"b{at}", at) for at in range(6)])
     model = words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5)
-    made = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 5], store=store, measures=QUICK)
+    made = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 5], store=store, **QUICK)
     low, high = values(made, "lost", "cosine, none").values()
     # Spearman is 1 − 6·2 / (6·35) = 33/35, and the low band loses nothing of it.
     assert (low.band, low.count, high.band, high.count) == ("[0, 3)", 3, "[3, 5]", 3)
@@ -70,7 +69,7 @@ def test_the_numbers_of_a_small_example(store, tmp_path):
 
 def test_equal_similarities_lose_everything(store, tmp_path):
     task = write(tmp_path / "flat.tsv", [(f"a{at}", f"b{at}", at) for at in range(6)])
-    made = sensitivity(words(*[0.5] * 6), task, ["cosine", "l2"], ["none"], bands=2, store=store, measures=QUICK)
+    made = sensitivity(words(*[0.5] * 6), task, ["cosine", "l2"], ["none"], bands=2, store=store, **QUICK)
     assert sum(one.value for one in values(made, "lost", "cosine, none").values()) == pytest.approx(1)
 
 
@@ -78,7 +77,7 @@ def test_bands_of_one_score_have_no_correlation_of_their_own(store, tmp_path):
     rows = [(f"a{at}", f"b{at}", at // 3) for at in range(6)]
     made = sensitivity(
         words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5), write(tmp_path / "two.tsv", rows), ["cosine", "l2"], ["none"],
-        bands=[0, 1, 2], store=store, measures=QUICK,
+        bands=[0, 1, 2], store=store, **QUICK,
     )  # fmt: skip
     assert all(np.isnan(one.value) for one in values(made, "spearman", "cosine, none").values())
     assert made.to_dict()["bands"][0]["value"] is None
@@ -109,7 +108,7 @@ def graded(folder):
 
 def test_of_grades_each_band_is_the_metric_with_only_its_items_relevant(store, tmp_path):
     task = graded(tmp_path / "wine")
-    made = sensitivity("wordllama", task, ["cosine", "l2"], ["none"], bands=4, store=store, measures=QUICK)
+    made = sensitivity("wordllama", task, ["cosine", "l2"], ["none"], bands=4, store=store, **QUICK)
     (name,) = made.evaluators
     metric = name.split(" ", 1)[1]
     run = gr.evaluate("wordllama", task).run
@@ -133,7 +132,7 @@ def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(
         tmp_path / "scored.tsv",
         [("It is a sunny day.", "The sun is out.", 4.5), ("It pours.", "Heavy rain is falling.", 4.9), ("a", "b", 1)],
     )
-    how = {"bands": [4, 4.7, 5], "store": store, "measures": QUICK}
+    how = {"bands": [4, 4.7, 5], "store": store, **QUICK}
     made = sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores=scored, **how)
     (note,) = [one for one in made.notes if "have a score" in one]
     assert note.startswith("2 of 3 pairs of weather have a score in ")
@@ -166,9 +165,9 @@ def test_sets_of_different_scales_have_bands_of_their_own_and_no_edges(store, mo
     sets = tuple(read_scored_pairs(tmp_path / f"{name}.tsv") for name in ("ones", "hundreds"))
     task = replace(find_task("sentence-pairs"), name="both", read=lambda split: PairSets("both", sets))
     model = words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5)
-    made = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=2, store=store, measures=QUICK)
+    made = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=2, store=store, **QUICK)
     bands = values(made, "lost", "cosine, none")
     assert {name: one.count for name, one in bands.items()} == {"band 1 of each set": 6, "band 2 of each set": 6}
     assert sum(one.value for one in bands.values()) == pytest.approx(2 / 35)
     with pytest.raises(InputError, match="both spearman is over several sets, whose scores have different scales"):
-        sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 500], store=store, measures=QUICK)
+        sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 500], store=store, **QUICK)

@@ -13,7 +13,6 @@ from goldrank.analysis.sensitivity import sensitivity
 from goldrank.cli.main import main
 from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate
-from goldrank.runs.run import Measures
 from goldrank.tasks.ranking.models import Model, load_model
 from goldrank.tasks.settings import Settings
 
@@ -289,7 +288,7 @@ def test_whitening_moves_word_vectors_past_another_model_but_sts_b_cannot_show_a
     folder = shared_data / "evalrank"
     words = f"words:{folder / 'toy_emb.txt'}"
     task = f"sts-b:{folder / 'sent_similarity' / 'STS' / 'STSBenchmark'}"
-    how = {"settings": Settings(fit_on="evaluated"), "measures": Measures(bootstrap=gr.Bootstrap(300)), "store": store}
+    how = {"settings": Settings(fit_on="evaluated"), "bootstrap": gr.Bootstrap(300), "store": store}
     made = sensitivity(["wordllama", words, "lsa:64"], task, ["cosine"], ["none", "whiten"], **how)
     (order,) = made.orders
     before, after = (made.places("sts-b spearman", at) for at in (0, 1))

@@ -8,9 +8,9 @@ import pytest
 
 from goldrank import Gold, Run
 from goldrank.cli.main import main
-from goldrank.cli.plot_command import Known, read_sizes
 from goldrank.errors import InputError
 from goldrank.masked.scoring.levels import score_predictions
+from goldrank.reporting.plots import ModelSize, read_sizes
 from goldrank.store import Record
 
 pytest.importorskip("matplotlib")
@@ -132,7 +132,7 @@ def test_masked_and_other_runs_go_together(capsys, store, tmp_path):
 
 
 def test_runs_of_one_model_are_told_apart_by_what_differs(store):
-    from goldrank.cli.plot_command import distinct_names
+    from goldrank.runs.stored_scores import distinct_names
 
     revealed = store.get(store.save(masked("fill-mask:net-small", 3, "revealed")).key)
     assert list(distinct_names({"a": store.get(store.small), "b": revealed}).values()) == [
@@ -181,7 +181,7 @@ def test_sizes_are_read_in_the_ways_people_write_them(tmp_path):
     read = read_sizes(str(path))
     assert [read[model].parameters for model in "abcde"] == [110e6, 1.3e9, 125e6, None, 3e8]
     path.write_text("model,parameters,family\nx,1K,nets\n")
-    assert read_sizes(str(path)) == {"x": Known(1000.0, "nets")}
+    assert read_sizes(str(path)) == {"x": ModelSize(1000.0, "nets")}
 
 
 @pytest.mark.parametrize(

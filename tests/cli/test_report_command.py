@@ -3,6 +3,7 @@ import pytest
 import stored_examples as examples
 from goldrank.cli import report_command
 from goldrank.errors import InputError
+from goldrank.reporting.document.report import _command
 from goldrank.store import Store
 
 QUICK = ["--resamples", "200"]
@@ -82,8 +83,7 @@ def test_the_command_in_the_report_makes_it_again(store, keys, tmp_path):
 
 def test_a_password_of_the_store_is_not_in_the_report(store, keys):
     url = "postgresql://me:secret@nowhere.invalid/runs"
-    args = report_command.parser().parse_args([*keys, "--store", url, "-o", "a.html"])
-    command = report_command._command(args, Store.open(url), [store.get(key) for key in keys], "html")
+    command = _command(keys, Store.open(url), [], {}, "html", "a.html")
     assert "--store" in command
     assert "secret" not in command
 

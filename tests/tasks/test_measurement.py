@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from goldrank.cli.run_command import board_json, show_board
 from goldrank.errors import InputError
+from goldrank.reporting.text.leaderboards import leaderboard_view
 from goldrank.runs.evaluate import evaluate
 from goldrank.runs.run import run_all
 from goldrank.store import Record
@@ -74,12 +74,12 @@ def test_the_best_comes_first_and_beats_others_only_where_the_task_says_so(store
 
 def test_a_board_of_figures_is_shown_and_written_as_json(store):
     board = run(store)
-    shown = show_board(board)
+    shown = leaderboard_view(board).render("table")
     assert "lengths: mean lengths" in shown
     assert shown.count("one text was left out") == 1
     assert "first:part" not in shown
     assert "lengths-wordllama-" in shown
-    assert board_json(board)["measured"]["wordllama"]["length"]["count"] == 4
+    assert board.to_dict()["measured"]["wordllama"]["length"]["count"] == 4
 
 
 def test_only_the_settings_that_bear_on_it_make_another_key(store):

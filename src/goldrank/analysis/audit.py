@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,23 +12,30 @@ import numpy as np
 
 from goldrank import stats
 from goldrank.comparing import Pair, compare_hits
+from goldrank.data.collections import Collection
+from goldrank.data.texts import TextList, beir_file, read_texts, texts_of
+from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Gold, Run
 from goldrank.index.base import INDEXES, Index, Similarity, build
+from goldrank.index.dataset import encoded, load_encoder
 from goldrank.index.faiss_index import Factory
 from goldrank.io.checks import find_duplicate
+from goldrank.io.files import PathLike
 from goldrank.metrics import Metric, parse_all
+from goldrank.presentation import Result
 from goldrank.progress import Progress
 from goldrank.scoring import Bootstrap, Metrics, Scores
 
 EXACT = "exact"
+_QRELS = ("qrels/test.tsv", "qrels.tsv", "qrels.txt", "qrels/test.txt")
 _DEFAULT_DEPTH = 100
 """How deep a ranking goes for a metric without a cutoff."""
 _MIN_ROUNDS = 3
 # Searches are repeated until each index was timed for _MIN_SECONDS, or all of them for _MAX_SECONDS; an index that took
 # _ENOUGH_SECONDS alone is not timed again.
 _MIN_SECONDS, _MAX_SECONDS, _ENOUGH_SECONDS = 0.2, 20.0, 2.0
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,8 @@ class Audited:
     """Queries per second, as a multiple of exact search."""
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Result):
     """Exact search, and the approximate indexes compared with it."""
 
     exact: Scores
@@ -109,6 +117,71 @@ def _difference(pair: Pair) -> str:
 
 
 def audit(
+    data: Collection | PathLike | Sequence[PathLike],
+    model: str | Encoder,
+    factories: str | Sequence[str],
+    *,
+    metrics: Metrics = ("ndcg@10",),
+    k: int = 10,
+    similarity: Similarity = "cosine",
+    exclude_self: bool = False,
+    alpha: float = 0.05,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+) -> Audit:
+    """Find out what approximate indexes do to the metrics of a task.
+
+    Args:
+        data: A BEIR folder; or the files of the corpus, the queries and the qrels; or a Collection, see
+            :func:`load_data`.
+        model: What encodes corpus and queries.
+        factories: faiss factories, such as ``HNSW32`` or ``IVF256,PQ16(nprobe=8)``, or specs of a database.
+        metrics: The metrics of the task.
+        k: How many neighbours the recall counts.
+        similarity: ``cosine``, ``dot`` or ``l2``.
+        exclude_self: Leave out the item whose id is the query's; always so if the queries are items.
+        alpha: The level at which a loss is called significant.
+        bootstrap: How intervals are made.
+
+    >>> from goldrank.data.collections.in_memory import collection_from
+    >>> articles = [{"id": str(i), "text": f"wine {i}", "labels": [str(i // 2)]} for i in range(1, 9)]
+    >>> result = audit(collection_from(articles), "random:8", "HNSW4", metrics="mrr", bootstrap=Bootstrap(200))
+    >>> [audited.factory for audited in result.indexes]
+    ['HNSW4']
+    """
+    if k < 1:
+        raise InputError(f"k is {k}", remedy="count one neighbour or more")
+    if isinstance(data, Collection):
+        corpus, queries, gold = texts_of(data.items), texts_of(data.queries), Gold.from_columns(data.gold)
+        exclude_self = exclude_self or data.related
+    else:
+        corpus, queries, gold = _read(data)
+    encoder = load_encoder(model, corpus.texts)
+    return audit_vectors(
+        encoded(encoder, corpus.texts, "item"),
+        corpus.ids,
+        encoded(encoder, queries.texts, "query"),
+        queries.ids,
+        gold,
+        [factories] if isinstance(factories, str) else factories,
+        metrics=metrics,
+        k=k,
+        similarity=similarity,
+        exclude_self=exclude_self,
+        alpha=alpha,
+        bootstrap=bootstrap,
+    )
+
+
+def _read(data: PathLike | Sequence[PathLike]) -> tuple[TextList, TextList, Gold]:
+    paths: list[PathLike] = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    if len(paths) == 1:
+        paths = [beir_file(paths[0], *names) for names in (("corpus.jsonl",), ("queries.jsonl",), _QRELS)]
+    if len(paths) != 3:
+        raise InputError(f"{len(paths)} files are given", remedy="give a BEIR folder, or CORPUS QUERIES QRELS")
+    return read_texts(paths[0]), read_texts(paths[1]), Gold.read(paths[2])
+
+
+def audit_vectors(
     items: Any,
     item_ids: Sequence[str],
     queries: Any,
@@ -123,7 +196,7 @@ def audit(
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
 ) -> Audit:
-    """Search with exact and approximate indexes, and compare the metrics query by query.
+    """Search vectors with exact and approximate indexes, and compare the metrics query by query.
 
     Exact search is faiss's ``Flat``, so that its times are comparable with those of other faiss indexes. The times of a
     database include the round trip, and vectors that are already loaded there are not loaded again. Rankings are only
@@ -221,7 +294,7 @@ def neighbour_recall(exact: Run, run: Run, k: int) -> Floats:
     return np.array(recalls)
 
 
-def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
+def _timed(work: Callable[[], Value]) -> tuple[float, Value]:
     before = time.perf_counter()
     result = work()
     return time.perf_counter() - before, result

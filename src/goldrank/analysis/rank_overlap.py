@@ -13,11 +13,12 @@ from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats, Ints, Run
 from goldrank.metrics.overlap import Overlap, rank_biased_overlap
 from goldrank.ordering import SCORE_READINGS
+from goldrank.presentation import Result
 from goldrank.scoring import Bootstrap, as_run
 
 
-@dataclass(frozen=True, eq=False)
-class RankOverlap:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankOverlap(Result):
     """The rank-biased overlap of two runs, query by query.
 
     >>> result = rbo({"q1": {"a": 3, "b": 2, "c": 1}}, {"q1": {"a": 3, "c": 2, "b": 1}})
@@ -71,9 +72,6 @@ class RankOverlap:
             "min": stats.aggregate(self.low),
             "residual": stats.aggregate(self.residual),
         }
-
-    def __repr__(self) -> str:
-        return f"RankOverlap(p={self.p:g}, mean={self.mean:.4f}, {len(self.queries)} queries)"
 
 
 def rbo(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,9 +14,12 @@ from goldrank.analysis.model_orders import OrderAgreement, compare_orders, order
 from goldrank.analysis.score_bands import BandReading, Bands, PairScores, band_readings
 from goldrank.errors import GoldrankError, InputError
 from goldrank.io.checks import find_duplicate
+from goldrank.metrics import Conventions
+from goldrank.presentation import Result
 from goldrank.progress import Progress
 from goldrank.runs.evaluate import find_or_evaluate, job_of
-from goldrank.runs.run import Measures, prepare
+from goldrank.runs.run import Measures, prepare, settings_and_measures
+from goldrank.scoring import Bootstrap, Metrics
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.ranking.data_quality import DataQuality
@@ -97,8 +100,8 @@ class FailedModel:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Result):
     """The effect of the settings alone on scores, and on the order of the models."""
 
     models: list[ModelSensitivity]
@@ -157,14 +160,19 @@ def sensitivity(
     tasks: str | Task | Sequence[str | Task],
     similarities: Sequence[str] | None = None,
     transforms: Sequence[str] = ("none", "center", "abtt:2"),
-    settings: Settings = Settings(),  # noqa: B008 - frozen
+    settings: Settings | None = None,
     *,
     bands: int | Sequence[float] | None = None,
     band_scores: str | None = None,
     store: Store | str | None = None,
-    measures: Measures = Measures(),  # noqa: B008 - frozen
+    metrics: Metrics = None,
+    profile: str | None = None,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    alpha: float = 0.05,
     overwrite: str = "missing",
     report: Callable[[str], None] = lambda line: None,
+    **options: Any,
 ) -> Sensitivity:
     """Evaluate models under every similarity with every transform, and compare scores and orders of models.
 
@@ -175,12 +183,14 @@ def sensitivity(
         tasks: names, paths or tasks.
         similarities: the similarities to compare; cosine and l2 by default.
         transforms: the transforms to compare; the first similarity with the first transform is the baseline.
-        settings: all other settings, such as ``Settings(fit_on="evaluated")``.
+        settings: all other settings; *options* are single ones, such as ``fit_on="evaluated"``, or conventions.
         bands: also break the readings down by gold score: the number of bands with equally many pairs, or their
             edges; retrieval tasks are broken down by grade.
         band_scores: the similarity task, such as ``sts-b``, that has the scores of an EvalRank task's pairs.
         store: the store of the results; the default store by default.
-        measures: metrics (only the first is used), conventions, bootstrap and significance level.
+        metrics, profile, conventions: of tasks that rank; only the first metric is used.
+        bootstrap: the settings of the intervals.
+        alpha: the significance level.
         overwrite: ``missing``, ``always`` or ``never``.
         report: called with a line about each step.
 
@@ -193,6 +203,9 @@ def sensitivity(
     >>> result.orders[0].first, result.orders[0].second, result.orders[0].models
     ('cosine, none', 'l2, none', 2)
     """
+    chosen, measures = settings_and_measures(
+        sensitivity, settings, options, metrics, profile, conventions, bootstrap, alpha
+    )
     # Every setting reads the same data.
     resolved = [find_task(task).reading_once() for task in ([tasks] if isinstance(tasks, (str, Task)) else tasks)]
     loaded = [load_model(model) for model in (models if isinstance(models, (list, tuple)) else [models])]
@@ -203,7 +216,7 @@ def sensitivity(
             remedy="give --bands and such a task, or leave --band-scores out",
         )
     scores = None if band_scores is None else PairScores.of(band_scores)
-    variants = _variants(resolved, similarities, transforms, settings)
+    variants = _variants(resolved, similarities, transforms, chosen)
     notes = _check_effects(loaded, resolved, variants)
     data = [_prepare(loaded, resolved, variant) for variant in variants]
     work = _Work(store if isinstance(store, Store) else Store.open(store), measures, overwrite, report)

@@ -10,8 +10,9 @@ from typing import Any
 from goldrank.cli import options, stored_runs
 from goldrank.comparing import Comparison, compare, compare_hits
 from goldrank.errors import InputError
+from goldrank.io.files import run_names
 from goldrank.metrics import find_profile, parse_all
-from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, show
+from goldrank.reporting.text.comparison import CORRECTIONS, TESTS, view
 
 _EXAMPLES = """\
   goldrank compare qrels.txt bm25.run dense.run
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     }
     comparison = _compare_stored(args, how) if stored_runs.are_keys(args) else _compare_files(args, how)
     options.print_warnings(comparison.warnings, args)
-    options.emit(show(comparison, args.format), args)
+    options.emit(view(comparison).render(args.format), args)
     return 0
 
 
@@ -75,7 +76,7 @@ def _compare_files(args: argparse.Namespace, how: dict[str, Any]) -> Comparison:
     stored_runs.refuse_no_runs(args)
     options.refuse_unused(args, ["store"], "on files")
     options.refuse_unused_level(args, find_profile(args.profile or "standard"))
-    names = options.run_names(args.runs)
+    names = run_names(args.runs)
     _refuse_one_run(names)
     metrics = None if args.metric is None else parse_all(args.metric)
     gold = options.read_gold(args)

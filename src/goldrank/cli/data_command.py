@@ -8,12 +8,12 @@ from pathlib import Path
 from goldrank.cli import options, printing
 from goldrank.data.article_statistics import ArticleStatistics
 from goldrank.data.checks import QUANTILES, SEVERITIES, CollectionReport, check, check_gold
-from goldrank.data.collections import READERS, Collection, read_collection, wiki
+from goldrank.data.collections import READERS, Collection, wiki
 from goldrank.data.conversion import WRITERS, convert
 from goldrank.errors import InputError, counts
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.results import to_json
-from goldrank.tasks import TASKS, find_task
+from goldrank.tasks.catalogue import load_data
 
 _EXAMPLES = """\
   goldrank data check my-folder
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     alone = wiki.find_gold_alone(Path(args.path)) if args.collection_format is None else None
-    report = check(_read(args, args.path)) if alone is None else check_gold(wiki.read_gold(alone))
+    report = check(_load(args)) if alone is None else check_gold(wiki.read_gold(alone))
     options.emit(to_json(report.as_dict()) if args.format == "json" else _show(report, args.format), args)
     return 1 if report.of("error") or (args.strict and report.of("warning")) else 0
 
@@ -140,12 +140,9 @@ def _statistics_rows(statistics: ArticleStatistics) -> dict[str, str]:
     return rows
 
 
-def _read(args: argparse.Namespace, path: str) -> Collection:
-    """Read the collection at *path*, or the data of the task of that name."""
-    if args.collection_format is None and path.partition(":")[0] in TASKS:
-        collection: Collection = find_task(path).read(args.split)
-        return collection
-    return read_collection(path, format=args.collection_format, split=args.split)
+def _load(args: argparse.Namespace) -> Collection:
+    collection: Collection = load_data(args.path, split=args.split, format=args.collection_format)
+    return collection
 
 
 def _convert(args: argparse.Namespace) -> int:
@@ -156,7 +153,7 @@ def _convert(args: argparse.Namespace) -> int:
         name = next(name for name, value in ignored.items() if value)
         raise InputError(f"{name} has no effect with --from-pairs", remedy="name the files with --from-pairs only")
     from_pairs = options.collection_from_pairs(args)
-    collection, out = (_read(args, args.path), args.out) if from_pairs is None else (from_pairs, args.path)
+    collection, out = (_load(args), args.out) if from_pairs is None else (from_pairs, args.path)
     remarks = convert(collection, out, args.to, overwrite=args.overwrite)
     queries = (
         "which are also the queries" if collection.related else counts(len(collection.queries), "query", "queries")

@@ -6,9 +6,11 @@ import argparse
 import time
 
 from goldrank.cli import options, printing, report_command, stored_runs
-from goldrank.cli.run_command import show_board
 from goldrank.errors import MissingExtraError
-from goldrank.runs.run import RankingLeaderboard, run_all
+from goldrank.reporting.document.report import report
+from goldrank.reporting.text.leaderboards import leaderboard_view
+from goldrank.runs.run import RankingLeaderboard
+from goldrank.runs.run import run as run_models
 from goldrank.store import Store
 
 MODELS = ("random", "bm25", "tfidf", "wordllama", "fuse:rrf(bm25,wordllama)")
@@ -38,10 +40,13 @@ def run(args: argparse.Namespace) -> int:
     store = Store.open(args.store)
     written = " ".join(f'"{model}"' if "(" in model else model for model in MODELS)
     printing.show(f"$ goldrank run -m {written} -t {' '.join(TASKS)} --worst 3\n")
-    boards = []
-    for board in run_all(MODELS, TASKS, store=store, report=printing.say):
-        boards.append(board)
-        printing.show(show_board(board, worst=3), end="\n\n")
+    boards = run_models(
+        MODELS,
+        TASKS,
+        store,
+        report=printing.say,
+        on_leaderboard=lambda board: printing.show(leaderboard_view(board, worst=3).render("table"), end="\n\n"),
+    )
     for board in boards:
         if isinstance(board, RankingLeaderboard):
             printing.show(_verdict(board))
@@ -52,22 +57,15 @@ def run(args: argparse.Namespace) -> int:
         f"\n{total} results, {fresh} of them evaluated now, in {time.perf_counter() - started:.1f} s; "
         f"they are in {store.where}."
     )
-    _write_report([outcome.stored.key for board in boards for outcome in board.outcomes], args)
+    try:
+        report_command.announce(report(boards, args.output, title="goldrank demo"))
+    except MissingExtraError as error:
+        printing.say(f"note: no report was written: {error}.")
     printing.show(
         f"Next: goldrank serve · goldrank runs show {best} · goldrank score {best} --profile beir · "
         f"goldrank run -m bm25 -t ./my-folder"
     )
     return 0
-
-
-def _write_report(keys: list[str], args: argparse.Namespace) -> None:
-    """Write a report of all results."""
-    where = [] if args.store is None else ["--store", args.store]
-    given = [*keys, "-o", args.output, *where, "--title", "goldrank demo"]
-    try:
-        report_command.run(report_command.parser().parse_args(given))
-    except MissingExtraError as error:
-        printing.say(f"note: no report was written: {error}.")
 
 
 def _verdict(board: RankingLeaderboard) -> str:

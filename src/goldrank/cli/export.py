@@ -11,7 +11,7 @@ import numpy as np
 
 from goldrank.cli import printing
 from goldrank.errors import InputError
-from goldrank.hits import Gold, Hits, Run
+from goldrank.hits import Gold, Run
 from goldrank.io import formats
 from goldrank.io.files import write_atomically
 from goldrank.io.formats.parquet import load_pyarrow
@@ -82,7 +82,7 @@ def _hits_columns(run: StoredRun) -> dict[str, list[Any]]:
     hits = run.hits()
     if empty := int((np.diff(hits.starts) == 0).sum()):
         printing.say(f"note: {run.key}: {empty} queries have no gold, and therefore no row.")
-    return _columns(hits)
+    return hits.to_dict()
 
 
 def _write_columns(columns: dict[str, list[Any]], what: str, format: str, target: str) -> None:
@@ -103,17 +103,3 @@ def _write_columns(columns: dict[str, list[Any]], what: str, format: str, target
     else:
         raise InputError(f"{what} cannot be written as {format}", remedy="use --format csv, json or parquet")
     write_atomically(target, lambda stream: stream.write(data))
-
-
-def _columns(hits: Hits) -> dict[str, list[Any]]:
-    """Return the columns of a table with one row per judged item."""
-    return {
-        "query": hits.query.tolist(),
-        "item": hits.items,
-        "grade": hits.grade.tolist(),
-        "above": hits.above.tolist(),
-        "tied": hits.tied.tolist(),
-        "tied_docid": hits.tied_docid.tolist(),
-        "tied_input": hits.tied_input.tolist(),
-        "depth": hits.depth[hits.query_index].tolist(),
-    }

@@ -73,33 +73,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from goldrank.data.texts import read_texts
-    from goldrank.encoders.truncation import count_truncated, warnings_of
-    from goldrank.index.dataset import encoded, load_encoder
-    from goldrank.index.folder import refuse_existing, write_index
-    from goldrank.vectors.transforms import Pipeline
+    from goldrank.index.folder import build_index
 
-    refuse_existing(args.output, args.overwrite)
-    transform = Pipeline.parse(args.transform) if args.transform else None
-    texts = read_texts(args.data)
-    encoder = load_encoder(args.model, texts.texts)
-    vectors = encoded(encoder, texts.texts, "item")
-    manifest = write_index(
+    index = build_index(
+        args.data,
+        args.model,
         args.output,
-        args.factory if args.factory == "exact" else f"faiss:{args.factory}",
-        vectors,
-        texts.ids,
+        factory=args.factory,
+        transform=args.transform,
         similarity=args.similarity,
-        texts=None if args.no_texts else texts.texts,
-        model=args.model,
-        encoder=encoder,
-        transform=None if transform is None else transform.fit(vectors),
+        keep_texts=not args.no_texts,
         overwrite=args.overwrite,
     )
-    for warning in warnings_of({"texts": count_truncated(encoder, texts.texts, "item")}, args.model):
+    for warning in index.warnings:
         printing.show(f"Warning: {warning}")
+    manifest = index.manifest
     size = sum(entry["size"] for entry in manifest.files.values())
-    empty = f", {texts.empty} of them empty" if texts.empty else ""
+    empty = f", {index.empty_texts} of them empty" if index.empty_texts else ""
     printing.show(
         f"{args.output}: {manifest.count} texts{empty}, {manifest.dimension} dimensions, {manifest.similarity}, "
         f"{manifest.index}, {format_bytes(size)}."
@@ -108,22 +98,18 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from goldrank.index.dataset import encoded, load_encoder
     from goldrank.index.folder import open_index
 
     if args.run is not None:
         options.refuse_unused(args, ["format"], "beside --run, whose format the suffix of its file says")
     queries = _queries(args)
     opened = open_index(args.index, verify=args.verify, ids=args.ids)
-    model = opened.model(args.model)
-    texts = opened.texts
-    encoder = load_encoder(model, list(texts.values()) if texts else [])
-    opened.refuse_other(encoder)
-    found = opened.search(encoded(encoder, list(queries.values()), "query"), args.k, query_ids=list(queries))
+    found = opened.search_texts(queries, args.k, model=args.model)
     if args.run is not None:
-        found.write(args.run, format=None if Path(args.run).suffix else "trec", tag=redact(model))
+        tag = redact(opened.model(args.model))
+        found.write(args.run, format=None if Path(args.run).suffix else "trec", tag=tag)
         return 0
-    printing.show(_shown(found, queries, texts, args.format))
+    printing.show(_shown(found, queries, opened.texts, args.format))
     return 0
 
 
@@ -185,30 +171,11 @@ def _short(text: str) -> str:
 
 
 def _info(args: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
-    from goldrank.index.faiss_file import FaissFile
     from goldrank.index.folder import open_index
+    from goldrank.reporting.text.index import index_view
 
     opened = open_index(args.index, verify=args.verify, ids=args.ids)
-    held = opened.describe() if isinstance(opened, FaissFile) else asdict(opened.manifest)
-    if args.format == "json":
-        printing.show(results.to_json(held))
-        return 0
-    if isinstance(opened, FaissFile):
-        held["size"] = format_bytes(opened.size)
-        checked = "nothing: a faiss file has no checksums"
-    else:
-        checked = "CRC-32 of all files, of 1 GiB each at most (all with --verify)"
-    files = held.pop("files", {})
-    rows = [[name, _plain(value)] for name, value in held.items()]
-    rows += [[name, format_bytes(entry["size"])] for name, entry in files.items()]
-    rows.append(["checked", "SHA-256 of all files" if args.verify else checked])
-    if args.format == "csv":
-        printing.show(results.to_csv([["field", "value"], *rows]))
-    else:
-        cells = [[Cell(text) for text in row] for row in rows]
-        printing.show(render([Grid(["index", args.index], cells, text_columns=2)], args.format))
+    printing.show(index_view(opened, args.index, verified=args.verify).render(args.format))
     return 0
 
 
@@ -221,9 +188,3 @@ def _drop(args: argparse.Namespace) -> int:
         raise InputError("nothing is there that goldrank loaded", where=where, remedy="check the names in the spec")
     printing.show(f"Dropped {', '.join(dropped)}.")
     return 0
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {text!r}" for name, text in value.items()) or "–"
-    return "–" if value is None else str(value)

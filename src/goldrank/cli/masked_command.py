@@ -7,22 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldrank.cli import options, printing, result_folders, stored_runs
+from goldrank.cli import options, printing, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.errors import InputError, counts
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.results import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from goldrank.masked.examples.checks import ExampleReport
     from goldrank.masked.examples.mentions import Finder
-    from goldrank.masked.scoring.groups import GroupTable
-    from goldrank.masked.scoring.levels import MaskedScores, Rules
     from goldrank.masked.scoring.profiles import Masking
-    from goldrank.store import StoredRun
-    from goldrank.tasks.ranking.sharding import Sharding
+    from goldrank.runs.evaluate import Outcome
 
 _EXAMPLES = """\
   goldrank masked predict persons -m names:majority retrieve:wordllama
@@ -214,23 +209,10 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args)
 
 
-def rules_of(args: argparse.Namespace, profile: str | None) -> Rules:
-    """Return the rules of the profile with the changes of the options."""
-    from goldrank.masked.scoring.levels import Rules
-
-    return Rules.of(profile, args.k, pool=args.pool, matcher=args.matcher, tier=args.tier)
-
-
-def aliases_of(args: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """Return the other names of the persons, if a table is given."""
-    from goldrank.masked.names.aliases import read_aliases
-
-    return {} if args.aliases is None else read_aliases(args.aliases)
-
-
 def _make(args: argparse.Namespace) -> int:
     from goldrank.masked.examples.files import write_chunks
     from goldrank.masked.examples.masking import MaskingCounts, mask_pages, pages_at
+    from goldrank.masked.names.aliases import aliases_of
     from goldrank.masked.scoring.profiles import find_profile
 
     options.refuse_unwritable(args)
@@ -244,7 +226,7 @@ def _make(args: argparse.Namespace) -> int:
         size=args.size,
         merge=args.merge,
         finder=_finder(masking, args.ner),
-        aliases=aliases_of(args),
+        aliases=aliases_of(args.aliases),
     )
     write_chunks(chunks, args.output)
     of = f"{counts(masking_counts.masks, 'mask')} of {counts(masking_counts.pages, 'page')}"
@@ -258,12 +240,13 @@ def _make(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from goldrank.masked.examples.checks import check_chunks, check_file
     from goldrank.masked.examples.masking import examples_at, is_built_in
+    from goldrank.masked.names.aliases import aliases_of
 
     options.refuse_unwritable(args)
     if args.remask is not None:
         return _remask(args)
     options.refuse_unused(args, ["ner"], "without --remask", "add --remask, or omit --ner")
-    aliases = aliases_of(args)
+    aliases = aliases_of(args.aliases)
     built_in = is_built_in(args.data)
     report = (
         check_chunks(examples_at(args.data), aliases=aliases) if built_in else check_file(args.data, aliases=aliases)
@@ -314,45 +297,63 @@ def _check_table(report: ExampleReport, look: str) -> str:
 
 
 def _predict(args: argparse.Namespace) -> int:
-    from itertools import islice
+    from goldrank.runs.masked_results import predict
 
-    from goldrank.masked.examples.masking import examples_at
-    from goldrank.masked.predictors import load_predictor
-    from goldrank.runs.masked import Order, name_of, predict_run
-    from goldrank.store import Store
-
-    if args.k < 1:
-        raise InputError(f"-k {args.k} is less than 1", remedy="give -k 1 or more")
-    predictors = {spec: load_predictor(spec) for spec in args.model}
-    if args.limit is not None and args.limit < 1:
-        raise InputError(f"--limit {args.limit} is less than 1", remedy="give a limit of 1 or more")
-    chunks = list(islice(examples_at(args.data), args.limit))
-    store = Store.open(args.store)
-    for spec, predictor in predictors.items():
-        order = Order(name_of(args.data), chunks, spec, predictor, args.k, args.context)
-        outcome = predict_run(order, store, overwrite=args.overwrite)
+    def show(outcome: Outcome) -> None:
         printing.show(outcome.stored.key + ("" if outcome.fresh else " (stored before)"))
         for remark in outcome.remarks:
             printing.say(f"note: {remark}.")
+
+    predict(
+        args.data,
+        args.model,
+        args.store,
+        k=args.k,
+        context=args.context,
+        limit=args.limit,
+        overwrite=args.overwrite,
+        on_outcome=show,
+    )
     return 0
 
 
 def _score(args: argparse.Namespace) -> int:
-    from goldrank.reporting.text.masked import groups_csv, render_scores
+    from goldrank.reporting.text.masked import result_view
+    from goldrank.runs.masked_results import score
+    from goldrank.runs.prediction_files import expand
+    from goldrank.store import Store
 
-    how = options.bootstrap(args)
-    if not 0 < args.alpha < 1:
-        raise InputError(f"--alpha {args.alpha:g} is not between 0 and 1", remedy="give a level such as 0.05")
+    how, store = options.bootstrap(args), Store.open(args.store)
     options.refuse_unwritable(args)
-    args.runs = result_folders.expand(args.runs, args.store)
+    notes: list[str] = []
+    args.runs = expand(args.runs, store, notes)
+    stored_runs.print_notes(notes)
     _refuse_unused(args)
     with sharing(args.engine, args.work_folder) as sharding:
-        runs, groups = _scored_runs(args, sharding)
-    if args.format == "csv" and (args.groups or args.page is not None or args.example is not None):
-        options.emit(groups_csv(groups), args)
-        return 0
-    settings = {"by": args.by, "bins": args.bins, "original": args.original, "alpha": args.alpha}
-    options.emit(render_scores(runs, how, args.format, groups, **settings), args)
+        result = score(
+            args.runs,
+            data=args.data,
+            pad=args.pad,
+            profile=args.profile,
+            k=args.k,
+            pool=args.pool,
+            matcher=args.matcher,
+            tier=args.tier,
+            aliases=args.aliases,
+            groups=args.groups,
+            page=args.page,
+            example=args.example,
+            by=args.by,
+            bins=args.bins,
+            original=args.original,
+            alpha=args.alpha,
+            bootstrap=how,
+            store=store,
+            sharding=sharding,
+        )
+    stored_runs.print_notes(list(result.notes))
+    groups_only = args.groups or args.page is not None or args.example is not None
+    options.emit(result_view(result, group_rows=groups_only).render(args.format), args)
     return 0
 
 
@@ -373,62 +374,6 @@ def _refuse_unused(args: argparse.Namespace) -> None:
         options.refuse_unused(args, ["alpha"], "on one run, which is compared with nothing")
     if args.engine in (None, "local"):
         options.refuse_unused(args, ["work_folder"], "without a cluster", "add --engine ray, or leave it out")
-
-
-def _scored_runs(
-    args: argparse.Namespace, sharding: Sharding | None
-) -> tuple[dict[str, MaskedScores], dict[str, list[GroupTable]]]:
-    """Return the scores and the groups to show of stored runs and files, by label or name of the file."""
-    from goldrank.masked.scoring.groups import GroupSelection
-    from goldrank.masked.scoring.levels import score_predictions
-    from goldrank.runs.masked import table_of
-    from goldrank.store import Store
-
-    rules, aliases = rules_of(args, args.profile), aliases_of(args)
-    files = options.run_names([run for run in args.runs if Path(run).is_file()])
-    names = {path: name for name, path in files.items()}
-    stored = {run: Store.open(args.store).get(run) for run in args.runs if run not in names}
-    if len(keys := {run.key for run in stored.values()}) < len(args.runs) - len(names):
-        raise InputError(f"one of {', '.join(sorted(keys))} is given twice", remedy="give each run once")
-    labels = _labels([*stored.values()])
-    selection = GroupSelection(args.groups, args.page, args.example)
-    runs: dict[str, MaskedScores] = {}
-    groups: dict[str, list[GroupTable]] = {}
-    for run in args.runs:
-        name = names[run] if run in names else labels[stored[run].key]
-        predictions, notes = (
-            predictions_of(run, args.data, pad=args.pad) if run in names else (table_of(stored[run]), list)
-        )
-        runs[name] = score_predictions(selection.watch(predictions), rules, aliases=aliases, sharding=sharding)
-        groups[name] = selection.tables(rules, aliases)
-        stored_runs.print_notes([f"{run}: {note}".rstrip(".") for note in notes()])
-    return runs, groups
-
-
-def _labels(runs: list[StoredRun]) -> dict[str, str]:
-    """Return a label for each run: the key of a single run, otherwise what distinguishes the runs."""
-    by_model = {run.key: run.model for run in runs}
-    by_context = {run.key: f"{run.model} {run.inputs.get('context')}" for run in runs}
-    for labels in (by_model, by_context):
-        if 1 < len(runs) == len(set(labels.values())):
-            return labels
-    return {run.key: run.key for run in runs}
-
-
-def predictions_of(path: str, data: str | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
-    """Return the predictions of a file, and a function that returns remarks on them once they are read."""
-    from goldrank.masked.examples.masking import examples_at
-    from goldrank.masked.predictions.files import prediction_batches, read_predictions
-    from goldrank.masked.predictions.joining import join, masks_by_page
-    from goldrank.masked.predictions.rows import Remarks
-
-    remarks = Remarks()
-    if data is None:
-        return prediction_batches(path, pad=pad, remarks=remarks), remarks.sentences
-    chunks = list(examples_at(data))
-    guesses = read_predictions(path, pad=pad, remarks=remarks, pages=masks_by_page(chunks))
-    table, joined = join(chunks, guesses)
-    return table, lambda: [*remarks.sentences(), *joined.sentences()]
 
 
 def _match(args: argparse.Namespace) -> int:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, read_table, rows_from_store
-from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
+from goldrank.analysis.meta import meta
 from goldrank.cli import figure_files, options, printing, stored_runs
-from goldrank.errors import InputError, counts
+from goldrank.errors import InputError
 from goldrank.reporting.figures.evaluators import meta_heat_map, meta_pivot
-from goldrank.reporting.text import formatting, results
-from goldrank.reporting.text.grids import Cell, Grid, render
-from goldrank.reporting.text.meta import as_json
+from goldrank.reporting.text.meta import view
 from goldrank.stats import CORRELATIONS
+from goldrank.store import Store
 
 _EXAMPLES = """\
   goldrank meta scores.csv --downstream accuracy f1
@@ -25,7 +22,6 @@ _EXAMPLES = """\
 A table has the columns model, evaluator, value, and may have kind (intrinsic or downstream) and family; or it
 is a log table with model, task, metric, value. An evaluator is named in full, by its first words, or by a pattern.
 """
-_SHOWN = 12
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,57 +54,43 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Evaluate and show."""
     how = options.bootstrap(args)
-    if not 0 < args.alpha < 1:
-        raise InputError(f"alpha is {args.alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
     if args.pivot is not None and args.plot is None:
         raise InputError("--pivot draws a figure", remedy="name its file with --plot")
     options.refuse_unwritable(args)
     if args.plot is not None:
         figure_files.check_file(args.plot)
-    made = evaluate_meta(
+    result = meta(
         _table(args),
         args.intrinsic,
         args.downstream,
         args.kind,
-        resamples=how.resamples,
-        seed=how.seed,
-        level=how.level,
-        method=how.method,
+        where=_where(args.where),
         cluster=args.cluster,
         lower=args.lower,
         alpha=args.alpha,
+        bootstrap=how,
     )
     if args.plot is not None:
-        figure = meta_heat_map(made) if args.pivot is None else meta_pivot(made, args.pivot)
+        figure = meta_heat_map(result) if args.pivot is None else meta_pivot(result, args.pivot)
         figure_files.draw_into(args.plot, [figure])
     if args.format != "json":
-        for warning in made.warnings:
+        for warning in result.warnings:
             printing.say(f"warning: {warning}.")
-    options.emit(show(made, args.format), args)
+    options.emit(view(result).render(args.format), args)
     return 0
 
 
-def _table(args: argparse.Namespace) -> Table:
+def _table(args: argparse.Namespace) -> str | Store:
     if args.from_store == (args.table is not None):
         raise InputError(
             "a table and --from-store are given" if args.from_store else "there is neither a table nor --from-store",
             remedy="give one of them",
         )
-    if not args.from_store:
-        options.refuse_unused(args, ["store"], "on a table", "leave it out, or take the stored runs with --from-store")
-        return read_table(args.table, _where(args.where))
-    from goldrank.store import Store
-
-    conditions = _where(args.where)
-    if set(conditions) - {"task", "model"} or any(len(values) > 1 for values in conditions.values()):
-        raise InputError(
-            "of stored runs --where chooses by task or model, one of each", remedy="for example --where model='st:*'"
-        )
-    store = Store.open(args.store)
-    rows = rows_from_store(store, **{name: values[0] for name, values in conditions.items()})
-    if not rows:
-        raise InputError("the store holds no such runs", where=store.where, remedy="make some with goldrank run")
-    return Table.of(rows, store.where)
+    if args.from_store:
+        return Store.open(args.store)
+    options.refuse_unused(args, ["store"], "on a table", "leave it out, or take the stored runs with --from-store")
+    table: str = args.table
+    return table
 
 
 def _where(written: list[str]) -> dict[str, list[str]]:
@@ -119,102 +101,3 @@ def _where(written: list[str]) -> dict[str, list[str]]:
             raise InputError(f"--where {one!r} names no column and value", remedy="write --where level=sentence, say")
         conditions.setdefault(column.strip(), []).extend(part.strip() for part in value.split(","))
     return conditions
-
-
-def show(made: MetaResult, look: str) -> str:
-    """The result in the format asked for; for people the verdict comes first."""
-    if look == "json":
-        return results.to_json(as_json(made))
-    if look == "csv":
-        return _csv(made)
-    grids = [_cell_grid(made)] + [_difference_grid(made)] * (len(made.intrinsic) > 1)
-    shown = render(grids, look)
-    return "\n".join(made.verdicts()) + "\n\n" + shown if look == "table" else shown
-
-
-def _cell_grid(made: MetaResult) -> Grid:
-    best = {
-        column: max(or_lowest(made.cells[row, column].value) for row in made.intrinsic) for column in made.downstream
-    }
-    rows = []
-    for name in made.ranked:
-        overall = made.overall[name]
-        cells = [made.cells[name, column] for column in made.downstream]
-        rows.append(
-            [
-                Cell(name),
-                Cell(signed(overall.mean), bounds(overall.interval), best=name == made.ranked[0]),
-                *(
-                    Cell(
-                        signed(cell.value),
-                        bounds(cell.interval),
-                        "*" if cell.adjusted < made.alpha else "",
-                        best=cell.value == best[cell.downstream],
-                    )
-                    for cell in cells
-                ),
-                Cell(_extreme(overall.lowest), f"to {_extreme(overall.highest)}"),
-            ]
-        )
-    return Grid(["evaluator", "mean", *made.downstream, "one model left out"], rows, notes=_notes(made))
-
-
-def _notes(made: MetaResult) -> list[str]:
-    sizes = {cell.models for cell in made.cells.values()}
-    over = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{max(sizes)}"
-    drawn = f"{len(set(made.families.values()))} families" if made.clustered else "models"
-    notes = [
-        f"{made.kind.capitalize()} correlation over {over} models; {made.level:.0%} intervals, bootstrap over {drawn} "
-        f"({made.resamples} resamples, seed {made.seed}). * p < {made.alpha:g} by permutation after Holm over "
-        f"{len(made.cells)} cells. One model left out: the lowest and highest mean."
-    ]
-    if made.lower:
-        notes.append(f"Less is better, so taken with the opposite sign: {', '.join(made.lower)}.")
-    if made.missing:
-        notes.append(f"{made.missing} values are missing; each cell is over the models that have both.")
-    neither = [e for e in made.table.evaluators if e not in made.intrinsic and e not in made.downstream]
-    if neither:
-        notes.append(f"Left out: {', '.join(neither[:_SHOWN])}{' …' if len(neither) > _SHOWN else ''}.")
-    return notes + [remark[:1].upper() + remark[1:] + "." for remark in made.table.remarks]
-
-
-def _difference_grid(made: MetaResult) -> Grid:
-    best = made.ranked[0]
-    rows = [
-        [
-            Cell(f"{best} − {one.second}"),
-            Cell(_plus(one.difference), bounds(one.interval)),
-            Cell(formatting.p_value(one.p)),
-            Cell(formatting.p_value(one.adjusted), best=one.adjusted < made.alpha),
-            Cell(f"{sum(p < made.alpha for p in one.williams.values())} of {len(one.williams)}"),
-        ]
-        for one in made.against(best)
-    ]
-    notes = [
-        "p: bootstrap over the same resamples, two-sided. Holm: over "
-        f"{counts(len(made.differences), 'pair')} of evaluators. Williams: tasks on which Williams' test of the two "
-        f"dependent correlations gives p < {made.alpha:g}, in either direction, uncorrected."
-    ]
-    return Grid(["mean correlation", "difference", "p", "p after Holm", "Williams"], rows, notes=notes)
-
-
-def _plus(value: float) -> str:
-    return "+" * (value > 0) + signed(value)
-
-
-def _extreme(extreme: Extreme) -> str:
-    return signed(extreme[0])
-
-
-def _csv(made: MetaResult) -> str:
-    content = as_json(made)
-    fields = ["intrinsic", "downstream", "value", "low", "high", "models", "p", "p_adjusted"]
-    fields += ["left_out_low", "left_out_low_model", "left_out_high", "left_out_high_model"]
-    lines: list[list[Any]] = [[*fields, "kind", "level"]]
-    for row in content["cells"]:
-        lines.append([*(row[name] for name in fields), made.kind, made.level])
-    for row in content["evaluators"]:
-        filled = {**row, "intrinsic": row["evaluator"], "downstream": "mean", "value": row["mean"]}
-        filled["models"] = len(made.models)
-        lines.append([*(filled.get(name) for name in fields), made.kind, made.level])
-    return results.to_csv(lines)

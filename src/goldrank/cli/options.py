@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from goldrank.cli import printing
-from goldrank.errors import DataWarning, InputError, shorten, unknown_name
+from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES, Profile, parse_all
 from goldrank.metrics.abstention import apply_inner
@@ -301,26 +301,6 @@ def read_corpus(args: argparse.Namespace) -> int | frozenset[str] | None:
     if not ids:
         raise InputError("the corpus file has no ids", where=corpus, remedy="write one item id per line")
     return ids
-
-
-def run_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the path of each run by a unique name: the stem of the file, or the path if stems are equal."""
-    paths = list(paths)
-    stems = [_stem(path) for path in paths]
-    names = {path if stems.count(stem) > 1 else stem: path for path, stem in zip(paths, stems, strict=True)}
-    if len(names) < len(paths):
-        repeated = next(path for path in paths if paths.count(path) > 1)
-        raise InputError(f"the run {shorten(repeated)} is given twice", remedy="name each run once")
-    return names
-
-
-def _stem(path: str) -> str:
-    if path == "-":
-        return "stdin"
-    name = Path(path).name
-    for suffix in (".gz", ".zst", ".xz", ".bz2"):
-        name = name.removesuffix(suffix)
-    return Path(name).stem or name
 
 
 def add_scored_pairs(parser: argparse.ArgumentParser) -> None:

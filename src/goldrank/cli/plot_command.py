@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from goldrank.cli import options, printing, result_folders, stored_runs
-from goldrank.cli.masked_command import add_rules, aliases_of, predictions_of, rules_of
-from goldrank.errors import InputError, shorten, unknown_name
+from goldrank.cli import options, printing, stored_runs
+from goldrank.cli.masked_command import add_rules
+from goldrank.errors import InputError, unknown_name
 from goldrank.masked.scoring.profiles import READINGS
 from goldrank.reporting.figures.comparison import NAMES as RANKS
-from goldrank.reporting.figures.description import Figure, LeftOut
-from goldrank.reporting.render.matplotlib_files import draw, require_matplotlib
+from goldrank.reporting.plots import plot, read_sizes, refuse_unknown, sources_of
+from goldrank.reporting.render.matplotlib_files import require_matplotlib
 from goldrank.reporting.render.themes import SIZES, THEMES
-from goldrank.runs import stored_scores
-from goldrank.runs.stored_scores import distinct_names
-from goldrank.units import parse_amount
-
-if TYPE_CHECKING:
-    from goldrank.hits import Hits
-    from goldrank.reporting.figures.masked import MaskedRun
-    from goldrank.store import StoredRun
+from goldrank.store import StoredRun
 
 _EXAMPLES = """\
   goldrank plot masked-persons-names-majority-3f2a
@@ -38,9 +29,6 @@ precision-recall, rank-histogram; of two or more on the same gold also leaderboa
 paired-scatter, differences, metric-by-seconds. Without --figure all are drawn that the runs allow. SIZES is a table
 with the columns model, parameters (such as 110M) and perhaps family.
 """
-BY_COLUMN = "accuracy-by-column"
-_SEPARATE = ("rank-curve", "rank-histogram")
-"""Figures that show runs side by side, be they of one task or not."""
 _OF_MASKS = ("unit", "sizes", "k", "pool", "matcher", "tier", "aliases")
 
 
@@ -81,31 +69,35 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Draw every figure that the runs allow, and say which ones they do not."""
-    _refuse_unknown(args.figure or ())
-    sizes = {} if args.sizes is None else read_sizes(args.sizes)
+    refuse_unknown(args.figure or ())
+    sizes = None if args.sizes is None else read_sizes(args.sizes)
     require_matplotlib()
-    given = result_folders.expand(args.keys, args.store)
-    files = options.run_names([one for one in given if Path(one).is_file()])
-    runs = _find([one for one in given if one not in files.values()], args.store)
+    notes: list[str] = []
+    runs, files = sources_of(args.keys, args.store, notes)
+    stored_runs.print_notes(notes)
     _refuse_unused(args, runs, files)
-    folder = _folder(args, [*runs, *files])
-    drawn: list[Path] = []
-    left_out = []
-    for made in _figures(runs, files, sizes, args):
-        if isinstance(made, LeftOut):
-            left_out.append(made)
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        # Two columns may differ only in characters that the name of a file cannot hold.
-        again = sum(one.stem.partition("~")[0] == made.name for one in drawn)
-        path = folder / f"{made.name}{f'~{again + 1}' if again else ''}.{args.format}"
-        draw(made, path, args.theme, args.size)
-        printing.show(str(path))
-        drawn.append(path)
-    if not drawn:
-        reasons = "; ".join(f"{one.name}: {one.reason}" for one in left_out)
-        raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
-    stored_runs.print_notes([f"left out {one.name}: {one.reason}" for one in left_out])
+    plots = plot(
+        [*runs.values(), *files.values()],
+        _folder(args, [*runs, *files]),
+        figures=args.figure,
+        metrics=args.metric,
+        profile=args.profile,
+        unit=args.unit,
+        by=args.by,
+        sizes=sizes,
+        data=args.data,
+        k=args.k,
+        pool=args.pool,
+        matcher=args.matcher,
+        tier=args.tier,
+        aliases=args.aliases,
+        format=args.format,
+        theme=args.theme,
+        size=args.size,
+        store=args.store,
+        on_file=lambda path: printing.show(str(path)),
+    )
+    stored_runs.print_notes([*plots.notes, *(f"left out {one.name}: {one.reason}" for one in plots.left_out)])
     return 0
 
 
@@ -132,192 +124,9 @@ def _refuse_unused(args: argparse.Namespace, runs: Mapping[str, StoredRun], file
         options.refuse_unused(args, of_ranks, "on figures of masked runs")
 
 
-def _refuse_unknown(names: Sequence[str]) -> None:
-    from goldrank.reporting.figures.masked import FIGURES
-
-    known = [*FIGURES, BY_COLUMN, *RANKS]
-    for name in names:
-        if name not in known:
-            raise unknown_name("figure", name, known, "goldrank plot --help")
-
-
-def _find(keys: Sequence[str], where: str | None) -> dict[str, StoredRun]:
-    from goldrank.store import Store
-
-    found: dict[str, StoredRun] = {}
-    for key in keys:
-        one = Store.open(where).get(key)
-        if one.key in found:
-            raise InputError(f"the run {one.key} is given twice", remedy="name each run once")
-        found[one.key] = one
-    return found
-
-
 def _folder(args: argparse.Namespace, keys: Sequence[str]) -> Path:
     more = f"-and-{len(keys) - 1}-more" if len(keys) > 1 else ""
     folder = Path(f"figures-{keys[0]}{more}" if args.output is None else args.output)
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", where=str(folder), remedy="name a folder to write into")
     return folder
-
-
-def _figures(
-    runs: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
-) -> Iterator[Figure | LeftOut]:
-
-    masked = {key: one for key, one in runs.items() if one.result_kind == "masked"}
-    ranked = {key: one for key, one in runs.items() if one.result_kind == "ranked"}
-    asked = args.figure
-    if masked or files:
-        yield from _masked_figures(masked, files, sizes, args)
-    elif asked:
-        yield from (LeftOut(name, "no run holds guesses at masks") for name in asked if name not in RANKS)
-    if ranked:
-        yield from _rank_figures(ranked, args)
-    elif asked:
-        yield from (LeftOut(name, "no run holds rankings") for name in asked if name in RANKS)
-    for key, one in runs.items():
-        if one.result_kind == "measured":
-            yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.measured)}), which has no ranks")
-
-
-def _rank_figures(ranked: Mapping[str, StoredRun], args: argparse.Namespace) -> Iterator[Figure | LeftOut]:
-    from goldrank.reporting.figures.comparison import OF_ONE, make_figures
-    from goldrank.runs.stored_scores import own_metrics
-    from goldrank.scoring import score_hits
-
-    asked = None if args.profile in READINGS else args.profile
-    profile = stored_scores.own_profile(dict(ranked), asked)
-    hits, notes = stored_scores.count(dict(ranked), profile, {})
-    stored_runs.print_notes(notes)
-    metrics = own_metrics(ranked, args.metric, profile, profile_was_asked=asked is not None)
-    names = distinct_names(ranked)
-    named = {names[key]: one for key, one in hits.items()}
-    scores = {name: score_hits(one, metrics, profile=profile, name=name) for name, one in named.items()}
-    seconds = {names[key]: one.seconds for key, one in ranked.items() if one.seconds}
-    usual = RANKS if len(ranked) > 1 else OF_ONE
-    wanted = [name for name in RANKS if name in (args.figure or usual)]
-    if reason := _not_comparable(ranked, hits):
-        yield from (LeftOut(name, reason) for name in wanted if name not in _SEPARATE)
-        wanted = [name for name in wanted if name in _SEPARATE]
-    for name in wanted:
-        yield from make_figures(scores, named, seconds=seconds, names=[name])
-
-
-def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -> str | None:
-    """Why the runs cannot be compared query by query, if they cannot."""
-    from goldrank.runs.stored_scores import refuse_different_gold
-
-    try:
-        refuse_different_gold(ranked, hits)
-    except InputError as error:
-        return error.what
-    return None
-
-
-def _masked_figures(
-    masked: Mapping[str, StoredRun], files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
-) -> Iterator[Figure | LeftOut]:
-    from goldrank.reporting.figures.masked import FIGURES, accuracy_by_column
-
-    wanted = args.figure
-    if wanted is not None and set(wanted) <= set(RANKS) and not args.by:
-        return
-    runs = [*_scored(masked, sizes, args), *_scored_files(files, sizes, args)]
-    columns = list(dict.fromkeys(name for one in runs for name in one.scores.examples))
-    for column in args.by or ():
-        if column not in columns:
-            raise unknown_name("column", column, columns, ", ".join(columns))
-    for name, make in FIGURES.items():
-        if wanted is None or name in wanted:
-            yield make(runs, args.unit)
-    if wanted is None or BY_COLUMN in wanted or args.by:
-        for column in args.by or [name for name in columns if name not in ("page", "sequence", "length")]:
-            yield accuracy_by_column(runs, column, args.unit)
-
-
-def _scored(masked: Mapping[str, StoredRun], sizes: Mapping[str, Known], args: argparse.Namespace) -> list[MaskedRun]:
-    from goldrank.analysis.meta import families_by_name
-    from goldrank.reporting.figures.masked import MaskedRun
-    from goldrank.runs.masked import scores_of
-
-    profile = args.profile if args.profile in READINGS else None
-    rules, aliases, names = rules_of(args, profile), aliases_of(args), distinct_names(masked)
-    families = families_by_name(list(dict.fromkeys(one.model for one in masked.values())))
-    made = []
-    for key, one in masked.items():
-        known = sizes.get(one.model) or sizes.get(one.model.partition(":")[2]) or Known(None, "")
-        measured = one.environment.get("parameters")
-        made.append(
-            MaskedRun(
-                names[key],
-                scores_of(one, rules, aliases),
-                known.family or families[one.model],
-                known.parameters if known.parameters is not None else measured,
-                int(one.inputs["k"]),
-            )
-        )
-    return made
-
-
-def _scored_files(
-    files: Mapping[str, str], sizes: Mapping[str, Known], args: argparse.Namespace
-) -> Iterator[MaskedRun]:
-    """The scores of files by their names, with the size that a table or the name says."""
-    from goldrank.masked.scoring.levels import score_predictions
-    from goldrank.reporting.figures.masked import MaskedRun
-
-    rules, aliases = rules_of(args, args.profile if args.profile in READINGS else None), aliases_of(args)
-    for name, path in files.items():
-        predictions, notes = predictions_of(path, args.data)
-        scores = score_predictions(predictions, rules, aliases=aliases)
-        stored_runs.print_notes([f"{path}: {note}".rstrip(".") for note in notes()])
-        family, parameters = result_folders.named_size(name)
-        known = sizes.get(name, Known(None, ""))
-        yield MaskedRun(
-            name,
-            scores,
-            known.family or family,
-            parameters if known.parameters is None else known.parameters,
-            int(scores.levels["mask"].hits.depth.max()),
-        )
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a table of sizes says of a model."""
-
-    parameters: float | None
-    family: str
-
-
-def read_sizes(path: str) -> dict[str, Known]:
-    """The sizes and families of models from a CSV or TSV file with the columns model, parameters and perhaps family."""
-    from goldrank.io.column_names import listing, normal
-    from goldrank.io.files import display_name, read_bytes
-    from goldrank.io.formats.delimited import split_rows
-
-    data, name = read_bytes(path), display_name(path)
-    rows = split_rows(data, name, "tsv" if b"\t" in data.partition(b"\n")[0] else "csv")
-    _, header = next(rows, (1, []))
-    columns = [normal(cell) for cell in header]
-    for needed in ("model", "parameters"):
-        if needed not in columns:
-            raise InputError(
-                f"there is no column {needed} (columns: {listing(columns)})",
-                where=f"{name}:1",
-                remedy="name the columns model, parameters and, if you like, family",
-            )
-    found: dict[str, Known] = {}
-    for line, row in rows:
-        cells = {column: cell.strip() for column, cell in zip(columns, row, strict=True)}
-        if cells["model"] in found:
-            raise InputError(
-                f"the model {shorten(cells['model'])} stands twice", where=f"{name}:{line}", remedy="keep one"
-            )
-        parameters = cells["parameters"]
-        found[cells["model"]] = Known(
-            parse_amount(parameters, "the number of parameters", where=f"{name}:{line}") if parameters else None,
-            cells.get("family", ""),
-        )
-    return found

@@ -10,6 +10,7 @@ from goldrank.cli import options, printing, stored_runs
 from goldrank.errors import GoldrankError, counts
 from goldrank.metrics import Metric, parse_all
 from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.evaluation import measured_grid
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.scoring import Scores, score_hits
 from goldrank.store import Store, StoredRun
@@ -205,22 +206,8 @@ def _show(store: Store, args: argparse.Namespace) -> str:
     if args.format == "csv":
         return results.to_csv([["what", "value"], *about.items()])
     about_grid = Grid(["", run.key], [[Cell(name), Cell(value)] for name, value in about.items()], text_columns=2)
-    scores_grid = _measured_grid(run) if scores is None else results.score_grid([scores], intervals=True)
+    scores_grid = measured_grid(run.measured) if scores is None else results.score_grid([scores], intervals=True)
     return render([about_grid, scores_grid], args.format)
-
-
-def _measured_grid(run: StoredRun) -> Grid:
-    rows = [
-        [
-            Cell(name),
-            Cell(f"{entry['value']:.4f}"),
-            Cell(results.value_bounds(entry)),
-            Cell(str(entry["count"])),
-            Cell(entry["method"]),
-        ]
-        for name, entry in run.measured.items()
-    ]
-    return Grid(["measure", "value", "interval", "over", "by"], rows)
 
 
 def _flat(name: str, value: Any) -> dict[str, str]:

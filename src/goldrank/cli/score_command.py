@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from goldrank.cli import options, printing, stored_runs
 from goldrank.engines.base import usable_cores
+from goldrank.io.files import run_names
 from goldrank.metrics import Metric, Profile, find_profile, parse_all
 from goldrank.reporting.text import formatting, results
-from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 from goldrank.scoring import HitCounter, Scores, agree, all_warnings, score_hits
 
 _EXAMPLES = """\
@@ -79,7 +81,7 @@ Explain = Callable[[str, Metric, Profile, Profile], Sequence[object] | None]
 
 
 def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Explain]:
-    names = options.run_names(args.runs)
+    names = run_names(args.runs)
     chosen = [find_profile(name.strip()) for name in (args.profiles or args.profile or "standard").split(",")]
     metrics = parse_all(chosen[0].metrics if args.metric is None else args.metric)
     how, changes = options.bootstrap(args), options.conventions(args)
@@ -147,40 +149,28 @@ def _map_runs(work: Callable[[str, str], list[Scores]], names: dict[str, str], t
 
 
 def _one_profile(all_scores: list[Scores], args: argparse.Namespace) -> str:
-    intervals = not args.no_interval
-    warnings = all_warnings(all_scores)
-    options.print_warnings(warnings, args)
-    if args.format == "json":
-        return results.to_json(results.scores_json(all_scores, intervals=intervals, per_query=args.per_query))
-    if args.format == "csv":
-        return results.scores_csv(all_scores, intervals=intervals, per_query=args.per_query)
-    for line in results.counts_lines(all_scores):
-        if args.output is not None:
+    options.print_warnings(all_warnings(all_scores), args)
+    if args.output is not None and args.format not in ("json", "csv"):
+        for line in results.counts_lines(all_scores):
             printing.say(f"note: {line}")
-    grids = [results.per_query_grid(scores) for scores in all_scores] if args.per_query else []
-    shown = render([*grids, results.score_grid(all_scores, intervals=intervals)], args.format)
-    return results.with_warnings(shown, warnings) if args.format == "table" else shown
+    view = results.scores_view(all_scores, intervals=not args.no_interval, per_query=args.per_query)
+    return view.render(args.format)
 
 
 def _side_by_side(by_run: dict[str, list[Scores]], explain: Explain, args: argparse.Namespace) -> str:
     intervals = not args.no_interval
-    columns = zip(*by_run.values(), strict=True)
+    columns = [list(scores) for scores in zip(*by_run.values(), strict=True)]
     warnings = tuple(dict.fromkeys(warning for scores in columns for warning in all_warnings(scores)))
     options.print_warnings(warnings, args)
-    if args.format == "json":
-        shown = [
-            results.scores_json(
-                [scores[i] for scores in by_run.values()], intervals=intervals, per_query=args.per_query
-            )
-            for i in range(len(next(iter(by_run.values()))))
-        ]
-        return results.to_json(shown)
-    if args.format == "csv":
-        flat = [scores for run_scores in by_run.values() for scores in run_scores]
-        return results.scores_csv(flat, intervals=intervals, per_query=args.per_query)
-    grids = [_profiles_grid(name, scores, explain, intervals) for name, scores in by_run.items()]
-    shown_grids = render(grids, args.format)
-    return results.with_warnings(shown_grids, warnings) if args.format == "table" else shown_grids
+    flat = [scores for run_scores in by_run.values() for scores in run_scores]
+    shape = {"intervals": intervals, "per_query": args.per_query}
+    view = View(
+        lambda: [results.scores_json(scores, **shape) for scores in columns],
+        lambda: results.scores_rows(flat, **shape),
+        lambda: [_profiles_grid(name, scores, explain, intervals) for name, scores in by_run.items()],
+        lambda: [results.warning_lines(warnings)],
+    )
+    return view.render(args.format)
 
 
 def _profiles_grid(name: str, columns: list[Scores], explain: Explain, intervals: bool) -> Grid:

@@ -9,7 +9,7 @@ from goldrank.cli import figure_files, options, printing, stored_runs
 from goldrank.errors import InputError
 from goldrank.reporting.figures.evaluators import model_places, order_heat_map, sensitivity_maps
 from goldrank.reporting.render.themes import SIZES, THEMES
-from goldrank.reporting.text.sensitivity import show
+from goldrank.reporting.text.sensitivity import view
 from goldrank.runs.evaluate import OVERWRITE
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         bands=None if args.bands is None else _bands(args.bands),
         band_scores=args.band_scores,
         store=Store.open(args.store),
-        measures=measures,
+        **vars(measures),
         overwrite=args.overwrite,
         report=printing.say,
     )
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         figure_files.draw_into(args.places, places, args.theme, args.size)
     for failure in result.failures:
         printing.say(f"warning: the model {failure.model} is left out: with {failure.variant}, {failure.reason}")
-    options.emit(show(result, args.format), args)
+    options.emit(view(result).render(args.format), args)
     return 0
 
 

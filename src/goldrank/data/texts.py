@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from goldrank.data.collections.collection import Documents
 from goldrank.data.collections.records import (
     ID_NAMES,
     TEXT_NAMES,
@@ -61,8 +62,13 @@ def read_texts(path: PathLike) -> TextList:
     documents = unique_documents([(place, parse_document(record, place)) for place, record in _records(path, name)])
     if not documents:
         raise InputError("the file holds no texts", where=name, remedy="check that it was written completely")
+    return texts_of(Documents(documents, name))
+
+
+def texts_of(documents: Documents) -> TextList:
+    """Return the texts of documents, each after its title with a blank between them."""
     texts = [" ".join(part for part in (document.title, document.text) if part.strip()) for document in documents]
-    return TextList([document.id for document in documents], texts, name)
+    return TextList(documents.ids, texts, documents.source)
 
 
 def _records(path: PathLike, name: str) -> Iterable[PlacedRecord]:

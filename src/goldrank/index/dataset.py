@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from goldrank import encoders
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.errors import InputError
+from goldrank.hits import Run
 from goldrank.index.base import Dense, checked_vectors
+from goldrank.presentation import Result
 
 
 def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
@@ -34,3 +37,26 @@ def encoded(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
     else:
         vectors = EmbeddingCache(unwritable="ignore").encode(encoder, texts, side)
     return checked_vectors(vectors, side)
+
+
+class OpenIndex(Result):
+    """Base of open indexes, which have ``search``, ``texts``, ``model`` and ``refuse_other``."""
+
+    def search_texts(
+        self: Any, queries: str | Sequence[str] | Mapping[str, str], k: int = 10, *, model: str | None = None
+    ) -> Run:
+        """Return the k best items for queries.
+
+        Args:
+            queries: A text, texts, whose ids are "1", "2", …, or texts by id.
+            k: How many items.
+            model: What encodes the queries; by default the model of the index, unless it runs code or opens
+                connections.
+        """
+        listed = [queries] if isinstance(queries, str) else queries
+        by_id = dict(listed) if isinstance(listed, Mapping) else {str(i): query for i, query in enumerate(listed, 1)}
+        texts = self.texts
+        encoder = load_encoder(self.model(model), list(texts.values()) if texts else [])
+        self.refuse_other(encoder)
+        run: Run = self.search(encoded(encoder, list(by_id.values()), "query"), k, query_ids=list(by_id))
+        return run

@@ -17,6 +17,7 @@ from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.index.base import Similarity, checked_ids
+from goldrank.index.dataset import OpenIndex
 from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss, sentence_of
 from goldrank.io.checks import id_strings
 from goldrank.io.files import PathLike, display_name, read_bytes
@@ -27,8 +28,8 @@ _FLAT = (b"IxFI", b"IxF2", b"IxFl")
 _limits = Lock()
 
 
-@dataclass(frozen=True, eq=False)
-class FaissFile:
+@dataclass(frozen=True, eq=False, repr=False)
+class FaissFile(OpenIndex):
     """An open file of faiss.write_index: searched with vectors, or with texts and a model that the user names."""
 
     path: Path

@@ -12,9 +12,9 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
@@ -22,11 +22,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from goldrank.data.collections import Collection
+from goldrank.data.texts import TextList, read_texts, texts_of
 from goldrank.encoders.base import Encoder
 from goldrank.encoders.consent import describe_effects, effects_of
-from goldrank.errors import GoldrankError, InputError, shorten
+from goldrank.encoders.truncation import count_truncated, warnings_of
+from goldrank.errors import DataWarning, GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.index.base import Index, build, checked_similarity, checked_vectors
+from goldrank.index.dataset import OpenIndex, encoded, load_encoder
 from goldrank.index.faiss_file import MAP_FROM, FaissFile, open_faiss_file
 from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss
 from goldrank.index.folder_checks import (
@@ -114,8 +118,8 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class IndexFolder:
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexFolder(OpenIndex):
     """An open index: searched with vectors, or with texts and the model that made it."""
 
     path: Path
@@ -123,6 +127,14 @@ class IndexFolder:
     index: Index
     ids: list[str]
     transform: Pipeline | None
+    warnings: tuple[DataWarning, ...] = ()
+    """What was found while it was built, such as truncated texts; empty if it was opened."""
+    empty_texts: int = 0
+    """How many texts were empty when it was built; 0 if it was opened."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest says."""
+        return asdict(self.manifest)
 
     @cached_property
     def texts(self) -> dict[str, str] | None:
@@ -171,6 +183,63 @@ class IndexFolder:
         """The k best items for query vectors as the model gives them; the index's transform is applied to them."""
         vectors = queries if self.transform is None else self.transform.apply(queries)
         return self.index.top_k(vectors, k, query_ids=query_ids, exclude_self=exclude_self)
+
+
+def build_index(
+    data: PathLike | TextList | Collection | Mapping[str, str],
+    model: str | Encoder,
+    output: PathLike,
+    *,
+    factory: str = "Flat",
+    transform: str | None = None,
+    similarity: str = "cosine",
+    keep_texts: bool = True,
+    overwrite: bool = False,
+) -> IndexFolder:
+    """Encode texts and write an index of them as a folder, which appears when it is complete.
+
+    Args:
+        data: Texts with ids: a file (JSON(L), CSV, TSV, Parquet, lines), a BEIR folder, a dict of texts by id, or a
+            Collection, whose items are indexed.
+        model: What encodes the texts: a spec, or an encoder.
+        output: The folder to write.
+        factory: ``exact``, or a faiss factory such as ``HNSW32``.
+        transform: Such as ``center|whiten:256``, fitted on the texts.
+        similarity: ``cosine``, ``dot`` or ``l2``.
+        keep_texts: Keep the texts beside the vectors, to show them with results.
+        overwrite: Replace an index that is there.
+
+    >>> import tempfile
+    >>> index = build_index({"a": "red wine", "b": "chess"}, "wordllama", f"{tempfile.mkdtemp()}/index")
+    >>> list(index.search_texts("wine", k=1)["1"])
+    ['a']
+    """
+    refuse_existing(output, overwrite)
+    pipeline = Pipeline.parse(transform) if transform else None
+    if isinstance(data, Collection):
+        texts = texts_of(data.items)
+    elif isinstance(data, Mapping):
+        texts = TextList(list(data), list(data.values()), "the texts")
+    else:
+        texts = data if isinstance(data, TextList) else read_texts(data)
+    encoder = load_encoder(model, texts.texts)
+    name = model if isinstance(model, str) else encoder.identity
+    vectors = encoded(encoder, texts.texts, "item")
+    write_index(
+        output,
+        factory if factory == "exact" else f"faiss:{factory}",
+        vectors,
+        texts.ids,
+        similarity=similarity,
+        texts=texts.texts if keep_texts else None,
+        model=name if isinstance(model, str) else None,
+        encoder=encoder,
+        transform=None if pipeline is None else pipeline.fit(vectors),
+        overwrite=overwrite,
+    )
+    warnings = warnings_of({"texts": count_truncated(encoder, texts.texts, "item")}, name)
+    opened = _open(Path(output), Manifest.load(Path(output)), verify=False)
+    return replace(opened, warnings=tuple(warnings), empty_texts=texts.empty)
 
 
 def write_index(
@@ -309,6 +378,11 @@ def open_index(
 
     Raises:
         InputError: if there is no index, or it is damaged or replaced, or an argument does not apply to it.
+
+    >>> import tempfile
+    >>> path = build_index({"a": "red wine", "b": "chess"}, "wordllama", f"{tempfile.mkdtemp()}/index").path
+    >>> open_index(path).ids
+    ['a', 'b']
     """
     if Path(path).is_file():
         if verify:

@@ -15,7 +15,7 @@ from typing import IO, BinaryIO
 
 import numpy as np
 
-from goldrank.errors import GoldrankError, InputError, reason_of
+from goldrank.errors import GoldrankError, InputError, reason_of, shorten
 from goldrank.io.compression import COMPRESSIONS, compression_of, decompressed, open_compressor, over_limit, size_limit
 from goldrank.io.memory_mapping import MappedFile, unchanged
 
@@ -292,3 +292,23 @@ def _write_compressed(out: BinaryIO, suffix: str, write: Callable[[BinaryIO], ob
         return
     with open_compressor(out, suffix) as packed:
         write(packed)
+
+
+def run_names(paths: Iterable[str]) -> dict[str, str]:
+    """A short, unique name for each run file: its stem, or the path where stems clash."""
+    paths = list(paths)
+    stems = [_stem(path) for path in paths]
+    names = {path if stems.count(stem) > 1 else stem: path for path, stem in zip(paths, stems, strict=True)}
+    if len(names) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise InputError(f"the run {shorten(twice)} is given twice", remedy="name each run once")
+    return names
+
+
+def _stem(path: str) -> str:
+    if path == "-":
+        return "stdin"
+    name = Path(path).name
+    for suffix in (".gz", ".zst", ".xz", ".bz2"):
+        name = name.removesuffix(suffix)
+    return Path(name).stem or name

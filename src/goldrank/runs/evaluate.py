@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from goldrank.errors import DataWarning, InputError, unknown_name
+from goldrank.errors import DataWarning, InputError
 from goldrank.metrics import Metric, parse_all
 from goldrank.metrics.names import refuse_other_similarity
 from goldrank.runs.environment import environment
-from goldrank.scoring import Metrics, Scores
+from goldrank.scoring import Metrics, Scores, unknown_argument
 from goldrank.store import Store, StoredRun
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.ranking.data_quality import DataQuality
@@ -60,7 +60,9 @@ def evaluate(
     Raises:
         InputError: the model, the task or a setting is unknown or they do not go together.
     """
-    chosen = _settings(settings or Settings(), options)
+    if unknown := [name for name in options if name not in setting_names()]:
+        raise unknown_argument(evaluate, unknown[0], settings=setting_names())
+    chosen = settings_of(settings, options)
     known_task = find_task(task)
     if metrics is not None:
         refuse_other_similarity([metrics] if isinstance(metrics, (str, Metric)) else metrics, chosen.similarity)
@@ -79,13 +81,16 @@ def prepare_model(model: Any, settings: Settings) -> Model:
     return loaded if settings.rerank is None else with_reranking(loaded, settings.rerank, settings.rerank_depth)
 
 
-def _settings(settings: Settings, options: dict[str, Any]) -> Settings:
-    known = [entry.name for entry in fields(Settings) if entry.name != "given"]
-    for name in options:
-        if name not in known:
-            raise unknown_name("setting", name, known, f"the settings are {', '.join(known)}")
+def setting_names() -> list[str]:
+    """Return the names of all settings."""
+    return [entry.name for entry in fields(Settings) if entry.name != "given"]
+
+
+def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
+    """Return the settings with single ones changed."""
+    chosen = settings or Settings()
     try:
-        return replace(settings, **options, given=settings.given | options.keys())
+        return replace(chosen, **options, given=chosen.given | options.keys())
     except TypeError as error:
         raise InputError(f"a setting has a value of the wrong type ({error})") from None
 

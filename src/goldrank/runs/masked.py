@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from goldrank.errors import InputError
 from goldrank.hits import Hits
 from goldrank.io.checkpoints import Checkpoint
+from goldrank.io.files import PathLike
 from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.predictions.joining import join
 from goldrank.masked.predictions.predict import Context, predict_all
@@ -207,7 +208,7 @@ def mask_hits(stored: StoredRun, profile: str = "source") -> Hits:
     return scores_of(stored, Rules.of(profile)).levels["mask"].hits
 
 
-def name_of(path: Path | str) -> str:
+def name_of(path: PathLike) -> str:
     """Return the name of a file of examples: its file name without extensions.
 
     >>> name_of("data/small-test-mask.jsonl.xz")

@@ -6,18 +6,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 from goldrank import stats
 from goldrank.comparing import Comparison, compare_scores
 from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Run
-from goldrank.metrics import find_profile, parse_all
+from goldrank.metrics import Conventions, find_profile, parse_all
 from goldrank.metrics.names import refuse_other_similarity
-from goldrank.runs.evaluate import OVERWRITE, Outcome, find_or_evaluate_all, prepare_model
+from goldrank.presentation import Result
+from goldrank.runs.evaluate import (
+    OVERWRITE,
+    Outcome,
+    find_or_evaluate_all,
+    prepare_model,
+    setting_names,
+    settings_of,
+)
 from goldrank.runs.score_effects import score_effects
-from goldrank.scoring import Bootstrap, Scores, agree, best_first, score_hits
-from goldrank.store import ResultKind, Store
+from goldrank.scoring import Bootstrap, Metrics, Scores, agree, best_first, conventions_of, score_hits
+from goldrank.store import ResultKind, Store, StoredRun
 from goldrank.store.rescoring import add_stored_confidence, count_under
 from goldrank.tasks.catalogue import find_task
 from goldrank.tasks.measurement import MeasuredValue, MeasurementData, stored_values
@@ -53,8 +62,8 @@ class Measures:
         return Scoring.of(data, self.metrics, self.profile, self.conventions, self.bootstrap)
 
 
-@dataclass(frozen=True, eq=False)
-class Leaderboard(ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Result, ABC):
     """All models on one task."""
 
     data: TaskData
@@ -80,7 +89,7 @@ class Leaderboard(ABC):
         return []
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankingLeaderboard(Leaderboard):
     """All models on one ranking task, compared by every metric."""
 
@@ -136,7 +145,7 @@ class RankingLeaderboard(Leaderboard):
         return next(outcome for outcome in self.outcomes if outcome.model == name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeasurementLeaderboard(Leaderboard):
     """All models on one measurement task, the best headline first."""
 
@@ -170,10 +179,109 @@ class MeasurementLeaderboard(Leaderboard):
         return [worse for (better, worse), p in self.p_values.items() if better == model and p <= self.alpha]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboards(Result, Sequence[Leaderboard]):
+    """The leaderboards of several tasks, in the order of the tasks; also by the name of a task."""
+
+    boards: tuple[Leaderboard, ...]
+    store: Store
+
+    @property
+    def runs(self) -> list[StoredRun]:
+        """The stored runs of all models and tasks."""
+        return [outcome.stored for board in self.boards for outcome in board.outcomes]
+
+    def __len__(self) -> int:
+        return len(self.boards)
+
+    def __getitem__(self, task: Any) -> Any:
+        if isinstance(task, str):
+            return next(board for board in self.boards if board.task.name == task)
+        return self.boards[task]
+
+
 _LEADERBOARDS: dict[ResultKind, Callable[..., Leaderboard]] = {
     "ranked": RankingLeaderboard.of,
     "measured": MeasurementLeaderboard.of,
 }
+
+
+def run(
+    models: Any,
+    tasks: Any,
+    store: Store | str | PathLike[str] | None = None,
+    *,
+    metrics: Metrics = None,
+    profile: str | None = None,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    alpha: float = 0.05,
+    settings: Settings | None = None,
+    overwrite: str = "missing",
+    sharding: Sharding | None = None,
+    report: Callable[[str], None] = lambda line: None,
+    on_leaderboard: Callable[[Leaderboard], None] = lambda board: None,
+    **options: Any,
+) -> Leaderboards:
+    """Evaluate models on tasks, store every result, and compare the models of each task.
+
+    What is stored already is not evaluated again, so that a killed run resumes where it was. Errors in models, tasks
+    and settings are raised before the first evaluation starts.
+
+    Args:
+        models: A model as in :func:`evaluate`, or a list of models.
+        tasks: A task as in :func:`evaluate`, or a list of tasks; a list of records is given as ``[records]``.
+        store: A Store, its folder or database URL; by default that of ``$GOLDRANK_STORE``.
+        metrics, profile, conventions: Of rankings; None for the task's own.
+        bootstrap: How intervals are made.
+        alpha: The level of significance.
+        settings: How models are evaluated.
+        overwrite: ``missing``, ``always`` (evaluate everything anew) or ``never`` (show what is stored).
+        sharding: The cluster that encodes and searches; None is this process.
+        report: Is told what is being done.
+        on_leaderboard: Is given each leaderboard as soon as it is complete.
+        options: Single settings, such as ``similarity="dot"`` or ``limit=100``, or single conventions.
+
+    >>> import tempfile
+    >>> boards = run(["bm25", "tfidf"], "wines", store=tempfile.mkdtemp(), metrics=["mrr"], limit=5)
+    >>> boards["wines"].best.model in ("bm25", "tfidf"), len(boards.runs)
+    (True, 2)
+    """
+    chosen, measures = settings_and_measures(run, settings, options, metrics, profile, conventions, bootstrap, alpha)
+    place = store if isinstance(store, Store) else Store.open(store)
+    boards = []
+    for board in run_all(
+        models if isinstance(models, (list, tuple)) else [models],
+        tasks if isinstance(tasks, (list, tuple)) else [tasks],
+        chosen,
+        store=place,
+        measures=measures,
+        overwrite=overwrite,
+        sharding=sharding,
+        report=report,
+    ):
+        on_leaderboard(board)
+        boards.append(board)
+    return Leaderboards(tuple(boards), place)
+
+
+def settings_and_measures(
+    call: Callable[..., Any],
+    settings: Settings | None,
+    options: Mapping[str, Any],
+    metrics: Metrics,
+    profile: str | None,
+    conventions: Conventions | Mapping[str, Any] | None,
+    bootstrap: Bootstrap,
+    alpha: float,
+) -> tuple[Settings, Measures]:
+    """Return how *call* evaluates and how it compares; *options* are its keywords: settings and conventions."""
+    names = setting_names()
+    keywords = {name: value for name, value in options.items() if name not in names}
+    changes = conventions_of(call, conventions, keywords, settings=names)
+    chosen = settings_of(settings, {name: value for name, value in options.items() if name in names})
+    parsed = None if metrics is None else [str(metric) for metric in parse_all(metrics)]
+    return chosen, Measures(parsed, profile, changes, bootstrap, alpha)
 
 
 def run_all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from goldrank.errors import DataWarning, InputError
@@ -12,10 +13,42 @@ from goldrank.hits import Hits
 from goldrank.masked.scoring.profiles import READINGS, SOURCE
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.runs.masked import mask_hits
-from goldrank.scoring import agree
-from goldrank.store import Counted, StoredRun, add_stored_confidence, count_under
+from goldrank.runs.masked_results import MaskedPredictions
+from goldrank.runs.run import Leaderboard, Leaderboards
+from goldrank.scoring import Metrics, agree
+from goldrank.store import Counted, Store, StoredRun, add_stored_confidence, count_under
 
 StoredRuns = Mapping[str, StoredRun]
+
+
+def find_runs(runs: Any, store: Store | str | PathLike[str] | None = None) -> tuple[dict[str, StoredRun], Store]:
+    """Return stored runs by their full keys, and the store.
+
+    Args:
+        runs: A key, a stored run, the result of `goldrank.run` or `goldrank.masked.predict`, or a list of these.
+        store: Where keys are looked up; by default the store of such a result, or that of the user.
+
+    Raises:
+        InputError: A run is given twice.
+    """
+    several = (Leaderboards, MaskedPredictions)
+    listed = [runs] if isinstance(runs, (str, StoredRun, Leaderboard, *several)) else list(runs)
+    if store is None:
+        store = next((entry.store for entry in listed if isinstance(entry, several)), None)
+    place = store if isinstance(store, Store) else Store.open(store)
+    by_key: dict[str, StoredRun] = {}
+    for entry in listed:
+        if isinstance(entry, Leaderboard):
+            stored = [outcome.stored for outcome in entry.outcomes]
+        elif isinstance(entry, several):
+            stored = entry.runs
+        else:
+            stored = [entry if isinstance(entry, StoredRun) else place.get(entry)]
+        for run in stored:
+            if run.key in by_key:
+                raise InputError(f"the run {run.key} is given twice", remedy="name each run once")
+            by_key[run.key] = run
+    return by_key, place
 
 
 def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
@@ -61,9 +94,7 @@ def _conventions_text(run: StoredRun) -> str:
     return ", ".join([run.profile, *(f"{name}={value}" for name, value in run.conventions.items())])
 
 
-def own_metrics(
-    runs: StoredRuns, asked: Sequence[str] | None, profile: Profile, *, profile_was_asked: bool
-) -> list[Metric]:
+def own_metrics(runs: StoredRuns, asked: Metrics, profile: Profile, *, profile_was_asked: bool) -> list[Metric]:
     """Return the metrics that the user chose, else those of a profile that the user chose, else those of the runs."""
     if asked is not None:
         return parse_all(asked)

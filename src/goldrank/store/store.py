@@ -73,6 +73,11 @@ class Store:
         """The folder, or the URL without its password."""
         return self._place.name
 
+    @property
+    def is_default(self) -> bool:
+        """Whether it is the store that commands use if none is named."""
+        return self._place == find_place(None)
+
     def find(self, inputs: Mapping[str, Any]) -> StoredRun | None:
         """The stored run of these inputs; None where there is none, its row is damaged or its tables are gone."""
         try:

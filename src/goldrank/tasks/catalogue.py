@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from goldrank.data import sources
 from goldrank.data.collections import Collection, read_collection, refuse_content
@@ -231,6 +232,31 @@ def find_task(task: object) -> Task:
     if any(mark in text for mark in ("/", "\\")) or text.startswith("."):
         raise InputError("there is no such file or folder", where=text, remedy="check the path of the task")
     raise unknown_name("task", text, TASKS, "goldrank list tasks, or give a path")
+
+
+def load_data(data: object, *, split: str | None = None, format: str | None = None) -> Any:
+    """Load what a task is evaluated on: documents with queries and gold, pairs with scores, or labelled texts.
+
+    Args:
+        data: The name of a task, ``NAME:PATH``, ``probe:FILE``, the path of a collection, ``irds:NAME``, ``hf:NAME``,
+            or data in memory, as in :func:`evaluate`.
+        split: The split; by default the one to evaluate on.
+        format: The layout of a collection; by default recognised by its content.
+
+    Returns:
+        A Collection, or the pairs or labelled texts of a task of similarity or a probe.
+
+    >>> load_data("wines")
+    Collection(wines/test: 100 items, related, 96 judged)
+    >>> len(load_data("sentence-pairs"))
+    150
+    """
+    if not isinstance(data, (str, PathLike)):
+        return find_task(data).read(split)
+    name = str(data).partition(":")[0]
+    if format is None and isinstance(data, str) and name in (*TASKS, "probe"):
+        return find_task(data).read(split)
+    return read_collection(data, format=format, split=split)
 
 
 def _in_memory(data: object) -> RankingTask:

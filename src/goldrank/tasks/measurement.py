@@ -15,6 +15,7 @@ import numpy as np
 from goldrank.data.sources import DatasetDescription
 from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
+from goldrank.presentation import Result
 from goldrank.stats import Interval, holm
 from goldrank.store import Record, ResultKind, Store, StoredRun
 from goldrank.tasks.ranking.data_quality import DataQuality
@@ -224,8 +225,8 @@ class MeasurementData:
         """Store nothing, because the explorer shows no texts of measurements."""
 
 
-@dataclass(frozen=True, eq=False)
-class MeasurementEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasurementEvaluation(Result):
     """One model on one measurement task.
 
     >>> import goldrank
@@ -272,10 +273,6 @@ class MeasurementEvaluation:
 
     def discard_checkpoints(self) -> None:
         """Do nothing, because a measurement has no checkpoints."""
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={score.value:.4f}" for name, score in self.scores.items() if ":" not in name)
-        return f"MeasurementEvaluation({self.model.spec} on {self.data.task.name}: {values})"
 
 
 def _encoder(model: Model, task: str) -> Encoder:

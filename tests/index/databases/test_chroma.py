@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from goldrank.analysis.audit import audit
+from goldrank.analysis.audit import audit_vectors
 from goldrank.cli.main import main
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
@@ -44,7 +44,7 @@ def test_the_settings_of_the_graph_are_in_force_and_an_audit_tells_what_they_do(
     gold = Gold({f"q{n}": {str(item): 1} for n, item in enumerate(range(0, 1500, 15))})
     queries = ITEMS[::15] + 0.3 * clustered(100, 16, seed=5)
     base = f"chroma:{chroma_server.url}/audited"
-    made = audit(
+    made = audit_vectors(
         ITEMS, [str(n) for n in range(1500)], queries, [f"q{n}" for n in range(100)], gold,
         [f"{base}(max_neighbors=2,ef_construction=2,ef_search=2)", f"{base}({ALL})"],
     )  # fmt: skip

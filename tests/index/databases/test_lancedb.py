@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from goldrank.analysis.audit import audit
+from goldrank.analysis.audit import audit_vectors
 from goldrank.cli.main import main
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
@@ -48,7 +48,7 @@ def test_every_kind_of_index_is_built_used_and_refined(tmp_path, kind):
 def test_an_audit_tells_the_difference_with_interval_speed_and_size(tmp_path):
     gold = Gold({f"q{n}": {str(item): 1} for n, item in enumerate(range(0, 1500, 15))})
     queries = ITEMS[::15] + 0.3 * clustered(100, 16, seed=5)
-    made = audit(
+    made = audit_vectors(
         ITEMS, [str(n) for n in range(1500)], queries, [f"q{n}" for n in range(100)], gold,
         [f"lancedb:{tmp_path}/items(index=ivf_flat,num_partitions=30,nprobes=1)", f"lancedb:{tmp_path}/items"],
     )  # fmt: skip

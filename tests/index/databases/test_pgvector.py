@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from goldrank.analysis.audit import audit
+from goldrank.analysis.audit import audit_vectors
 from goldrank.cli.main import main
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from goldrank.hits import Gold
@@ -90,7 +90,7 @@ def test_an_audit_tells_the_difference_with_interval_speed_and_size(url):
     gold = Gold({f"q{n}": {str(item): 1} for n, item in enumerate(range(0, 2000, 20))})
     queries = ITEMS[::20] + 0.3 * clustered(100, 16, seed=5)
     weak = f"pgvector:{url}?table=audited(index=hnsw,m=2,ef_construction=4,ef_search=10)"
-    made = audit(
+    made = audit_vectors(
         ITEMS, [str(n) for n in range(2000)], queries, [f"q{n}" for n in range(100)], gold,
         [weak, f"pgvector:{url}?table=audited", "HNSW8"],
     )  # fmt: skip

@@ -8,6 +8,7 @@ from goldrank.analysis.meta.evaluate import (
     MetaResult,
     Overall,
     evaluate_meta,
+    meta,
 )
 from goldrank.analysis.meta.logs import families_by_name
 from goldrank.analysis.meta.readers import read_table
@@ -25,6 +26,7 @@ __all__ = [
     "Table",
     "evaluate_meta",
     "families_by_name",
+    "meta",
     "read_table",
     "rows_from_store",
 ]

@@ -3,24 +3,92 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
 from goldrank import stats
 from goldrank.analysis.meta.logs import families_by_name
+from goldrank.analysis.meta.readers import read_table, table_from
 from goldrank.analysis.meta.resampling import FEWEST, Correlations, ResampledCells
 from goldrank.analysis.meta.result import CorrelationCell, EvaluatorDifference, MetaResult, Overall
+from goldrank.analysis.meta.stored_runs import rows_from_store
 from goldrank.analysis.meta.table import Table
 from goldrank.errors import InputError
+from goldrank.scoring import Bootstrap
 from goldrank.stats.resampling import Floats
+from goldrank.store import Store
 
 FEW = 10
 """Results over fewer models carry a warning."""
 
-__all__ = ["FEW", "FEWEST", "CorrelationCell", "EvaluatorDifference", "MetaResult", "Overall", "evaluate_meta"]
+__all__ = ["FEW", "FEWEST", "CorrelationCell", "EvaluatorDifference", "MetaResult", "Overall", "evaluate_meta", "meta"]
+
+
+def meta(
+    table: Any,
+    intrinsic: Sequence[str] | None = None,
+    downstream: Sequence[str] | None = None,
+    kind: str = "spearman",
+    *,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    cluster: bool = False,
+    lower: Sequence[str] = (),
+    alpha: float = 0.05,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+) -> MetaResult:
+    """Find out which intrinsic evaluator predicts which downstream score, across models.
+
+    Args:
+        table: The values: a file (CSV, TSV, JSON(L), Parquet), a data frame or records with the columns model,
+            evaluator and value, or a log with model, task, metric and value; or a Store, whose runs are taken.
+        intrinsic, downstream: Evaluators, by name or pattern; by default those the table calls so, or all others.
+        kind: ``spearman``, ``pearson`` or ``kendall``.
+        where: By column, the values or patterns of the rows to take; of a Store, one ``task`` or ``model``.
+        cluster: Resample families of models instead of models.
+        lower: Further evaluators of which less is better.
+        alpha: The level at which a difference is called significant.
+        bootstrap: How intervals are made.
+
+    >>> rows = [{"model": m, "evaluator": e, "value": i * f % 7} for i, m in enumerate("abcdefg")
+    ...         for e, f in (("sts", 1), ("mrr", 3), ("accuracy", 1))]
+    >>> meta(rows, downstream=["accuracy"], bootstrap=Bootstrap(resamples=200)).ranked
+    ['sts', 'mrr']
+    """
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
+    conditions = {name: [one] if isinstance(one, str) else list(one) for name, one in (where or {}).items()}
+    return evaluate_meta(
+        _read(table, conditions),
+        intrinsic,
+        downstream,
+        kind,
+        cluster=cluster,
+        lower=lower,
+        alpha=alpha,
+        **vars(bootstrap),
+    )
+
+
+def _read(table: Any, where: Mapping[str, Sequence[str]]) -> Table:
+    if isinstance(table, Table):
+        return table
+    if isinstance(table, (str, PathLike)):
+        return read_table(table, where)
+    if not isinstance(table, Store):
+        return table_from(table, where)
+    if set(where) - {"task", "model"} or any(len(values) > 1 for values in where.values()):
+        raise InputError(
+            "stored runs are chosen by task or model, one of each", remedy="for example --where model='st:*'"
+        )
+    rows = rows_from_store(table, **{name: values[0] for name, values in where.items()})
+    if not rows:
+        raise InputError("the store holds no such runs", where=table.where, remedy="make some with goldrank run")
+    return Table.of(rows, table.where)
 
 
 def evaluate_meta(

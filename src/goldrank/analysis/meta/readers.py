@@ -34,7 +34,23 @@ def read_table(path: PathLike, where: Mapping[str, Sequence[str]] | None = None)
         where: the names or patterns, by column, that a row must match to be read.
     """
     name = display_name(path)
-    records = list(_records(read_bytes(path), name))
+    return _table(list(_records(read_bytes(path), name)), where, name)
+
+
+def table_from(data: Any, where: Mapping[str, Sequence[str]] | None = None) -> Table:
+    """Return the table of a data frame or of a list of records, with the columns of `read_table`."""
+    rows = data.to_dict("records") if hasattr(data, "to_dict") else list(data)
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(
+            f"{shorten(data)} is no table of scores", remedy="give a file, a Store, a data frame or a list of dicts"
+        )
+    records: list[PlacedRecord] = [
+        (f"row {number}", {normal(str(k)): cell for k, cell in row.items()}) for number, row in enumerate(rows)
+    ]
+    return _table(records, where, "the table")
+
+
+def _table(records: list[PlacedRecord], where: Mapping[str, Sequence[str]] | None, name: str) -> Table:
     if not records:
         raise InputError("the file holds no rows", where=name, remedy="check that it was written completely")
     selected = _select(records, where or {}, name)

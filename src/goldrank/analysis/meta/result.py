@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from goldrank.analysis.meta.table import Table
+from goldrank.presentation import Result
 from goldrank.stats import Interval
 from goldrank.stats.resampling import Floats
 
@@ -70,8 +71,8 @@ class EvaluatorDifference:
         return replace(self, first=self.second, second=self.first, difference=-self.difference, interval=mirrored)
 
 
-@dataclass(frozen=True, eq=False)
-class MetaResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class MetaResult(Result):
     """The correlations of intrinsic evaluators with downstream scores, over models."""
 
     table: Table

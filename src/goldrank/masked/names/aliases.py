@@ -24,6 +24,16 @@ _ALIAS_NAMES = ("alias", "aliases", "other_name", "other_names", "names")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
+GivenAliases = Mapping[str, Sequence[str]] | PathLike | None
+
+
+def aliases_of(aliases: GivenAliases) -> Mapping[str, Sequence[str]]:
+    """Return other names of persons by title, read from a file if that is given."""
+    if aliases is None:
+        return {}
+    return aliases if isinstance(aliases, Mapping) else read_aliases(aliases)
+
+
 def read_aliases(path: PathLike) -> dict[str, tuple[str, ...]]:
     """Return the other names of each title, from a table with the columns *title* and *alias*.
 

@@ -17,6 +17,7 @@ from goldrank.reporting.text import formatting
 from goldrank.reporting.text import masked as masked_results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.runs.masked import scores_of
+from goldrank.runs.masked_results import MaskedResult
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import distinct_names
 from goldrank.scoring import Bootstrap, Score
@@ -53,7 +54,7 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
         runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
         verdicts=tuple(_verdicts(named, measures)),
         tables=tuple(_tables(named, measures)),
-        numbers=masked_results.as_json(named, how, original=True, alpha=measures.alpha),
+        numbers=masked_results.as_json(MaskedResult(named, bootstrap=how, alpha=measures.alpha, original=True)),
         figures=figures,
         left_out=left_out,
         cases=(),

@@ -6,10 +6,14 @@ A section holds the runs that can be compared with each other: of one task, judg
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 from goldrank.errors import counts
+from goldrank.io.files import write_atomically
+from goldrank.presentation import Result
 from goldrank.reporting.figures.description import Figure, LeftOut
 from goldrank.reporting.text.grids import Grid
 from goldrank.reporting.text.results import plain
@@ -178,8 +182,8 @@ def as_json(section: Section) -> dict[str, Any]:
 _NAMES = [entry.name for entry in fields(Section) if entry.name != "figures"]
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Result):
     """A whole report: its sections, and what it takes to make it again."""
 
     title: str
@@ -190,6 +194,30 @@ class Report:
     """When it was made, for people."""
     version: str
     """Of goldrank."""
+    theme: str = "auto"
+    format: str = "html"
+    path: Path | None = None
+    """The file that it was written to."""
+
+    def render(self) -> bytes:
+        """Return the file of the report."""
+        if self.format == "pdf":
+            from goldrank.reporting.document.pdf import to_pdf
+
+            return to_pdf(self)
+        if self.format == "markdown":
+            from goldrank.reporting.document.markdown import to_markdown
+
+            return to_markdown(self).encode("utf-8", "replace")
+        from goldrank.reporting.document.html import to_html
+
+        return to_html(self, self.theme).encode("utf-8", "replace")
+
+    def save(self, path: str | PathLike[str]) -> Report:
+        """Write the report to a file, completely or not at all, and return it with its path."""
+        data = self.render()
+        write_atomically(path, lambda out: out.write(data))
+        return replace(self, path=Path(path))
 
     @property
     def runs(self) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 from goldrank.comparing import Comparison, Pair
 from goldrank.metrics import Metric
 from goldrank.reporting.text import formatting, results
-from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 
 TESTS = {
     "randomisation": "randomisation test",
@@ -24,15 +25,17 @@ CORRECTIONS = {
 }
 
 
-def show(comparison: Comparison, look: str) -> str:
-    """The comparison in the format asked for."""
-    if look == "json":
-        return results.to_json(as_json(comparison))
-    if look == "csv":
-        return _as_csv(comparison)
-    shown = render([scores_grid(comparison), pairs_grid(comparison)], look)
-    verdicts = "\n".join(verdict(pair, comparison) for pair in comparison.pairs)
-    return results.with_warnings(verdicts + "\n\n" + shown, comparison.warnings) if look == "table" else shown
+def view(comparison: Comparison) -> View:
+    """Return the comparison in all its forms."""
+    return View(
+        lambda: as_json(comparison),
+        lambda: _rows(comparison),
+        lambda: [scores_grid(comparison), pairs_grid(comparison)],
+        lambda: [
+            results.warning_lines(comparison.warnings),
+            "\n".join(verdict(pair, comparison) for pair in comparison.pairs),
+        ],
+    )
 
 
 def scores_grid(comparison: Comparison) -> Grid:
@@ -175,7 +178,7 @@ def _pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _as_csv(comparison: Comparison) -> str:
+def _rows(comparison: Comparison) -> list[list[Any]]:
     rows = [_pair_json(pair, comparison) for pair in comparison.pairs]
     first = next(iter(comparison.scores.values()))
     more = {
@@ -184,4 +187,4 @@ def _as_csv(comparison: Comparison) -> str:
         "profile": first.profile.name,
         "conventions": results.conventions_line(first),
     }
-    return results.to_csv([[*rows[0], *more], *([*row.values(), *more.values()] for row in rows)])
+    return [[*rows[0], *more], *([*row.values(), *more.values()] for row in rows)]

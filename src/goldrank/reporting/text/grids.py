@@ -1,4 +1,4 @@
-"""One grid of text, many looks: a table for the terminal, Markdown, LaTeX."""
+"""One grid of text, many looks: a table for the terminal, Markdown, LaTeX, HTML."""
 
 from __future__ import annotations
 
@@ -33,9 +33,17 @@ class Grid:
     """How many columns on the left hold text; the others hold numbers and are set flush right."""
 
 
-def render(grids: list[Grid], look: str) -> str:
-    """The grids one below the other, in the look ``table``, ``markdown`` or ``latex``."""
-    draw = {"table": _table, "markdown": _markdown, "latex": _latex}[look]
+def render(grids: list[Grid], look: str, width: int | None = None) -> str:
+    """Return the grids one below the other.
+
+    Args:
+        grids: The grids.
+        look: ``table``, ``markdown``, ``latex`` or ``html``.
+        width: Of a table, which is then plain text and split if it is wider; by default as wide as the terminal.
+    """
+    if look == "table" and width is not None:
+        return "\n\n".join(_table(part, width) for grid in grids for part in _parts(_escaped(grid), width))
+    draw = {"table": _table, "markdown": _markdown, "latex": _latex, "html": _html}[look]
     return "\n\n".join(draw(_escaped(grid)) for grid in grids)
 
 
@@ -50,10 +58,35 @@ def _escaped(grid: Grid) -> Grid:
     return replace(grid, headings=headings, rows=rows, title=plain(grid.title), notes=notes)
 
 
-def _table(grid: Grid) -> str:
-    terminal = sys.stdout.isatty()
+def _parts(grid: Grid, width: int) -> list[Grid]:
+    """Split a grid that is too wide between columns of numbers; the columns of text are repeated."""
+    columns = list(zip(*([Cell(text) for text in grid.headings], *grid.rows), strict=True))
+    widths = [max(max(_width(cell.text + cell.marks), _width(cell.detail)) for cell in column) for column in columns]
+    text = range(grid.text_columns)
+    blocks: list[list[int]] = [[]]
+    for column in range(grid.text_columns, len(columns)):
+        fixed = sum(min(widths[at], _FOLDED) + 3 for at in text)
+        if blocks[-1] and fixed + sum(widths[at] + 3 for at in (*blocks[-1], column)) - 3 > width:
+            blocks.append([])
+        blocks[-1].append(column)
+    if len(blocks) == 1:
+        return [grid]
+    return [
+        replace(
+            grid,
+            headings=[grid.headings[at] for at in (*text, *block)],
+            rows=[[row[at] for at in (*text, *block)] for row in grid.rows],
+            title=grid.title if number == 0 else "",
+            notes=grid.notes if number == len(blocks) - 1 else [],
+        )
+        for number, block in enumerate(blocks)
+    ]
+
+
+def _table(grid: Grid, width: int | None = None) -> str:
+    terminal = width is None and sys.stdout.isatty()
     # A terminal may have no size, or say 0.
-    room = (shutil.get_terminal_size().columns or 80) if terminal else 1000
+    room = width or ((shutil.get_terminal_size().columns or 80) if terminal else 1000)
     headings = [[heading] for heading in grid.headings]
     rows = [[_lines(cell, terminal) for cell in row] for row in grid.rows]
     widths = [max(_width(line) for row in [headings, *rows] for line in row[i]) for i in range(len(headings))]
@@ -105,6 +138,8 @@ def _width(text: str) -> int:
 
 
 _NARROWEST = 12
+_FOLDED = 24
+"""To this width columns of text may be folded before a grid is split."""
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -168,3 +203,23 @@ def _latex(grid: Grid) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines)
+
+
+def _html(grid: Grid) -> str:
+    from html import escape
+
+    def cell(entry: Cell, column: int, tag: str) -> str:
+        text = escape(entry.text) + (f"<sup>{escape(entry.marks)}</sup>" if entry.marks else "")
+        text = f"<b>{text}</b>" if entry.best else text
+        text += f"<br><small>{escape(entry.detail)}</small>" if entry.detail else ""
+        side = "left" if column < grid.text_columns else "right"
+        return f'<{tag} style="text-align: {side}">{text}</{tag}>'
+
+    def line(row: list[Cell], tag: str) -> str:
+        return f"<tr>{''.join(cell(entry, column, tag) for column, entry in enumerate(row))}</tr>"
+
+    title = f"<caption>{escape(grid.title)}</caption>" if grid.title else ""
+    head = line([Cell(heading) for heading in grid.headings], "th")
+    body = "\n".join(line(row, "td") for row in grid.rows)
+    table = f"<table>{title}<thead>{head}</thead>\n<tbody>{body}</tbody></table>"
+    return "\n".join([table, *(f"<div><small>{escape(note)}</small></div>" for note in grid.notes)])

@@ -15,7 +15,6 @@ from goldrank.masked.scoring.level_scores import (
     CONVENTIONS,
     MACRO,
     METRICS,
-    compare_readings,
     score_level,
     score_levels,
 )
@@ -24,7 +23,9 @@ from goldrank.masked.scoring.strata import split_by
 from goldrank.metrics import Metric
 from goldrank.reporting.render.themes import short_name
 from goldrank.reporting.text import comparison, formatting, results
-from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
+from goldrank.runs.masked_results import MaskedPredictions, MaskedResult
 from goldrank.scoring import Bootstrap, Score
 
 _LABELS = {"hits@1": "accuracy", MACRO: "macro accuracy", "mrr(of=all)": "MRR"}
@@ -37,36 +38,73 @@ Groups = Mapping[str, Sequence[GroupTable]]
 """The tables of groups to show, by the name of the run."""
 
 
-def render_scores(runs: Mapping[str, MaskedScores], how: Bootstrap, look: str, groups: Groups, **options: Any) -> str:
-    """Render the levels of one run, or a comparison of several runs, in the format *look*."""
-    if look == "json":
-        return results.to_json(as_json(runs, how, groups, **options))
-    if look == "csv":
-        return _as_csv(runs, how)
-    return _as_text(runs, how, look, groups, **options)
+def view(result: MaskedResult | MaskedPredictions) -> View:
+    """Return the scores or the stored predictions in all their forms."""
+    return result_view(result) if isinstance(result, MaskedResult) else _predictions_view(result)
 
 
-def _as_text(
-    runs: Mapping[str, MaskedScores],
-    how: Bootstrap,
-    look: str,
-    groups: Groups,
-    *,
-    by: str | None = None,
-    bins: int = 4,
-    original: bool = False,
-    alpha: float = 0.05,
-) -> str:
-    """Return the verdicts of several runs, and all scores as tables."""
-    compared = compare_readings(runs, METRICS, how, alpha) if len(runs) > 1 else {}
+def result_view(result: MaskedResult, *, group_rows: bool = False) -> View:
+    """Return the levels of one run, or a comparison of several runs, in all their forms.
+
+    Args:
+        result: The scores.
+        group_rows: Whether the rows of a table are the guesses of the groups instead of the scores.
+    """
+    return View(
+        lambda: as_json(result),
+        lambda: _group_rows(result.groups) if group_rows else _rows(result.runs, result.bootstrap),
+        lambda: _grids(result),
+        lambda: ["\n".join(verdicts(result.comparisons))],
+    )
+
+
+def _predictions_view(predictions: MaskedPredictions) -> View:
+    rows = [
+        [outcome.model, outcome.stored.key, metric, entry["value"], entry.get("low"), entry.get("high")]
+        for outcome in predictions
+        for metric, entry in outcome.stored.summary.items()
+    ]
+    grid_rows = []
+    for outcome in predictions:
+        cells = [_summary_cell(entry) for entry in outcome.stored.summary.values()]
+        grid_rows.append([Cell(outcome.model), *cells, Cell(outcome.stored.key)])
+    notes = [f"{outcome.model}: {remark}." for outcome in predictions for remark in outcome.remarks]
+    headings = [f"{label(metric)}↑" for metric in predictions[0].stored.summary]
+    return View(
+        lambda: {
+            "store": predictions.store.where,
+            "runs": [
+                {
+                    "model": outcome.model,
+                    "key": outcome.stored.key,
+                    "fresh": outcome.fresh,
+                    "remarks": outcome.remarks,
+                    "scores": dict(outcome.stored.summary),
+                }
+                for outcome in predictions
+            ],
+        },
+        lambda: [["model", "key", "metric", "value", "low", "high"], *rows],
+        lambda: [Grid(["model", *headings, "stored as"], grid_rows, notes=notes)],
+    )
+
+
+def _summary_cell(entry: Mapping[str, Any]) -> Cell:
+    value = "–" if entry["value"] is None else f"{entry['value']:.4f}"
+    return Cell(value, f"[{entry['low']:.4f}, {entry['high']:.4f}]" if "low" in entry else "")
+
+
+def _grids(result: MaskedResult) -> list[Grid]:
+    """Return all scores as tables."""
+    runs, how = result.runs, result.bootstrap
     grids = [levels_grid(scores, name, how) for name, scores in runs.items()]
-    grids += [grid for name in runs for table in groups.get(name, ()) for grid in group_grids(table)]
-    grids += [replace(grid, title=f"by {level}") for level, grid in pairs_grids(compared).items()]
-    if by is not None:
-        grids += [strata_grid(scores, name, by, bins, how) for name, scores in runs.items()]
-    if original:
+    grids += [grid for name in runs for table in result.groups.get(name, ()) for grid in group_grids(table)]
+    grids += [replace(grid, title=f"by {level}") for level, grid in pairs_grids(result.comparisons).items()]
+    if result.by is not None:
+        grids += [strata_grid(scores, name, result.by, result.bins, how) for name, scores in runs.items()]
+    if result.original:
         grids += [original_grid(scores, name, how) for name, scores in runs.items()]
-    return "\n\n".join(filter(None, ["\n".join(verdicts(compared)), render(grids, look)]))
+    return grids
 
 
 def pairs_grids(compared: Mapping[str, Mapping[str, Comparison]]) -> dict[str, Grid]:
@@ -148,8 +186,8 @@ def _agreement(group: SummedGroup, reading: str) -> str:
     return "right" if right == of else "wrong" if not right else f"{right} of {of} right"
 
 
-def groups_csv(groups: Groups) -> str:
-    """Return a CSV table with a row for each guess of each group."""
+def _group_rows(groups: Groups) -> list[Sequence[Any]]:
+    """Return a table with a row for each guess of each group."""
     first = next(iter(groups.values()), ())
     profiles = [profile for table in first[:1] for profile in table.readings]
     lines: list[Sequence[Any]] = [
@@ -166,7 +204,7 @@ def groups_csv(groups: Groups) -> str:
                              results.number(group.total), results.number(group.share), group.right, guess.sequence,
                              guess.mask, guess.name, guess.score, *(guess.right[profile] for profile in profiles)]
                         )  # fmt: skip
-    return results.to_csv(lines)
+    return lines
 
 
 def groups_json(table: GroupTable) -> dict[str, Any]:
@@ -297,30 +335,17 @@ def verdicts(compared: Mapping[str, Mapping[str, Comparison]]) -> list[str]:
     ]
 
 
-def as_json(
-    runs: Mapping[str, MaskedScores],
-    how: Bootstrap,
-    groups: Groups | None = None,
-    *,
-    by: str | None = None,
-    bins: int = 4,
-    original: bool = False,
-    alpha: float = 0.05,
-) -> dict[str, Any]:
+def as_json(result: MaskedResult) -> dict[str, Any]:
     """Return all results as JSON data in the shape of `goldrank score`; the other reading is under ``beside``."""
-    first = next(iter(runs.values()))
+    first = next(iter(result.runs.values()))
     content: dict[str, Any] = {**_rules_json(first.rules), "conventions": dict(CONVENTIONS)}
     if first.beside is not None:
         content["beside"] = _rules_json(first.beside.rules)
-    content["runs"] = [_run_json(scores, name, how, by, bins, original) for name, scores in runs.items()]
-    for entry in content["runs"]:
-        if tables := (groups or {}).get(entry["name"]):
-            entry["groups"] = [groups_json(table) for table in tables]
-    if len(runs) > 1:
-        compared = compare_readings(runs, METRICS, how, alpha)
+    content["runs"] = [_run_json(scores, name, result) for name, scores in result.runs.items()]
+    if result.comparisons:
         main, *others = (
             {level: comparison.as_json(of_level)["comparison"] for level, of_level in levels.items()}
-            for levels in compared.values()
+            for levels in result.comparisons.values()
         )
         content["comparisons"] = main
         for other in others:
@@ -332,9 +357,8 @@ def _rules_json(rules: Rules) -> dict[str, Any]:
     return {"profile": rules.profile, "rules": {**asdict(rules), "tier": rules.tier.name.lower()}}
 
 
-def _run_json(
-    scores: MaskedScores, name: str, how: Bootstrap, by: str | None, bins: int, original: bool
-) -> dict[str, Any]:
+def _run_json(scores: MaskedScores, name: str, result: MaskedResult) -> dict[str, Any]:
+    how, by, bins = result.bootstrap, result.by, result.bins
     entry: dict[str, Any] = {
         "name": name,
         "counts": asdict(scores.counts),
@@ -342,7 +366,7 @@ def _run_json(
     }
     if scores.beside is not None:
         entry["beside"] = _reading_json(scores.beside, name, how, by, bins)
-    if original:
+    if result.original:
         entry["original"] = {
             kind: {
                 score: results.number(stats.aggregate(sample.values, sample.weights))
@@ -350,6 +374,8 @@ def _run_json(
             }
             for kind, samples in (("as_coded", scores.legacy.coded), ("corrected", scores.legacy.right))
         }
+    if tables := result.groups.get(name):
+        entry["groups"] = [groups_json(table) for table in tables]
     return entry
 
 
@@ -379,7 +405,7 @@ def _reading_json(scores: MaskedScores, name: str, how: Bootstrap, by: str | Non
     return entry
 
 
-def _as_csv(runs: Mapping[str, MaskedScores], how: Bootstrap) -> str:
+def _rows(runs: Mapping[str, MaskedScores], how: Bootstrap) -> list[Sequence[Any]]:
     lines: list[Sequence[Any]] = [
         ["run", "level", "metric", "profile", "mean", "low", "high", "beside", "beside_mean", "beside_low",
          "beside_high", "rows", "pages", "rules", "beside_rules"]
@@ -394,7 +420,7 @@ def _as_csv(runs: Mapping[str, MaskedScores], how: Bootstrap) -> str:
                     score = _score_json(levels[level].scores[metric])
                     cells += [profile, score["mean"], score.get("low"), score.get("high")]
                 lines.append([name, level, metric, *cells, rows, scores.counts.pages, *rules_lines(scores)])
-    return results.to_csv(lines)
+    return lines
 
 
 def _score_json(score: Score) -> dict[str, Any]:

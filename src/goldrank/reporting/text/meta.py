@@ -1,39 +1,54 @@
-"""A meta-evaluation as programs read it."""
+"""A meta-evaluation as tables and as data."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from goldrank.analysis.meta import MetaResult
-from goldrank.analysis.meta.result import Extreme
-from goldrank.reporting.text import results
+from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
+from goldrank.errors import counts
+from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 from goldrank.stats import Interval
 
+_SHOWN = 12
 
-def as_json(made: MetaResult) -> dict[str, Any]:
+
+def view(result: MetaResult) -> View:
+    """Return the result in all its forms; for people the verdict comes first."""
+    return View(
+        lambda: as_json(result),
+        lambda: _rows(result),
+        lambda: [_cell_grid(result), *([_difference_grid(result)] if len(result.intrinsic) > 1 else [])],
+        lambda: ["\n".join(result.verdicts())],
+    )
+
+
+def as_json(result: MetaResult) -> dict[str, Any]:
     """Every correlation, mean and difference, unrounded, with what was done to get them."""
     return {
-        "verdicts": made.verdicts(),
-        "warnings": list(made.warnings),
-        "kind": made.kind,
-        "models": made.models,
-        "families": made.families,
-        "clustered": made.clustered,
-        "missing": made.missing,
-        "lower": list(made.lower),
-        "level": made.level,
-        "alpha": made.alpha,
-        "resamples": made.resamples,
-        "seed": made.seed,
+        "verdicts": result.verdicts(),
+        "warnings": list(result.warnings),
+        "kind": result.kind,
+        "models": result.models,
+        "families": result.families,
+        "clustered": result.clustered,
+        "missing": result.missing,
+        "lower": list(result.lower),
+        "level": result.level,
+        "alpha": result.alpha,
+        "resamples": result.resamples,
+        "seed": result.seed,
         "evaluators": [
             {
                 "evaluator": name,
-                "mean": results.number(made.overall[name].mean),
-                **_ends(made.overall[name].interval),
-                "tasks": made.overall[name].tasks,
-                **_left_out(made.overall[name].lowest, made.overall[name].highest),
+                "mean": results.number(result.overall[name].mean),
+                **_ends(result.overall[name].interval),
+                "tasks": result.overall[name].tasks,
+                **_left_out(result.overall[name].lowest, result.overall[name].highest),
             }
-            for name in made.ranked
+            for name in result.ranked
         ],
         "cells": [
             {
@@ -46,7 +61,7 @@ def as_json(made: MetaResult) -> dict[str, Any]:
                 "p_adjusted": results.number(cell.adjusted),
                 **_left_out(cell.lowest, cell.highest),
             }
-            for cell in made.cells.values()
+            for cell in result.cells.values()
         ],
         "differences": [
             {
@@ -58,7 +73,7 @@ def as_json(made: MetaResult) -> dict[str, Any]:
                 "p_adjusted": results.number(one.adjusted),
                 "williams": {task: results.number(p) for task, p in one.williams.items()},
             }
-            for one in made.differences
+            for one in result.differences
         ],
     }
 
@@ -76,3 +91,92 @@ def _left_out(lowest: Extreme, highest: Extreme) -> dict[str, Any]:
         "left_out_high": results.number(highest[0]),
         "left_out_high_model": highest[1],
     }
+
+
+def _cell_grid(result: MetaResult) -> Grid:
+    best = {
+        column: max(or_lowest(result.cells[row, column].value) for row in result.intrinsic)
+        for column in result.downstream
+    }
+    rows = []
+    for name in result.ranked:
+        overall = result.overall[name]
+        cells = [result.cells[name, column] for column in result.downstream]
+        rows.append(
+            [
+                Cell(name),
+                Cell(signed(overall.mean), bounds(overall.interval), best=name == result.ranked[0]),
+                *(
+                    Cell(
+                        signed(cell.value),
+                        bounds(cell.interval),
+                        "*" if cell.adjusted < result.alpha else "",
+                        best=cell.value == best[cell.downstream],
+                    )
+                    for cell in cells
+                ),
+                Cell(_extreme(overall.lowest), f"to {_extreme(overall.highest)}"),
+            ]
+        )
+    return Grid(["evaluator", "mean", *result.downstream, "one model left out"], rows, notes=_notes(result))
+
+
+def _notes(result: MetaResult) -> list[str]:
+    sizes = {cell.models for cell in result.cells.values()}
+    over = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{max(sizes)}"
+    drawn = f"{len(set(result.families.values()))} families" if result.clustered else "models"
+    notes = [
+        f"{result.kind.capitalize()} correlation over {over} models; {result.level:.0%} intervals, bootstrap over "
+        f"{drawn} ({result.resamples} resamples, seed {result.seed}). * p < {result.alpha:g} by permutation after Holm "
+        f"over {len(result.cells)} cells. One model left out: the lowest and highest mean."
+    ]
+    if result.lower:
+        notes.append(f"Less is better, so taken with the opposite sign: {', '.join(result.lower)}.")
+    if result.missing:
+        notes.append(f"{result.missing} values are missing; each cell is over the models that have both.")
+    neither = [e for e in result.table.evaluators if e not in result.intrinsic and e not in result.downstream]
+    if neither:
+        notes.append(f"Left out: {', '.join(neither[:_SHOWN])}{' …' if len(neither) > _SHOWN else ''}.")
+    return notes + [remark[:1].upper() + remark[1:] + "." for remark in result.table.remarks]
+
+
+def _difference_grid(result: MetaResult) -> Grid:
+    best = result.ranked[0]
+    rows = [
+        [
+            Cell(f"{best} − {one.second}"),
+            Cell(_plus(one.difference), bounds(one.interval)),
+            Cell(formatting.p_value(one.p)),
+            Cell(formatting.p_value(one.adjusted), best=one.adjusted < result.alpha),
+            Cell(f"{sum(p < result.alpha for p in one.williams.values())} of {len(one.williams)}"),
+        ]
+        for one in result.against(best)
+    ]
+    notes = [
+        "p: bootstrap over the same resamples, two-sided. Holm: over "
+        f"{counts(len(result.differences), 'pair')} of evaluators. Williams: tasks on which Williams' test of the two "
+        f"dependent correlations gives p < {result.alpha:g}, in either direction, uncorrected."
+    ]
+    return Grid(["mean correlation", "difference", "p", "p after Holm", "Williams"], rows, notes=notes)
+
+
+def _plus(value: float) -> str:
+    return "+" * (value > 0) + signed(value)
+
+
+def _extreme(extreme: Extreme) -> str:
+    return signed(extreme[0])
+
+
+def _rows(result: MetaResult) -> list[list[Any]]:
+    content = as_json(result)
+    fields = ["intrinsic", "downstream", "value", "low", "high", "models", "p", "p_adjusted"]
+    fields += ["left_out_low", "left_out_low_model", "left_out_high", "left_out_high_model"]
+    lines: list[list[Any]] = [[*fields, "kind", "level"]]
+    for row in content["cells"]:
+        lines.append([*(row[name] for name in fields), result.kind, result.level])
+    for row in content["evaluators"]:
+        filled = {**row, "intrinsic": row["evaluator"], "downstream": "mean", "value": row["mean"]}
+        filled["models"] = len(result.models)
+        lines.append([*(filled.get(name) for name in fields), result.kind, result.level])
+    return lines

@@ -19,6 +19,7 @@ from goldrank.escaping import escape_cell, escape_json
 from goldrank.metrics import Metric
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 from goldrank.scoring import Score, Scores, all_warnings, have_same_queries
 
 
@@ -34,10 +35,27 @@ def _parameters(metric: Metric) -> str:
     return f"{metric.name}({', '.join(shown)})" if shown else ""
 
 
-def with_warnings(text: str, warnings: Sequence[DataWarning]) -> str:
-    """A table with the warnings above it."""
-    said = [f"Warning: {warning}" for warning in warnings]
-    return "\n".join([*said, "", text] if said else [text])
+def warning_lines(warnings: Sequence[DataWarning]) -> str:
+    """Return the paragraph of warnings that stands above a table."""
+    return "\n".join(f"Warning: {warning}" for warning in warnings)
+
+
+def view(scores: Scores) -> View:
+    """Return the scores of one run in all their forms."""
+    return scores_view([scores])
+
+
+def scores_view(all_scores: Sequence[Scores], *, intervals: bool = True, per_query: bool = False) -> View:
+    """Return the scores of runs in all their forms."""
+    return View(
+        lambda: scores_json(all_scores, intervals=intervals, per_query=per_query),
+        lambda: scores_rows(all_scores, intervals=intervals, per_query=per_query),
+        lambda: [
+            *(per_query_grid(scores) for scores in all_scores if per_query),
+            score_grid(all_scores, intervals=intervals),
+        ],
+        lambda: [warning_lines(all_warnings(all_scores))],
+    )
 
 
 def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
@@ -246,8 +264,8 @@ def to_json(content: Any) -> str:
     return escape_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> str:
-    """One line per run and metric, or per run, query and metric; the conventions in every line."""
+def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> list[list[Any]]:
+    """One row per run and metric, or per run, query and metric; the conventions in every row."""
     if per_query:
         lines: list[list[Any]] = [["run", "query", "metric", "value", "profile", "conventions"]]
         lines += [
@@ -256,7 +274,7 @@ def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool
             for name, score in scores.items()
             for query, value in score.per_query.items()
         ]
-        return to_csv(lines)
+        return lines
     lines = [["run", "metric", "value", "low", "high", "queries", "missing", "profile", "conventions"]]
     for scores in all_scores:
         for name, score in scores.items():
@@ -267,7 +285,7 @@ def scores_csv(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool
                 [scores.name, name, number(score.value), *low_high, counts.queries, counts.missing,
                  scores.profile.name, conventions_line(scores)]
             )  # fmt: skip
-    return to_csv(lines)
+    return lines
 
 
 def to_csv(lines: Sequence[Sequence[Any]]) -> str:

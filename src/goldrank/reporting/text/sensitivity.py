@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from goldrank.analysis.headline import HeadlineReading
@@ -13,7 +13,8 @@ from goldrank.analysis.score_bands import BandReading
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity
 from goldrank.reporting.figures.evaluators import change_name, tau_interval
 from goldrank.reporting.text import formatting, results
-from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 
 _COLUMNS = (
     "kind", "evaluator", "model", "other_model", "setting", "other_setting", "band", "quantity", "value", "low", "high",
@@ -28,19 +29,25 @@ _QUANTITIES = {
 }
 
 
-def show(made: Sensitivity, look: str) -> str:
-    """The result in the format asked for."""
-    if look == "json":
-        return results.to_json(made.to_dict())
-    alone = len(made.models) == 1 and not made.failures
-    if look == "csv":
-        return results.to_csv(_readings(made.models[0]) if alone and not made.bands else [_COLUMNS, *_rows(made)])
-    grids = [_one_model(made.models[0])] if len(made.models) == 1 else [*_values(made), *_orders(made), *_swaps(made)]
-    grids += _bands(made)
-    left = [f"{one.model} is left out: with {one.variant}, {one.reason}" for one in made.failures]
-    if made.notes or left:
-        grids[-1].notes.extend([*left, *made.notes])
-    return render(grids, look)
+def view(result: Sensitivity) -> View:
+    """Return the result in all its forms."""
+    return View(result.to_dict, lambda: _table(result), lambda: _grids(result))
+
+
+def _table(result: Sensitivity) -> list[Sequence[Any]]:
+    if len(result.models) == 1 and not result.failures and not result.bands:
+        return [*_readings(result.models[0])]
+    return [_COLUMNS, *_rows(result)]
+
+
+def _grids(result: Sensitivity) -> list[Grid]:
+    single = len(result.models) == 1
+    grids = [_one_model(result.models[0])] if single else [*_values(result), *_orders(result), *_swaps(result)]
+    grids += _bands(result)
+    left = [f"{one.model} is left out: with {one.variant}, {one.reason}" for one in result.failures]
+    if result.notes or left:
+        grids[-1].notes.extend([*left, *result.notes])
+    return grids
 
 
 def _readings(one: ModelSensitivity) -> list[list[Any]]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from goldrank.errors import DataWarning
 from goldrank.hits import Gold, Hits, Run
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
-from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, score_hits
+from goldrank.presentation import Result
+from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, conventions_of, score_hits
 from goldrank.store import Record
 from goldrank.tasks.ranking.data_quality import DataQuality
 
@@ -42,8 +43,8 @@ class Ranked:
     """To be removed once the result is stored."""
 
 
-@dataclass(frozen=True, eq=False)
-class RankingEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingEvaluation(Result):
     """One model on one ranking task.
 
     >>> import goldrank
@@ -120,10 +121,12 @@ class RankingEvaluation:
         metrics: Metrics = None,
         profile: str | None = None,
         bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
-        **conventions: Any,
+        conventions: Conventions | Mapping[str, Any] | None = None,
+        **keywords: Any,
     ) -> Scores:
         """Score the rankings; another profile than the task's brings its own conventions and metrics."""
-        scoring = Scoring.of(self.data, metrics, profile, conventions, bootstrap)
+        changes = conventions_of(self.score, conventions, keywords)
+        scoring = Scoring.of(self.data, metrics, profile, changes, bootstrap)
         if self.ranked.hits is None:
             return self._counter.score(
                 scoring.metrics, scoring.profile, scoring.conventions, self.model.spec, bootstrap
@@ -161,10 +164,6 @@ class RankingEvaluation:
             conventions=dict(self.task.conventions),
             summary=summary_of(self.stored_scores),
         )
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={one.value:.4f}" for name, one in self.scores.items())
-        return f"RankingEvaluation({self.model.spec} on {self.task.name}: {values})"
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,9 @@ class Model:
         object.__setattr__(self, "spec", redact(self.spec))
         object.__setattr__(self, "identity", redact(self.identity))
 
+    def __repr__(self) -> str:
+        return f"Model({self.spec!r}, identity={self.identity!r})"
+
     @property
     def may_know_words(self) -> bool:
         """Whether it can tell texts without a known word; of a fusion or a reranked model it is assumed."""

@@ -1,43 +1,49 @@
-"""Expand folders of predictions, which have one file per model and configuration."""
+"""Find and read files of masked predictions, alone or in folders with one file per model and configuration."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from goldrank.cli import stored_runs
 from goldrank.errors import InputError, shorten
 from goldrank.io.column_names import listing
 from goldrank.io.compression import COMPRESSIONS
+from goldrank.io.files import PathLike
+from goldrank.masked.examples.masking import examples_at
+from goldrank.masked.predictions.files import prediction_batches, read_predictions
+from goldrank.masked.predictions.joining import join, masks_by_page
+from goldrank.masked.predictions.rows import Remarks
+from goldrank.store import Store
 
 _KEY = re.compile(r"[a-z0-9-]+")
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _SIZE = re.compile(r"(.+)-(\d+)b(\d*)(?:_.*)?")
 
 
-def expand(arguments: Sequence[str], store: str | None) -> list[str]:
+def expand(arguments: Sequence[str], store: Store, notes: list[str]) -> list[str]:
     """Replace every folder in the arguments by its files of predictions, sorted by name.
 
-    A folder is relative to the current folder or to ``results``. Skipped files are listed on standard error.
+    A folder is relative to the current folder or to ``results``. Skipped files are added to *notes*.
 
     Raises:
         InputError: A folder has no predictions, or a name is both a folder and a stored run.
     """
-    return [path for argument in arguments for path in _paths(argument, store)]
+    return [path for argument in arguments for path in _paths(argument, store, notes)]
 
 
-def _paths(argument: str, store: str | None) -> Iterator[str]:
+def _paths(argument: str, store: Store, notes: list[str]) -> Iterator[str]:
     folder = argument if Path(argument).exists() else str(Path("results", argument))
     if Path(folder).is_dir():
         _refuse_stored(argument, folder, store)
-        yield from _files(folder)
+        yield from _files(folder, notes)
     else:
         yield argument
 
 
-def _files(folder: str) -> list[str]:
+def _files(folder: str, notes: list[str]) -> list[str]:
     entries = sorted(Path(folder).iterdir())
     files = [entry for entry in entries if entry.is_file() and _is_predictions(entry.name)]
     skipped = [f"{entry.name}{os.sep if entry.is_dir() else ''}" for entry in entries if entry not in files]
@@ -50,7 +56,7 @@ def _files(folder: str) -> list[str]:
             remedy=f"put one file for each model and configuration there; {endings}, compressed or not, are read",
         )
     if skipped:
-        stored_runs.print_notes([f"{folder}: skipped {listing(skipped)}; only {endings} are read"])
+        notes.append(f"{folder}: skipped {listing(skipped)}; only {endings} are read")
     return list(map(str, files))
 
 
@@ -60,14 +66,12 @@ def _is_predictions(name: str) -> bool:
     return suffix in _SUFFIXES and not name.startswith(".")
 
 
-def _refuse_stored(argument: str, folder: str, store: str | None) -> None:
+def _refuse_stored(argument: str, folder: str, store: Store) -> None:
     """Raise an error if the name of a folder may also be the key of a stored run."""
-    from goldrank.store import Store
-
     if not _KEY.fullmatch(argument):
         return
     try:
-        key = Store.open(store).complete_key(argument)
+        key = store.complete_key(argument)
     except InputError:
         return
     raise InputError(
@@ -85,3 +89,14 @@ def named_size(name: str) -> tuple[str, float | None]:
     """
     match = _SIZE.fullmatch(name)
     return (match[1], float(f"{match[2]}.{match[3] or 0}") * 1e9) if match else (name, None)
+
+
+def predictions_of(path: str, data: PathLike | None, *, pad: bool = False) -> tuple[Any, Callable[[], list[str]]]:
+    """Return the predictions of a file, and a function that returns remarks on them once they are read."""
+    remarks = Remarks()
+    if data is None:
+        return prediction_batches(path, pad=pad, remarks=remarks), remarks.sentences
+    chunks = list(examples_at(data))
+    guesses = read_predictions(path, pad=pad, remarks=remarks, pages=masks_by_page(chunks))
+    table, joined = join(chunks, guesses)
+    return table, lambda: [*remarks.sentences(), *joined.sentences()]

@@ -1,0 +1,137 @@
+"""Write a report of stored runs: one file of HTML, Markdown or PDF."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+import goldrank
+from goldrank.errors import InputError, unknown_name
+from goldrank.metrics import Conventions
+from goldrank.reporting.document.content import WORST, content_of
+from goldrank.reporting.document.sections import Report
+from goldrank.runs.stored_scores import find_runs
+from goldrank.scoring import Bootstrap, conventions_of
+from goldrank.store import Store
+
+FORMATS = {"html": ".html", "markdown": ".md", "pdf": ".pdf"}
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".pdf": "pdf"}
+_DEFAULTS = {
+    "profile": None,
+    "alpha": 0.05,
+    "level": 0.95,
+    "interval": "bca",
+    "resamples": 10_000,
+    "seed": 0,
+    "worst": WORST,
+    "theme": "auto",
+    "title": None,
+}
+
+
+def report(
+    runs: Any,
+    output: str | PathLike[str] | None = None,
+    *,
+    store: Store | str | PathLike[str] | None = None,
+    format: str | None = None,
+    title: str | None = None,
+    worst: int = WORST,
+    theme: str = "auto",
+    metrics: list[str] | None = None,
+    profile: str | None = None,
+    conventions: Conventions | Mapping[str, Any] | None = None,
+    bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
+    alpha: float = 0.05,
+    **keywords: Any,
+) -> Report:
+    """Compare stored runs, and write what is found as one file that opens offline.
+
+    Args:
+        runs: Keys of stored runs, stored runs, or the result of :func:`run`; their tasks may differ.
+        output: The file to write; None writes nothing, and ``save`` of the result writes it later.
+        store: Where keys are looked up; by default the store of the runs, or that of ``$GOLDRANK_STORE``.
+        format: ``html``, ``markdown`` or ``pdf``; by default what the suffix of *output* says, else ``html``.
+        title: The title; by default the names of the tasks.
+        worst: How many queries of each task are shown.
+        theme: Colours of the page: ``auto``, ``light`` or ``dark``.
+        metrics, profile, conventions: Of runs that rank; None for the runs' own.
+        bootstrap: How intervals are made.
+        alpha: The level of significance.
+        keywords: Single conventions.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> boards = goldrank.run("bm25", "wines", store=folder, limit=5)
+    >>> report(boards, f"{folder}/report.md", worst=1).path.name
+    'report.md'
+    """
+    look, path = destination(output, format)
+    changes = conventions_of(report, conventions, keywords)
+    found, place = find_runs(runs, store)
+    if look == "pdf":
+        from goldrank.reporting.document.pdf import find_browser
+
+        # Whether it can be printed at all is found out before the work.
+        find_browser()
+    # The products of the bootstrap are small: threads wait for each other longer than they work.
+    with threadpool_limits(1, "blas"):
+        sections = content_of(
+            list(found.values()),
+            place,
+            metrics=metrics,
+            profile=profile,
+            conventions=changes,
+            bootstrap=bootstrap,
+            alpha=alpha,
+            worst=worst,
+        )
+    options = {
+        "profile": profile,
+        "alpha": alpha,
+        "level": bootstrap.level,
+        "interval": bootstrap.method,
+        "resamples": bootstrap.resamples,
+        "seed": bootstrap.seed,
+        "worst": worst,
+        "theme": theme,
+        "title": title,
+    }
+    given = {name: value for name, value in options.items() if value != _DEFAULTS[name]} | changes
+    result = Report(
+        title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
+        sections=tuple(sections),
+        command=_command(list(found), place, metrics or [], given, look, path.name),
+        made=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        version=goldrank.__version__,
+        theme=theme,
+        format=look,
+    )
+    return result if output is None else result.save(path)
+
+
+def destination(output: str | PathLike[str] | None, format: str | None) -> tuple[str, Path]:
+    """Return the format of a report and the file to write."""
+    by_name = None if output is None else _SUFFIXES.get(Path(output).suffix.lower())
+    look = format or by_name or "html"
+    if look not in FORMATS:
+        raise unknown_name("format of reports", look, FORMATS, f"one of {', '.join(FORMATS)}")
+    path = Path(f"report{FORMATS[look]}" if output is None else output)
+    if path.is_dir():
+        raise InputError("this is a folder", where=str(path), remedy="name a file to write")
+    return look, path
+
+
+def _command(keys: list[str], store: Store, metrics: list[str], given: Mapping[str, Any], look: str, file: str) -> str:
+    """Return the command line that makes this report again, whole keys and all; the store without its password."""
+    words = ["goldrank", "report", *keys]
+    words += [word for metric in metrics for word in ("-M", metric)]
+    words += [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    words += [] if store.is_default else ["--store", store.where]
+    return shlex.join([*words, "--format", look, "-o", file])

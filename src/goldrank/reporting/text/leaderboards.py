@@ -1,0 +1,246 @@
+"""Leaderboards of models on tasks as tables and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from goldrank.analysis.worst_queries import Miss, worst_queries
+from goldrank.reporting.text import comparison, formatting, results
+from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
+from goldrank.runs.run import Leaderboard, Leaderboards, MeasurementLeaderboard, RankingLeaderboard
+from goldrank.store import ResultKind
+
+_HEADINGS = ["task", "key", "model", "metric", "value", "low", "high", "queries", "profile", "conventions"]
+
+
+def view(result: Leaderboard | Leaderboards) -> View:
+    """Return one leaderboard or several in all their forms."""
+    return leaderboards_view(result) if isinstance(result, Leaderboards) else leaderboard_view(result)
+
+
+def leaderboard_view(board: Leaderboard, worst: int = 0) -> View:
+    """Return a leaderboard in all its forms, with the keys that results are stored under.
+
+    Args:
+        board: The leaderboard.
+        worst: How many of the worst queries of the best model are shown.
+    """
+    form = _FORMS[board.task.result_kind]
+    return View(
+        lambda: form.to_json(board, worst),
+        lambda: [_HEADINGS, *form.rows(board)],
+        lambda: form.grids(board, worst),
+        lambda: [results.warning_lines(board.warnings)],
+    )
+
+
+def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
+    """Return the leaderboards of a run in all their forms."""
+    views = [leaderboard_view(board, worst) for board in boards]
+    return View(
+        lambda: {"store": boards.store.where, "tasks": [one.content() for one in views]},
+        lambda: [_HEADINGS, *(row for one in views for row in one.rows()[1:])],
+        lambda: [grid for one in views for grid in one.grids()],
+        lambda: [text for one in views for text in one.lead()],
+    )
+
+
+def _ranking_grids(board: RankingLeaderboard, worst: int) -> list[Grid]:
+    grid = comparison.scores_grid(board.comparison) if len(board.outcomes) > 1 else _single_grid(board)
+    keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+    rows = [[*row, Cell(keys[model])] for row, model in zip(grid.rows, board.comparison.scores, strict=True)]
+    title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
+    notes = [*grid.notes, *_notes(board)]
+    return [Grid([*grid.headings, "stored as"], rows, title, notes), *([_worst_grid(board, worst)] if worst else [])]
+
+
+def _single_grid(board: RankingLeaderboard) -> Grid:
+    (scores,) = board.comparison.scores.values()
+    cells = [
+        Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval))
+        for score in scores.values()
+    ]
+    headings = ["model", *(formatting.heading(score.metric) for score in scores.values())]
+    notes = [
+        results.basis_line(scores, intervals=True),
+        results.conventions_line(scores),
+        *results.counts_lines([scores]),
+    ]
+    return Grid(headings, [[Cell(scores.name), *cells]], notes=notes)
+
+
+def _notes(board: RankingLeaderboard) -> list[str]:
+    """What was left out or mended, and what is not stored."""
+    collection = board.data.collection
+    notes = [f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."]
+    notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.remarks]
+    said = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
+    said |= {warning.message for warning in board.quality.warnings}
+    notes += [
+        f"{outcome.model}: {remark.removesuffix('.')}."
+        for outcome in board.outcomes
+        for remark in outcome.remarks
+        if remark not in said
+    ]
+    if board.task.kind == "evalrank":
+        first = next(iter(board.comparison.scores[board.best.model]))
+        filtered = ", ".join(f"{model} {value:.4f}" for model, value in board.with_positives_filtered().items())
+        notes.append(f"{first} with the other positives of a query filtered out of its rivals: {filtered}.")
+    empty_items, empty_queries = board.data.empty_texts
+    if empty_items or empty_queries:
+        notes.append(f"Empty texts: {empty_items} of the items, {empty_queries} of the queries.")
+    if board.missing:
+        notes.append(f"Not stored, and not evaluated: {', '.join(board.missing)}.")
+    return notes
+
+
+def _misses(board: RankingLeaderboard, count: int) -> list[Miss]:
+    """The worst queries of the best model by the first metric."""
+    best = board.best
+    run = best.stored.run()
+    if run is None:
+        return []
+    score = next(iter(board.comparison.scores[best.model].values()))
+    return worst_queries(board.data, score, run, count)
+
+
+def _worst_grid(board: RankingLeaderboard, count: int) -> Grid:
+    """The worst queries of the best model, with the gold and what stood above it."""
+    metric = next(iter(next(iter(board.comparison.scores.values()))))
+    rows = [
+        [
+            Cell(f"{miss.id}: {_shortened(miss.text)}"),
+            Cell("; ".join(f"{_rank(one.rank)} {one.title}" for one in miss.gold)),
+            Cell("; ".join(f"{one.rank}. {one.title}" for one in miss.above) or "–"),
+            Cell(f"{miss.value:.4f}"),
+        ]
+        for miss in _misses(board, count)
+    ]
+    headings = ["query", "gold, where it landed", "ranked above it", metric]
+    title = "The worst query" if len(rows) == 1 else f"The {len(rows)} worst queries"
+    return Grid(headings, rows, f"{title} of {board.best.model}", text_columns=3)
+
+
+def _rank(rank: int | None) -> str:
+    return "not ranked:" if rank is None else f"{rank}."
+
+
+def _shortened(text: str, length: int = 80) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _measurement_grids(board: MeasurementLeaderboard, worst: int) -> list[Grid]:
+    """Return models by values, with superscripts for the models whose headline each significantly beats."""
+    marks = dict(zip((one.model for one in board.outcomes), formatting.letters(len(board.outcomes)), strict=True))
+    # What is over a part of the data would make the table too wide; `runs show` has it. Some models lack a coverage.
+    everything = dict.fromkeys(name for scores in board.scores.values() for name in scores)
+    names = [name for name in everything if ":" not in name]
+    rows = []
+    for outcome in board.outcomes:
+        beaten = "".join(sorted(marks[worse] for worse in board.beaten_by(outcome.model)))
+        values = outcome.stored.measured
+        cells = [
+            Cell(f"{values[name]['value']:.4f}", results.value_bounds(values[name]), superscript)
+            if name in values
+            else Cell("–")
+            for name, superscript in zip(
+                names, [beaten.translate(formatting.SUPERSCRIPTS)] + [""] * len(names), strict=False
+            )
+        ]
+        rows.append([Cell(f"{marks[outcome.model]} {outcome.model}"), *cells, Cell(outcome.stored.key)])
+    headline, first = next(iter(board.scores[board.best.model].items()))
+    note = f"Superscripts: {headline} significantly better than that model's (paired, after Holm, "
+    notes = [note + f"α = {board.alpha:g})."] if len(rows) > 1 else []
+    notes.append(f"Over {first.count} of {len(board.data)} in the data; intervals by {first.method}.")
+    known = list(board.data.remarks)
+    notes += [f"Data: {remark}." for remark in known]
+    notes += [f"{one.model}: {remark}." for one in board.outcomes for remark in one.remarks if remark not in known]
+    notes += [f"Not stored, and not measured: {', '.join(board.missing)}."] if board.missing else []
+    title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
+    return [Grid(["model", *names, "stored as"], rows, title, notes)]
+
+
+def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, Any]:
+    return {
+        "task": board.task.name,
+        "version": board.task.version,
+        "data": board.data.checksum,
+        "remarks": list(board.data.remarks),
+        "keys": {one.model: one.stored.key for one in board.outcomes},
+        "fresh": [one.model for one in board.outcomes if one.fresh],
+        "missing": board.missing,
+        "measured": {one.model: dict(one.stored.measured) for one in board.outcomes},
+        "p_adjusted": [{"better": a, "worse": b, "p": results.number(p)} for (a, b), p in board.p_values.items()],
+    }
+
+
+def _ranking_json(board: RankingLeaderboard, worst: int) -> dict[str, Any]:
+    compared = comparison.as_json(board.comparison)
+    content: dict[str, Any] = {
+        "warnings": [*(warning.to_dict() for warning in board.warnings), *compared.pop("warnings", ())],
+        "task": board.task.name,
+        "version": board.task.version,
+        "items": len(board.data.item_ids),
+        "data": board.data.collection.checksum,
+        "remarks": board.data.collection.remarks,
+        "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
+        "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
+        "missing": board.missing,
+        **compared,
+    }
+    if board.task.kind == "evalrank":
+        content["positives_filtered"] = board.with_positives_filtered()
+    if worst:
+        content["worst"] = [
+            {
+                "query": miss.id,
+                "text": miss.text,
+                "value": miss.value,
+                "gold": [vars(one) for one in miss.gold],
+                "above": [vars(one) for one in miss.above],
+            }
+            for miss in _misses(board, worst)
+        ]
+    return content
+
+
+def _measurement_rows(board: MeasurementLeaderboard) -> list[list[Any]]:
+    keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+    return [
+        [board.task.name, keys[model], model, name, results.number(score.value), score.low, score.high, score.count,
+         "", score.method]
+        for model, scores in board.scores.items()
+        for name, score in scores.items()
+    ]  # fmt: skip
+
+
+def _ranking_rows(board: RankingLeaderboard) -> list[list[Any]]:
+    keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
+    rows = []
+    for model, scores in board.comparison.scores.items():
+        for name, score in scores.items():
+            bounds = score.interval
+            ends = [None, None] if bounds is None else [bounds.low, bounds.high]
+            rows.append(
+                [board.task.name, keys[model], model, name, results.number(score.value), *ends, scores.counts.queries,
+                 scores.profile.name, results.conventions_line(scores)]
+            )  # fmt: skip
+    return rows
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How the leaderboards of one kind of task are written."""
+
+    grids: Callable[[Any, int], list[Grid]]
+    to_json: Callable[[Any, int], dict[str, Any]]
+    rows: Callable[[Any], list[list[Any]]]
+
+
+_FORMS: dict[ResultKind, _Form] = {
+    "ranked": _Form(_ranking_grids, _ranking_json, _ranking_rows),
+    "measured": _Form(_measurement_grids, _measurement_json, _measurement_rows),
+}
