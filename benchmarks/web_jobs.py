@@ -104,7 +104,7 @@ def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> lis
     said = [" ".join(f"word{word}" for word in line) for line in words]
     texts = store.texts(checksum)
     assert texts is not None
-    texts.keep(
+    texts.save(
         (Text(f"q{number}", "", f"number {number} {line[:80]}") for number, line in enumerate(said)),
         (Text(f"d{number}", f"Item {number}", said[number % queries]) for number in range(2 * queries)),
     )
@@ -114,7 +114,7 @@ def fill(folder: Path, runs: int, queries: int, distinct: int = DISTINCT) -> lis
 def _save(store: Any, number: int, queries: int, data: str) -> Any:
     from goldrank import Gold, Run
     from goldrank.scoring import score_hits
-    from goldrank.store import Record
+    from goldrank.store import RunRecord
     from goldrank.tasks.ranking.evaluation import summary_of
 
     rng = np.random.default_rng(number)
@@ -129,7 +129,7 @@ def _save(store: Any, number: int, queries: int, data: str) -> Any:
     hits = run.hits(Gold(gold), corpus=items)
     metrics = ("ndcg@10", "mrr@10", "recall@10")
     return store.save(
-        Record(
+        RunRecord(
             "large",
             f"model-{number}",
             {"task": "large", "model": f"model-{number}", "data": data},

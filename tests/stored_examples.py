@@ -1,7 +1,7 @@
 """Small stores for tests of what reads them: ranked, measured and masked runs, and texts that no page may trust."""
 
 from goldrank import Gold, Run
-from goldrank.store import Record, Store
+from goldrank.store import RunRecord, Store
 from goldrank.store.texts import Text
 
 DATA = "abcdef0123456789"
@@ -51,7 +51,7 @@ def save_ranked(store, models, task="wines", data=DATA, environment=None, conven
     saved = []
     for model, skill in models.items():
         run = rankings(skill)
-        record = Record(
+        record = RunRecord(
             task,
             model,
             {"task": task, "model": model, "data": data},
@@ -73,7 +73,9 @@ def save_measured(store, values, task="sick"):
             "spearman": {"value": value, "count": 50, "low": value - 0.1, "high": value + 0.1, "method": "bootstrap"},
             "pearson": {"value": value - 0.05, "count": 50, "low": None, "high": None, "method": ""},
         }
-        record = Record(task, model, {"task": task, "model": model, "data": DATA}, {"seconds": 0.1}, measured=measured)
+        record = RunRecord(
+            task, model, {"task": task, "model": model, "data": DATA}, {"seconds": 0.1}, measured=measured
+        )
         saved.append(store.save(record))
     return saved
 
@@ -92,5 +94,5 @@ def hostile_store(folder):
     """Two runs whose texts, ids and names try to be more than text."""
     store = Store.open(folder)
     runs = save_ranked(store, {f"a{SCRIPT}": 2, "b|*b*": 7}, task=f"t{SCRIPT}", environment={"remarks": [SCRIPT]})
-    store.texts(DATA).keep(*texts(HOSTILE, HOSTILE))
+    store.texts(DATA).save(*texts(HOSTILE, HOSTILE))
     return store, runs

@@ -414,7 +414,7 @@ def test_stored_runs_keep_their_order(tmp_path):
     from goldrank.metrics import Conventions
     from goldrank.store import count_under
 
-    with pytest.raises(InputError, match="the order of the stored run k was decided when it was made"):
+    with pytest.raises(InputError, match="scores of the stored run k was fixed when it was computed"):
         count_under(SimpleRun(), Conventions(scores="distance"))
 
 

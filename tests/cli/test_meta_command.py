@@ -75,7 +75,7 @@ def test_rows_are_chosen_by_any_column_and_warnings_go_to_standard_error(scores,
 
 def test_stored_runs_are_taken_from_the_store(capsys, tmp_path):
     from goldrank import Gold, Run
-    from goldrank.store import Record, Store
+    from goldrank.store import RunRecord, Store
 
     store = Store.open(tmp_path / "store")
     for number in range(6):
@@ -83,7 +83,7 @@ def test_stored_runs_are_taken_from_the_store(capsys, tmp_path):
             ranking = {f"d{place}": float(-place) for place in range(8)}
             hits = Run({"q": ranking}).hits(Gold({"q": {f"d{number}": 1}}))
             inputs = {"task": task, "model": MODELS[number]}
-            store.save(Record(task, MODELS[number], inputs, {}, hits, metrics=("mrr",)))
+            store.save(RunRecord(task, MODELS[number], inputs, {}, hits, metrics=("mrr",)))
     arguments = ["--from-store", "--store", str(tmp_path / "store"), "--downstream", "outer", *QUICK]
     code, out, _ = run(capsys, *arguments)
     assert code == 0

@@ -11,7 +11,7 @@ from goldrank.cli.main import main
 from goldrank.errors import InputError
 from goldrank.masked.scoring.levels import score_predictions
 from goldrank.reporting.plots import ModelSize, read_sizes
-from goldrank.store import Record
+from goldrank.store import RunRecord
 
 pytest.importorskip("matplotlib")
 
@@ -33,14 +33,16 @@ def masked(model, right, context="masked", parameters=None):
     table = pyarrow.Table.from_pylist(rows)
     inputs = {"task": "masked-people", "kind": "masked", "model": model, "k": 2, "context": context}
     hits = score_predictions(table, workers=1).levels["mask"].hits
-    return Record("masked-people", model, inputs, {"parameters": parameters}, hits, predictions=table)
+    return RunRecord("masked-people", model, inputs, {"parameters": parameters}, hits, predictions=table)
 
 
 @pytest.fixture
 def store(own_folder, store):
     store.small = store.save(masked("fill-mask:net-small", 3, parameters=1e8)).key
     store.large = store.save(masked("fill-mask:net-large", 2)).key
-    store.ranked = store.save(Record("wines", "bm25", {"task": "wines"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
+    store.ranked = store.save(
+        RunRecord("wines", "bm25", {"task": "wines"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)
+    ).key
     return store
 
 
@@ -102,7 +104,7 @@ def test_a_run_that_ranks_gives_its_curves(capsys, store, tmp_path):
 def test_runs_on_the_same_gold_give_the_figures_of_a_comparison(capsys, store, tmp_path):
     better = Run({"q1": {"d1": 3.0, "d2": 1.0}, "q2": {"d4": 2.0}, "q3": {"d8": 2.0, "d9": 1.0}})
     hits = better.hits(GOLD, corpus=20)
-    other = store.save(Record("wines", "tfidf", {"task": "wines", "model": "t"}, {}, hits, better)).key
+    other = store.save(RunRecord("wines", "tfidf", {"task": "wines", "model": "t"}, {}, hits, better)).key
     code, _, err = run(capsys, store.ranked, other, "-o", "two", "-M", "mrr")
     assert code == 0
     assert names(tmp_path / "two") == {
@@ -114,7 +116,7 @@ def test_runs_on_the_same_gold_give_the_figures_of_a_comparison(capsys, store, t
 
 
 def test_runs_of_different_tasks_share_only_what_needs_no_common_queries(capsys, store, tmp_path):
-    other = store.save(Record("beers", "bm25", {"task": "beers"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
+    other = store.save(RunRecord("beers", "bm25", {"task": "beers"}, {}, RANKED.hits(GOLD, corpus=20), RANKED)).key
     code, _, err = run(capsys, store.ranked, other, "-o", "apart")
     assert code == 0
     assert names(tmp_path / "apart") == {"rank-curve.png", "rank-histogram.png"}
@@ -145,7 +147,7 @@ def test_runs_of_one_model_are_told_apart_by_what_differs(store):
 
 def test_a_measurement_has_nothing_to_draw(capsys, store, tmp_path):
     measured = {"spearman": {"value": 0.5, "count": 10}}
-    key = store.save(Record("sts", "bm25", {"task": "sts"}, {}, measured=measured)).key
+    key = store.save(RunRecord("sts", "bm25", {"task": "sts"}, {}, measured=measured)).key
     code, _, err = run(capsys, key, "-o", "none")
     assert code == 2
     assert "nothing can be drawn" in err

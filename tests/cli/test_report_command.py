@@ -16,7 +16,7 @@ def report(store, *arguments):
 @pytest.fixture
 def keys(store):
     made = [run.key for run in examples.save_ranked(store, {"weak": 1, "strong": 9})]
-    store.texts(examples.DATA).keep(*examples.texts())
+    store.texts(examples.DATA).save(*examples.texts())
     return made
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from goldrank import Gold, Run, score
 from goldrank.cli.main import main
-from goldrank.store import Record
+from goldrank.store import RunRecord
 
 GOLD = Gold({"q1": {"d1": 2, "d2": 0}, "q2": {"d4": 1}, "q3": {"d9": 1}})
 LEXICAL = Run({"q1": {"d2": 3.5, "d1": 3.0, "d7": 1.0}, "q2": {"d8": 2.0, "d4": 1.0}})
@@ -28,7 +28,7 @@ class Terminal(io.StringIO):
 def record(model, run, task="wines", gold=GOLD, **changes):
     inputs = {"task": task, "model": model, "text": {"title": True, "limit": None}}
     given = {"run": run, "metrics": ("mrr", "recall@1"), **changes}
-    return Record(task, model, inputs, {"seconds": 2.25, "python": "3"}, run.hits(gold, corpus=20), **given)
+    return RunRecord(task, model, inputs, {"seconds": 2.25, "python": "3"}, run.hits(gold, corpus=20), **given)
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def test_runs_that_cannot_be_compared_are_refused(capsys, store):
         (["runs", "show", "nobody"], "there is no stored run 'nobody'"),
         (["runs", "delete", "nobody", "--yes"], "there is no stored run 'nobody'"),
         (["runs"], "list|show|export|delete"),
-        (["runs", "list", "--store", "mysql://host/x"], "cannot lie in 'mysql'"),
+        (["runs", "list", "--store", "mysql://host/x"], "a database of the kind 'mysql'"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_exit_code_2(capsys, store, arguments, expected):

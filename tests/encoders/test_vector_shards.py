@@ -11,7 +11,7 @@ from goldrank.engines.local import LocalEngine
 from goldrank.errors import InputError
 from goldrank.hits import Gold
 from goldrank.io.formats.vector_shards import write_vectors
-from goldrank.tasks.ranking import by_shards as sharded_ranking
+from goldrank.tasks.ranking import by_shards
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.models import load_model
 from goldrank.tasks.ranking.sharding import Sharding
@@ -73,7 +73,7 @@ def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, simil
     given = load_data(order, similarity=similarity)
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
     if order == 1:
-        monkeypatch.setattr(sharded_ranking, "write_vectors", lambda *arguments: pytest.fail("they were copied"))
+        monkeypatch.setattr(by_shards, "write_vectors", lambda *arguments: pytest.fail("they were copied"))
     found = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
     expected = model.rank(given).run.to_dict()
     assert {query: list(row.items()) for query, row in found.run.to_dict().items()} == {

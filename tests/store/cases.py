@@ -3,14 +3,14 @@
 from typing import Any
 
 from goldrank import Gold, Run
-from goldrank.store import Record, Store
+from goldrank.store import RunRecord, Store
 
 
 def inputs_of(number: int) -> dict[str, Any]:
     return {"task": "wines", "model": "wordllama", "number": number, "rate": 0.1, "text": {"title": True}}
 
 
-def a_record(number: int = 0, *, task: str = "wines", model: str = "wordllama", **changes: Any) -> Record:
+def a_record(number: int = 0, *, task: str = "wines", model: str = "wordllama", **changes: Any) -> RunRecord:
     gold = Gold({f"q{number}": {"d1": 2, "d2": 0, "gone": 1}, "other": {"d3": 1}, "unanswered": {"d1": 1}})
     run = Run({f"q{number}": {"d2": 1 / 3 + number, "d1": 0.25, "d9": 0.25}, "other": {"d3": 1e-9, "d4": 5.0}})
     given = {
@@ -19,7 +19,7 @@ def a_record(number: int = 0, *, task: str = "wines", model: str = "wordllama", 
         "hits": run.hits(gold, corpus=10),
         "run": run,
     }
-    return Record(task, model, **{**given, **changes})
+    return RunRecord(task, model, **{**given, **changes})
 
 
 def same_hits(a: Any, b: Any) -> bool:

@@ -28,7 +28,7 @@ def stored(tmp_path_factory):
         predictions={"a": [1.0, 2.0]},
     )
     key = store.save(record).key
-    store.texts(DATA).keep([Text("q0", "", "a query")], [Text(f"d{n}", "title", f"item {n}") for n in range(9)])
+    store.texts(DATA).save([Text("q0", "", "a query")], [Text(f"d{n}", "title", f"item {n}") for n in range(9)])
     with sqlite3.connect(folder / "goldrank.db") as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
@@ -48,20 +48,20 @@ def outcomes(capsys, damage, stored, tmp_path):
     given = []
     for command in (["runs", "list"], ["runs", "show", key], ["score", key], ["report", key, "-o", str(out)]):
         code = main([*command, "--store", str(copy)])
-        printed, said = capsys.readouterr()
+        printed, message = capsys.readouterr()
         text = out.read_text() if code == 0 and command[0] == "report" else printed
         # A report says when it was made.
-        given.append((code, re.sub(r"\d{4}-\d\d-\d\d\D\d\d:\d\d\S*", "DATE", text) if code == 0 else said))
+        given.append((code, re.sub(r"\d{4}-\d\d-\d\d\D\d\d:\d\d\S*", "DATE", text) if code == 0 else message))
     return given
 
 
 def refusals_only(given, right):
-    for (code, said), (_, expected) in zip(given, right, strict=True):
-        if code == 0 and said == expected:
+    for (code, message), (_, expected) in zip(given, right, strict=True):
+        if code == 0 and message == expected:
             continue
-        assert code == 2, said
-        assert said.count("\n") == 1, said
-        assert "internal error" not in said
+        assert code == 2, message
+        assert message.count("\n") == 1, message
+        assert "internal error" not in message
     return True
 
 
@@ -72,13 +72,13 @@ def test_no_damage_to_a_file_of_a_store_gives_another_answer_or_an_internal_erro
     for mutation in mutations(stored[0], seed=14, flips=6):
         given = outcomes(capsys, mutation.apply, stored, tmp_path)
         is_empty = mutation.name in ("goldrank.db deleted", "goldrank.db cut to 0 bytes")
-        other = [at for at, one in enumerate(given) if one[0] == 0 and one != right[at]]
+        other = [at for at, result in enumerate(given) if result[0] == 0 and result != right[at]]
         # A list marks runs whose tables are gone; texts that are gone are left out of a report.
         assert is_empty or other in ([], [0]) or ("texts-" in mutation.name and other == [3]), (mutation.name, given)
-        for code, said in given:
-            assert code in (0, 2), (mutation.name, said)
-            assert "internal error" not in said, (mutation.name, said)
-            assert code == 0 or said.count("\n") == 1, (mutation.name, said)
+        for code, message in given:
+            assert code in (0, 2), (mutation.name, message)
+            assert "internal error" not in message, (mutation.name, message)
+            assert code == 0 or message.count("\n") == 1, (mutation.name, message)
 
 
 COLUMNS = ("key", "inputs", "folder", "checksum")

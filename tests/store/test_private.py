@@ -1,4 +1,4 @@
-"""Who may read a store and a cache, and reading a store that may not be written."""
+"""Permissions of a store and a cache, and reading a store without write permission."""
 
 import json
 import os
@@ -36,17 +36,17 @@ def open_umask():
 def fill(place):
     store = Store.open(place)
     examples.save_ranked(store, {"a": 1, "b": 2})
-    store.texts(examples.DATA).keep([Text("q", "", "a query")], [Text("d", "", "a text")])
+    store.texts(examples.DATA).save([Text("q", "", "a query")], [Text("d", "", "a text")])
     return store
 
 
 def test_everything_of_a_store_is_for_the_user_alone_whatever_the_umask(tmp_path):
     tmp_path.chmod(0o755)
     fill(tmp_path / "deep" / "store")
-    found = modes(tmp_path / "deep")
-    assert any(name.endswith("goldrank.db") for name in found)
-    assert any(name.endswith(".parquet") for name in found)
-    for name, mode in found.items():
+    modes_by_name = modes(tmp_path / "deep")
+    assert any(name.endswith("goldrank.db") for name in modes_by_name)
+    assert any(name.endswith(".parquet") for name in modes_by_name)
+    for name, mode in modes_by_name.items():
         assert mode == (0o700 if (tmp_path / name).is_dir() else 0o600), name
 
 
@@ -108,7 +108,7 @@ def read_elsewhere(prefix, place, output):
     done = subprocess.run([*prefix, *code], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [0, 0, 0, 2]
-    assert "the store may not be written" in done.stderr
+    assert "the store is not writable" in done.stderr
     assert output.stat().st_size > 1000
 
 
@@ -158,5 +158,5 @@ def test_a_log_that_was_not_merged_is_not_ignored(tmp_path, monkeypatch):
     assert database._read_only_address(tmp_path / "store" / "goldrank.db").endswith("?mode=ro")
     (tmp_path / "store" / "goldrank.db-wal").unlink()
     assert len(store.list()) == 2
-    with pytest.raises(InputError, match="may not be written"):
+    with pytest.raises(InputError, match="is not writable"):
         store.delete([store.list()[0].key])

@@ -6,7 +6,7 @@ from goldrank import Gold, Run, score, score_hits
 from goldrank.errors import InputError
 from goldrank.metrics import PROFILES
 from goldrank.scoring import agree
-from goldrank.store import Record, Store, count_under
+from goldrank.store import RunRecord, Store, count_under
 
 # q1 finds itself first, q2 second; two scores differ beyond float32 only; "gone" is no item.
 GOLD = Gold({"q1": {"d1": 2, "d2": 1, "q1": 1}, "q2": {"d3": 1, "gone": 1}, "q3": {"d1": 1}})
@@ -23,7 +23,7 @@ METRICS = ["mrr", "recall@2", "ndcg@3"]
 def stored(tmp_path, *, drop_self: bool, run: Run | None = RUN, **changes):
     hits = RUN.hits(GOLD, drop_self=drop_self, corpus=CORPUS)
     conventions = {"self_matches": "drop"} if drop_self else {}
-    record = Record("wines", "made", {"n": 1}, {}, hits, run, conventions=conventions, **changes)
+    record = RunRecord("wines", "model", {"n": 1}, {}, hits, run, conventions=conventions, **changes)
     return Store.open(tmp_path).save(record)
 
 

@@ -26,18 +26,18 @@ def test_what_was_saved_is_found_by_its_inputs_and_its_key(where):
     record = a_record(conventions={"self_matches": "drop"}, profile="sdr", metrics=("mrr", "mpr"))
     before = datetime.now(timezone.utc)
     saved = Store.open(where).save(record)
-    for found in (Store.open(where).find(inputs_of(0)), Store.open(where).get(saved.key)):
-        assert found == saved
-        assert found.digest == digest(record.inputs)
-        assert found.key == f"wines-wordllama-{found.digest[:4]}"
-        assert (found.task, found.model, found.profile, found.metrics) == ("wines", "wordllama", "sdr", ("mrr", "mpr"))
-        assert (found.inputs, found.environment) == (record.inputs, record.environment)
-        assert found.conventions == {"self_matches": "drop"}
-        assert (found.queries, found.judged, found.seconds) == (3, 5, 1.5)
-        assert before <= found.created <= datetime.now(timezone.utc)
-        assert same_hits(found.hits(), record.hits)
-        assert found.run() == record.run
-        assert found.gold() == Gold({"q0": {"d1": 2, "d2": 0, "gone": 1}, "other": {"d3": 1}, "unanswered": {"d1": 1}})
+    for run in (Store.open(where).find(inputs_of(0)), Store.open(where).get(saved.key)):
+        assert run == saved
+        assert run.digest == digest(record.inputs)
+        assert run.key == f"wines-wordllama-{run.digest[:4]}"
+        assert (run.task, run.model, run.profile, run.metrics) == ("wines", "wordllama", "sdr", ("mrr", "mpr"))
+        assert (run.inputs, run.environment) == (record.inputs, record.environment)
+        assert run.conventions == {"self_matches": "drop"}
+        assert (run.queries, run.judged, run.seconds) == (3, 5, 1.5)
+        assert before <= run.created <= datetime.now(timezone.utc)
+        assert same_hits(run.hits(), record.hits)
+        assert run.run() == record.run
+        assert run.gold() == Gold({"q0": {"d1": 2, "d2": 0, "gone": 1}, "other": {"d3": 1}, "unanswered": {"d1": 1}})
 
 
 def test_a_record_without_rankings_has_none(where):
@@ -182,11 +182,11 @@ def test_what_a_crash_left_is_swept_when_it_is_old_and_kept_while_it_may_be_in_u
 def test_stores_that_share_a_folder_for_tables_do_not_sweep_each_other(tmp_path):
     urls = [f"sqlite:///{tmp_path / name}.db?tables={tmp_path / 'shared'}" for name in ("a", "b")]
     a, b = map(Store.open, urls)
-    kept = a.save(a_record(1))
-    os.utime(kept.folder, (time.time() - 7200,) * 2)
+    saved = a.save(a_record(1))
+    os.utime(saved.folder, (time.time() - 7200,) * 2)
     b.delete([b.save(a_record(1)).key])
     assert_sound(a)
-    assert a.find(inputs_of(1)) == kept
+    assert a.find(inputs_of(1)) == saved
 
 
 def test_missing_tables_are_not_stored_and_saving_mends_them(where):
@@ -259,10 +259,10 @@ def test_the_password_is_never_shown(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ("mysql://me:secret@host/runs", "cannot lie in 'mysql'"),
+        ("mysql://me:secret@host/runs", "a database of the kind 'mysql'"),
         ("postgresql://host", "names no database"),
         ("sqlite://", "names no database"),
-        ("postgresql://me:secret@host:port/runs", "does not read as a URL"),
+        ("postgresql://me:secret@host:port/runs", "is not a URL"),
     ],
 )
 def test_urls_that_name_no_store_are_refused(where, expected):

@@ -20,7 +20,7 @@ from store.writer import Writer
 @pytest.mark.parametrize("how", ["once", "overwrite"])
 def test_processes_that_save_at_once_lose_nothing_and_store_equal_inputs_once(where, how):
     ranges = [(0, 25), (0, 25), (15, 40)]
-    writers = [Writer(where, *one, how) for one in ranges]
+    writers = [Writer(where, *numbers, how) for numbers in ranges]
     for writer in writers:
         writer.go()
     printed = [writer.keys() for writer in writers]
@@ -128,13 +128,13 @@ def in_a_process_with_files_up_to(size: int, work) -> str:
 @pytest.mark.parametrize("size", [0, 1000, 3000, 5000])
 def test_a_full_disk_is_one_sentence_and_leaves_nothing_behind(tmp_path, size):
     store = Store.open(tmp_path / "store")
-    kept = store.save(a_record(1))
+    saved = store.save(a_record(1))
     message = in_a_process_with_files_up_to(size, lambda: Store.open(tmp_path / "store").save(a_record(2)))
     assert message.startswith("refused: "), message
     assert "\n" not in message
-    assert store.list() == [kept]
+    assert store.list() == [saved]
     assert_sound(store)
-    assert [entry.name for entry in (tmp_path / "store" / "tables").iterdir()] == [kept.folder.name]
+    assert [entry.name for entry in (tmp_path / "store" / "tables").iterdir()] == [saved.folder.name]
     store.save(a_record(2))
     assert_sound(store)
 
@@ -187,7 +187,7 @@ def test_a_read_only_database_is_read_and_refuses_to_be_written(tmp_path, monkey
     monkeypatch.setattr(sqlite3.dbapi2, "connect", connect)
     read_only = Store.open(tmp_path / "store")
     assert read_only.list() == [saved]
-    with pytest.raises(InputError, match="may not be written"):
+    with pytest.raises(InputError, match="is not writable"):
         read_only.save(a_record(1))
     assert list(saved.folder.parent.iterdir()) == [saved.folder]
 
@@ -195,13 +195,13 @@ def test_a_read_only_database_is_read_and_refuses_to_be_written(tmp_path, monkey
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         Store.open(tmp_path / "closed" / "store").save(a_record())
 
 
 def test_a_path_through_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         Store.open(tmp_path / "file" / "store").save(a_record())
     with pytest.raises(InputError, match="this is a file, not the folder of a store"):
         Store.open(tmp_path / "file")

@@ -64,8 +64,8 @@ def test_runs_come_back_bit_for_bit(hits):
 
 
 def test_equal_content_gives_equal_bytes():
-    one = Run({"q": {"d1": 0.1, "d2": math.pi}})
-    assert dump_run(one) == dump_run(Run({"q": {"d1": 0.1, "d2": math.pi}}))
+    run = Run({"q": {"d1": 0.1, "d2": math.pi}})
+    assert dump_run(run) == dump_run(Run({"q": {"d1": 0.1, "d2": math.pi}}))
 
 
 def test_ids_are_plain_strings_for_other_tools():
@@ -98,7 +98,7 @@ def test_what_is_no_table_is_refused(data):
 def test_a_parquet_file_of_somebody_else_is_refused():
     out = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(pyarrow.table({"query": ["q"]}), out)
-    with pytest.raises(InputError, match="not one that a store holds"):
+    with pytest.raises(InputError, match="not a table of a store"):
         load_run(out.getvalue().to_pybytes(), "here")
 
 

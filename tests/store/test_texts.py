@@ -1,4 +1,4 @@
-"""Texts beside the results: kept once, found by id, searched by words."""
+"""Stored texts: saved once, found by id, searched by words."""
 
 import pytest
 
@@ -11,13 +11,13 @@ DATA = "ab12" * 10
 
 @pytest.fixture
 def texts(tmp_path):
-    made = Texts(tmp_path, DATA)
+    texts = Texts(tmp_path, DATA)
     items = [
         Text(f"d{number}", f"Title {number}", f"about {'wine' if number % 2 else 'games'} {number}")
         for number in range(2000)
     ]
-    made.keep([Text("q1", "", "Which wine?"), Text("d1", "", "a query with the id of an item")], items)
-    return made
+    texts.save([Text("q1", "", "Which wine?"), Text("d1", "", "a query with the id of an item")], items)
+    return texts
 
 
 def test_texts_are_found_by_id_and_side(texts):
@@ -29,7 +29,7 @@ def test_texts_are_found_by_id_and_side(texts):
 
 
 def test_texts_that_are_there_are_left_as_they_are(texts):
-    texts.keep([], [Text("d1", "other", "other")])
+    texts.save([], [Text("d1", "other", "other")])
     assert texts.find(["d1"], "item")["d1"].title == "Title 1"
 
 
@@ -40,10 +40,10 @@ def test_words_are_searched_whatever_their_case_and_no_more_than_asked(texts):
 
 
 def test_long_and_broken_texts_are_kept_as_far_as_they_can_be(tmp_path):
-    made = Texts(tmp_path, DATA)
-    made.keep([], [Text("long", "", "x" * (LONGEST + 5)), Text("half\ud83d", "", "half \ud83d")])
-    assert len(made.find(["long"], "item")["long"].text) == LONGEST
-    assert made.find(["half\ufffd"], "item")["half\ufffd"].text == "half \ufffd"
+    texts = Texts(tmp_path, DATA)
+    texts.save([], [Text("long", "", "x" * (LONGEST + 5)), Text("half\ud83d", "", "half \ud83d")])
+    assert len(texts.find(["long"], "item")["long"].text) == LONGEST
+    assert texts.find(["half\ufffd"], "item")["half\ufffd"].text == "half \ufffd"
 
 
 def test_without_a_file_nothing_is_found(tmp_path):
@@ -64,6 +64,6 @@ def test_one_query_is_read_without_the_others(where):
     saved = store.save(a_record(3))
     assert saved.ranking("q3") == {"d2": 1 / 3 + 3, "d1": 0.25, "d9": 0.25}
     assert saved.ranking("nobody") == {}
-    found = {one["item"]: (one["above"], one["tied"]) for one in saved.judged_items("q3")}
-    assert found == {"d1": (1, 1), "d2": (0, 0), "gone": (-1, 0)}
+    ranks = {row["item"]: (row["above"], row["tied"]) for row in saved.judged_items("q3")}
+    assert ranks == {"d1": (1, 1), "d2": (0, 0), "gone": (-1, 0)}
     assert saved.judged_items("nobody") == []

@@ -11,7 +11,7 @@ from goldrank.errors import InputError
 from goldrank.reporting.text.leaderboards import leaderboard_view
 from goldrank.runs.evaluate import evaluate
 from goldrank.runs.run import run_all
-from goldrank.store import Record
+from goldrank.store import RunRecord
 from goldrank.tasks import MeasuredValue, Measurement, MeasurementTask
 from goldrank.tasks.ranking.encoding import transformed_vectors
 from goldrank.tasks.settings import Settings
@@ -122,7 +122,7 @@ def test_a_stored_measurement_has_no_ranks(store):
 
 def test_a_record_is_either_a_ranking_or_a_measurement():
     with pytest.raises(ValueError, match="either"):
-        Record("t", "m", {}, {})
+        RunRecord("t", "m", {}, {})
 
 
 def test_p_values_are_corrected_for_the_number_of_pairs(store):

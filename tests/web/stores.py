@@ -12,7 +12,7 @@ from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.predictors import load_predictor
 from goldrank.runs.masked import Order, predict_run
 from goldrank.scoring import score_hits
-from goldrank.store import Record, Store, StoredRun
+from goldrank.store import RunRecord, Store, StoredRun
 from goldrank.store.texts import Text
 from goldrank.tasks.ranking.evaluation import summary_of
 from goldrank.web.app import create_app
@@ -42,7 +42,7 @@ ITEMS = [
 ]
 
 
-def ranked(model: str, *, task: str = "wines", number: int = 0, **changes: Any) -> Record:
+def ranked(model: str, *, task: str = "wines", number: int = 0, **changes: Any) -> RunRecord:
     hits = Run(RUNS.get(model, RUNS["good"])).hits(Gold(GOLD), corpus=20)
     metrics = ("ndcg@10", "mrr")
     given = {
@@ -53,11 +53,11 @@ def ranked(model: str, *, task: str = "wines", number: int = 0, **changes: Any) 
         "metrics": metrics,
         "summary": summary_of(score_hits(hits, metrics)),
     }
-    return Record(task, model, **{**given, **changes})
+    return RunRecord(task, model, **{**given, **changes})
 
 
-def measured(model: str, value: float) -> Record:
-    return Record(
+def measured(model: str, value: float) -> RunRecord:
+    return RunRecord(
         "sts",
         model,
         {"task": "sts", "model": model, "kind": "similarity", "data": "cd" * 20},
@@ -86,7 +86,7 @@ def filled(where: str | Path) -> Store:
         store.save(measured(model, value))
     texts = store.texts(DATA)
     assert texts is not None
-    texts.keep(QUERIES, ITEMS)
+    texts.save(QUERIES, ITEMS)
     masked(store)
     return store
 

@@ -188,7 +188,7 @@ def test_a_megabyte_of_text_is_shown_as_far_as_it_was_kept(tmp_path):
 
     store = Store.open(tmp_path)
     saved = store.save(ranked("good"))
-    store.texts(DATA).keep([Text("q1", "", "word " * 200_000)], [Text("d1", "", "word " * 200_000)])
+    store.texts(DATA).save([Text("q1", "", "word " * 200_000)], [Text("d1", "", "word " * 200_000)])
     answer = client(store).get("/api/query", params={"key": saved.key, "query": "q1"})
     assert answer.status_code == 200
     assert len(answer.content) < 100_000
@@ -200,7 +200,7 @@ def test_texts_are_found_and_searched_as_the_store_does_it(tmp_path):
 
     texts = Texts(tmp_path, "ef" * 20)
     names = ["é", "Z", "z" * 5_000, *(f"n{number * 7919 % 3001}" for number in range(3_000))]
-    texts.keep(
+    texts.save(
         [Text(name, "", f"Ask{at % 13} ÉTÉ") for at, name in enumerate(names)],
         [Text(name, f"T{at % 17}", f"say {at % 5}") for at, name in enumerate(names[::2])],
     )

@@ -6,7 +6,7 @@ pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 
 from goldrank import Gold, Run
 from goldrank.scoring import score_hits
-from goldrank.store import Record, Store
+from goldrank.store import RunRecord, Store
 from goldrank.store.texts import Text
 from goldrank.tasks.ranking.evaluation import summary_of
 from web.browser import DESKTOP, PHONE, Browser, browser, missing
@@ -27,7 +27,7 @@ def hostile_record(model, number):
     hits = run.hits(gold, corpus=5)
     inputs = {"task": "harm", "model": model, "data": HOSTILE_DATA, "number": number}
     summary = summary_of(score_hits(hits, ("mrr",)))
-    return Record(
+    return RunRecord(
         f"harm {HOSTILE}", model, inputs, {"remarks": [HOSTILE]}, hits, run, metrics=("mrr",), summary=summary
     )
 
@@ -37,7 +37,7 @@ def store(store):
     for number, model in enumerate((HOSTILE_MODEL, "calm")):
         store.save(hostile_record(model, number))
     items = [Text("d<i>", HOSTILE, HOSTILE), Text("d1", "long", LONG)]
-    store.texts(HOSTILE_DATA).keep([Text("<b>q", HOSTILE, HOSTILE), Text("long", "", LONG)], items)
+    store.texts(HOSTILE_DATA).save([Text("<b>q", HOSTILE, HOSTILE), Text("long", "", LONG)], items)
     return store
 
 

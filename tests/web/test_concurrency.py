@@ -21,7 +21,7 @@ READERS, WRITTEN = 50, 8
 def test_fifty_readers_and_a_writer_do_not_disturb_each_other(where):
     store = Store.open(where)
     first = store.save(ranked("good")).key
-    store.texts(DATA).keep(QUERIES, ITEMS)
+    store.texts(DATA).save(QUERIES, ITEMS)
     done = threading.Event()
 
     def write() -> None:

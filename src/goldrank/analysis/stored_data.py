@@ -39,7 +39,7 @@ def count_texts(texts: Texts | None) -> dict[str, TextCounts]:
 
     Texts are read in batches and compared by digests, so that a large corpus is never in memory.
     """
-    if texts is None or not texts.there:
+    if texts is None or not texts.is_saved:
         return {}
     seen: dict[str, set[bytes]] = {}
     total: dict[str, int] = {}

@@ -23,7 +23,7 @@ from goldrank.masked.scoring.level_scores import CONVENTIONS, metrics_for, score
 from goldrank.masked.scoring.levels import MaskedScores, Rules, score_predictions
 from goldrank.runs.evaluate import Outcome, find_or_evaluate
 from goldrank.scoring import Bootstrap
-from goldrank.store import Record, Store, StoredRun
+from goldrank.store import RunRecord, Store, StoredRun
 from goldrank.store.keys import digest
 from goldrank.store.texts import MOST_ITEMS, Text
 from goldrank.tasks.ranking.data_quality import DataQuality
@@ -98,8 +98,8 @@ class Order:
     def save_texts(self, store: Store) -> None:
         """Store the texts of the examples beside the results, once for each data set."""
         texts = store.texts(self.checksum)
-        if texts is not None and not texts.there and len(self.chunks) <= MOST_ITEMS:
-            texts.keep(
+        if texts is not None and not texts.is_saved and len(self.chunks) <= MOST_ITEMS:
+            texts.save(
                 (), (Text(text_id(chunk.page, chunk.sequence), chunk.title, chunk.text) for chunk in self.chunks)
             )
 
@@ -130,11 +130,11 @@ class MaskedEvaluation:
         """None, because a stored run is scored level by level."""
         return None
 
-    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> RunRecord:
         """Return what is stored: the guesses, the hits of the masks, and the summary under every profile."""
         order, scores = self.order, self.masked_scores
         summaries = summaries_of(scores, order.k)
-        return Record(
+        return RunRecord(
             task=order.task,
             model=order.spec,
             inputs=order.inputs(),

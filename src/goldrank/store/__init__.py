@@ -1,8 +1,8 @@
-"""Runs under short keys with all that made them: a database of rows, and Parquet tables beside it."""
+"""The store: runs under short keys with their provenance, as rows of a database with Parquet tables beside it."""
 
 from goldrank.store.keys import digest
-from goldrank.store.records import Record, ResultKind, StoredRun
+from goldrank.store.records import ResultKind, RunRecord, StoredRun
 from goldrank.store.rescoring import Counted, add_stored_confidence, count_under
 from goldrank.store.store import Store
 
-__all__ = ["Counted", "Record", "ResultKind", "Store", "StoredRun", "add_stored_confidence", "count_under", "digest"]
+__all__ = ["Counted", "ResultKind", "RunRecord", "Store", "StoredRun", "add_stored_confidence", "count_under", "digest"]

@@ -1,4 +1,4 @@
-"""The connection to a store's database, SQLite or PostgreSQL, with transactions and errors that people understand."""
+"""The connection to a store's database, SQLite or PostgreSQL: transactions, and errors as sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 
-from goldrank.errors import GoldrankError, InputError, MissingExtraError
+from goldrank.errors import GoldrankError, InputError, MissingExtraError, reason_of
 
 _WAIT_SECONDS = 60
-# Any number will do that nothing else on the server is likely to lock.
+# An arbitrary number that nothing else on the server is likely to lock.
 _SETUP_LOCK = 0x60_1D_2A_4B
-# Words in a driver's message, what they mean for the store, and what to do.
+# Words of a driver's message, what they mean for the store, and the remedy.
 _FAULTS = (
     (("not a database",), "this is not a goldrank store", "name another with --store"),
     (
@@ -27,7 +27,7 @@ _FAULTS = (
     ),
     (
         ("readonly", "read-only", "permission denied"),
-        "the store may not be written",
+        "the store is not writable",
         "change its permissions, or name another with --store",
     ),
     (("unable to open",), "the store cannot be opened", "check the folder and its permissions"),
@@ -36,7 +36,7 @@ _FAULTS = (
 
 
 class Database:
-    """One database, connected anew for each transaction, so that processes may fork and nothing stays open."""
+    """A database with a new connection for each transaction, so that processes may fork and nothing stays open."""
 
     def __init__(self, url: URL, where: str) -> None:
         self.where = where
@@ -46,20 +46,20 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
+        """Open a read-only transaction."""
         with self._translated(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is committed when the block ends well; SQLite lets in one writer at a time."""
+        """Open a transaction that is committed if the block succeeds; SQLite allows one writer at a time."""
         with self._translated(), self._engine.connect().execution_options(goldrank_writes=True) as connection:
             yield connection
             connection.commit()
 
     @contextmanager
     def setting_up(self) -> Iterator[Connection]:
-        """A transaction that creates or changes tables, one at a time on either kind of database."""
+        """Open a transaction that creates or changes tables, one at a time on either kind of database."""
         with self.writing() as connection:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SETUP_LOCK})
@@ -75,7 +75,7 @@ class Database:
             raise self._fault(error) from error
 
     def _fault(self, error: DBAPIError) -> GoldrankError:
-        reason = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0].rstrip(".")
+        reason = reason_of(error.orig or error)
         for words, what, remedy in _FAULTS:
             if any(word in reason.lower() for word in words):
                 return InputError(f"{what} ({reason})", where=self.where, remedy=remedy)
@@ -98,12 +98,11 @@ def _sqlite_engine(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        # Transactions are begun by `begin` below: the driver's own way takes the write lock too late, when
-        # waiting for another writer is no longer possible.
+        # Transactions are begun by `begin` below: the driver would take the write lock too late to wait for another
+        # writer.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys = ON")
-        # Refused while another process is at work or where nothing may be written; then the file keeps its mode,
-        # which is safe too.
+        # Refused while another process uses the file, or if it is read-only; its journal mode is safe too.
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
 
@@ -116,10 +115,10 @@ def _sqlite_engine(url: URL) -> Engine:
 
 
 def _read_only_address(file: Path) -> str | None:
-    """Return the URI that opens a database which may only be read, on a read-only disk or of another user; else None.
+    """Return the URI that opens a database without write permission; None if it is writable.
 
-    SQLite wants to make files beside a database in WAL mode even to read it. Where it may not and no process has
-    left such files there, nobody is writing, and the file is read as it lies.
+    SQLite creates files beside a database in WAL mode even to read it. If it may not and there are no such files, no
+    process is writing, and the file can be opened as immutable.
     """
     if not file.is_file() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         return None

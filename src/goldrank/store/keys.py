@@ -1,4 +1,4 @@
-"""What names a run: the digest of its inputs, and a short key that people can read and type."""
+"""The names of a run: the digest of its inputs, and a short readable key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORTEST_DIGEST = 4
 
 
 def digest(inputs: Mapping[str, Any]) -> str:
-    """The sha256 of *inputs* as canonical JSON: the same for equal inputs in any order of their keys.
+    """Return the sha256 of *inputs* as canonical JSON, which does not depend on the order of their keys.
 
     >>> digest({"task": "wines", "seed": 0}) == digest({"seed": 0, "task": "wines"})
     True
@@ -32,7 +32,7 @@ def digest(inputs: Mapping[str, Any]) -> str:
 
 
 def canonical_json(content: Mapping[str, Any], name: str) -> str:
-    """JSON in ASCII with sorted keys and floats by their repr; what JSON cannot hold is refused by its path.
+    """Return JSON in ASCII with sorted keys and floats by their repr; raise for values that JSON cannot hold.
 
     Secrets are redacted, so that none is stored, and inputs that differ only in a secret have the same digest.
 
@@ -46,7 +46,7 @@ def canonical_json(content: Mapping[str, Any], name: str) -> str:
 def _refuse_what_json_cannot_hold(value: Any, path: str) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
-            # json would write the keys 1 and "1" alike, and give different inputs one digest.
+            # JSON has the same key for 1 and "1", so that different inputs would have the same digest.
             if not isinstance(key, str):
                 raise InputError(f"the key {shorten(key)} in {path} is not a string", remedy="use str(…)")
             _refuse_what_json_cannot_hold(inner, f"{path}.{key}")
@@ -63,7 +63,7 @@ def _refuse_what_json_cannot_hold(value: Any, path: str) -> None:
 
 
 def candidates(task: str, model: str, digest: str) -> Iterator[str]:
-    """Keys for a run, the shortest first: more of the digest is shown where less of it is taken.
+    """Yield keys for a run, the shortest first; longer ones show more of the digest.
 
     >>> list(candidates("wines", "wordllama", "3f2a91"))
     ['wines-wordllama-3f2a', 'wines-wordllama-3f2a91']
@@ -74,7 +74,7 @@ def candidates(task: str, model: str, digest: str) -> Iterator[str]:
 
 
 def _model_slug(spec: str) -> str:
-    """The kind of a model and the last part of what it was made from; of ``MODEL@URL`` the whole model and no URL.
+    """Return the kind of a model with the last part of its argument; for ``MODEL@URL`` the whole model without the URL.
 
     >>> _model_slug("fuse:rrf(bm25,wordllama)"), _model_slug("st:BAAI/bge-base-en-v1.5(dim=256)")
     ('rrf-bm25-wordllama', 'st-bge-base-en-v1-5')
@@ -85,8 +85,8 @@ def _model_slug(spec: str) -> str:
     return _slug(served[1] or served[2], _LONGEST_SERVED) if served else _slug("-".join(_model_words(spec)))
 
 
-# Before the URL, not after it: the URL may hold a key, and its last part is the same for all models of a server. The
-# first @ ends the model, because a URL may have another one.
+# The part before the URL, which may hold a key, and whose last part is the same for all models of a server. The model
+# ends at the first @, because a URL may contain another one.
 _SERVED = re.compile(r"((?!fuse:)[^@(]+)@https?://|(llm:[^@(]+)")
 
 
@@ -101,7 +101,7 @@ def _model_words(spec: str) -> Iterator[str]:
         yield method
         try:
             parts = split_at_commas(inside.removesuffix(")"), spec)
-        except InputError:  # Any string gets a key.
+        except InputError:  # a spec that cannot be parsed gets a key too
             parts = inside.split(",")
         for part in parts:
             if not re.match(r"\w+\s*=", part):
@@ -117,7 +117,7 @@ def _last_part(path: str) -> str:
 
 
 def _slug(text: str, longest: int = _LONGEST_SLUG) -> str:
-    """Lower-case ASCII words joined by hyphens.
+    """Return lower-case ASCII words joined by hyphens.
 
     >>> _slug("Vins d'Alsace & café")
     'vins-d-alsace-cafe'

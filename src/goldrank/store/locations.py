@@ -1,4 +1,4 @@
-"""Where a store lies: its database and its tables, from a folder, a URL or the settings of the user."""
+"""Locate a store: its database and its tables, by a folder, a URL or the environment."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _FILE = "goldrank.db"
 
 
 @dataclass(frozen=True)
-class Place:
-    """The database, the folder of the tables, and how people call both."""
+class StoreLocation:
+    """The URL of the database, the folder of the tables, and the name of the store in messages."""
 
     url: URL
     tables: Path
     name: str
     shared: bool
-    """Whether other stores may use the folder of the tables too, so that each needs a part of it to itself."""
+    """Whether several stores may use the folder of the tables, so that each has a subfolder."""
 
     def folder_of(self, identity: str) -> Path:
         """Return the folder of the tables of the store with that identity."""
         return self.tables / identity if self.shared else self.tables
 
 
-def find_place(where: PathLike | None) -> Place:
-    """The place that *where* names: a folder, a URL, or None for $GOLDRANK_STORE or the user's data folder."""
+def locate_store(where: PathLike | None) -> StoreLocation:
+    """Return the location of a folder or a URL, or with None that of $GOLDRANK_STORE or the user's data folder."""
     given = os.environ.get("GOLDRANK_STORE") or data_folder() if where is None else where
     text = os.fspath(given)
     if "://" in text:
@@ -44,21 +44,22 @@ def find_place(where: PathLike | None) -> Place:
             where=text,
             remedy=f"name its folder, or write sqlite:///{folder} for a database of that name",
         )
-    return Place(URL.create("sqlite", database=str(folder / _FILE)), folder / "tables", str(folder), shared=False)
+    url = URL.create("sqlite", database=str(folder / _FILE))
+    return StoreLocation(url, folder / "tables", str(folder), shared=False)
 
 
-def _from_url(text: str) -> Place:
+def _from_url(text: str) -> StoreLocation:
     remedy = "write a folder, sqlite:///path/to/file.db or postgresql://user@host/database"
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise InputError(f"{shorten(redact(text))} does not read as a URL", remedy=remedy) from None
+        raise InputError(f"{shorten(redact(text))} is not a URL", remedy=remedy) from None
     given = url.query.get("tables")
     url = url.difference_update_query(["tables"])
     shown = redact(url.render_as_string(hide_password=True))
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql", "postgres"):
-        raise InputError(f"a store cannot lie in {shorten(kind)}", where=shown, remedy=remedy)
+        raise InputError(f"a store cannot be in a database of the kind {shorten(kind)}", where=shown, remedy=remedy)
     if not url.database or url.database == ":memory:":
         raise InputError("the URL names no database", where=shown, remedy=remedy)
     if kind == "sqlite":
@@ -67,4 +68,4 @@ def _from_url(text: str) -> Place:
     else:
         beside = Path(os.environ.get("GOLDRANK_TABLES") or data_folder() / "tables")
     chosen = Path(given if isinstance(given, str) else beside).expanduser().absolute()
-    return Place(url, chosen, shown, shared=True)
+    return StoreLocation(url, chosen, shown, shared=True)

@@ -1,4 +1,4 @@
-"""What goes into a store, and what comes out of it."""
+"""The records of a store: `RunRecord` to be saved, and `StoredRun` to be read."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.files import read_bytes
-from goldrank.store.tables import Load, find_row, load_hits, load_predictions, load_run, load_table
+from goldrank.store.tables import Load, find_row, load_hits, load_predictions, load_run
 
 if TYPE_CHECKING:
     import pyarrow
 
-_MAKE_ANEW = "run it again with --overwrite always"
+_RUN_AGAIN = "run it again with --overwrite always"
 ResultKind = Literal["ranked", "measured", "masked"]
 """What a run holds: rankings, measured values, or guesses at masks."""
 HITS, RUN, PREDICTIONS = "hits.parquet", "run.parquet", "predictions.parquet"
 
 
 @dataclass(frozen=True)
-class Record:
-    """One model on one task, to be saved."""
+class RunRecord:
+    """The result of one model on one task, to be saved."""
 
     task: str
     model: str
-    """The spec as it was written."""
+    """The spec as the user wrote it."""
     inputs: Mapping[str, Any]
-    """All that decides the result, as JSON can hold it; equal inputs are the same run."""
+    """Everything that determines the result, as JSON values; runs with equal inputs are the same run."""
     environment: Mapping[str, Any]
-    """What else should be known of it: versions, machine, seconds, command line."""
+    """Further provenance: versions, machine, seconds, command line."""
     hits: Hits | None = None
     """Where the gold landed; None for a measurement, which has measured values instead."""
     run: Run | None = None
-    """The top of the rankings, where there is one."""
+    """The top of the rankings, if there are rankings."""
     profile: str = "standard"
     metrics: tuple[str, ...] = ()
-    """What to score when nothing else is asked for; empty for the profile's own."""
+    """The default metrics; empty for those of the profile."""
     conventions: Mapping[str, Any] = field(default_factory=dict)
-    """In what the task differs from the profile, used when no other profile is asked for."""
+    """The conventions in which the task differs from the profile, used unless another profile is given."""
     measured: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The numbers of a measurement by name, each a value with its count and interval."""
     predictions: Mapping[str, Sequence[Any]] | pyarrow.Table | None = None
     """Columns of equal length from which the measured values or the hits were computed."""
     summary: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The headline metrics of the hits with their intervals, as the run's own conventions give them."""
+    """The headline metrics of the hits with their intervals, under the run's own conventions."""
 
     def __post_init__(self) -> None:
         if (self.hits is None) == (not self.measured):
@@ -59,7 +59,7 @@ class Record:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run in a store; its tables are read when they are asked for, and checked."""
+    """A run in a store; its tables are read on demand, and their checksums are compared."""
 
     key: str
     digest: str
@@ -75,27 +75,27 @@ class StoredRun:
     judged: int
     seconds: float | None
     measured: Mapping[str, Mapping[str, Any]]
-    """The numbers of a measurement; empty for a run that has hits."""
+    """The values of a measurement; empty for a run with hits."""
     summary: Mapping[str, Mapping[str, Any]]
-    """The headline numbers of a run that has hits, where they were stored."""
+    """The headline metrics of a run with hits, if they were stored."""
     folder: Path = field(repr=False)
     hits_checksum: str | None = field(repr=False)
     run_checksum: str | None = field(repr=False)
     predictions_checksum: str | None = field(repr=False)
     reload: Callable[[str], StoredRun | None] | None = field(default=None, repr=False, compare=False)
-    """Gives the run with a digest as it is stored now."""
+    """Returns the run with a digest as it is stored now."""
     held_hits: Hits | None = field(default=None, repr=False, compare=False)
-    """The hits, where whoever saved the run hands them on, so that they need not be read back."""
+    """The hits in memory, passed on by the caller that saved the run, so that they need not be read back."""
 
     @property
     def result_kind(self) -> ResultKind:
-        """What the run holds."""
+        """The kind of result."""
         if self.inputs.get("kind") == "masked":
             return "masked"
         return "measured" if self.hits_checksum is None else "ranked"
 
     def hits(self) -> Hits:
-        """Where the gold landed."""
+        """Return where the gold landed."""
         if self.held_hits is not None:
             return self.held_hits
         if self.hits_checksum is None:
@@ -103,35 +103,36 @@ class StoredRun:
                 f"{self.key} is a measurement ({', '.join(self.measured)}), which has no ranks",
                 remedy="goldrank runs show prints its values",
             )
-        return load_hits(self._read(HITS), self._place(HITS))
+        return load_hits(self._read(HITS), str(self.folder / HITS))
 
     def predictions(self) -> dict[str, list[Any]]:
-        """The columns from which the values of a measurement were computed."""
+        """Return the columns from which the values of a measurement were computed; empty if none were stored."""
         if self.predictions_checksum is None:
             return {}
-        return load_predictions(self._read(PREDICTIONS), self._place(PREDICTIONS))
+        table = self.predictions_table()
+        return {name: table[name].to_pylist() for name in table.column_names}
 
     def predictions_table(self) -> pyarrow.Table:
-        """The same columns as a table, lists and all."""
+        """Return the predictions as an Arrow table."""
         if self.predictions_checksum is None:
             raise InputError(f"{self.key} has no predictions", remedy="choose a run that holds them")
-        return load_table(self._read(PREDICTIONS), self._place(PREDICTIONS))
+        return load_predictions(self._read(PREDICTIONS), str(self.folder / PREDICTIONS))
 
     def run(self) -> Run | None:
-        """The top of the rankings, where it was stored."""
+        """Return the top of the rankings, None if it was not stored."""
         if self.run_checksum is None:
             return None
-        return load_run(self._read(RUN), self._place(RUN))
+        return load_run(self._read(RUN), str(self.folder / RUN))
 
     def ranking(self, query: str, load: Load = lambda _part, read: read()) -> dict[str, float]:
-        """The stored top of one query's ranking, read without the others; empty where there is none."""
+        """Return the stored top of one query's ranking, without reading the others; empty if there is none."""
         if self.run_checksum is None:
             return {}
         row = find_row(self.verified(RUN), query, load)
         return {} if row is None else dict(zip(row["item"], row["score"], strict=True))
 
     def judged_items(self, query: str, load: Load = lambda _part, read: read()) -> list[dict[str, Any]]:
-        """Where the gold of one query landed, read without the others: item, grade, above, tied and so on."""
+        """Return a row for each judged item of one query, without reading the others: item, grade, above, tied …"""
         row = None if self.hits_checksum is None else find_row(self.verified(HITS), query, load)
         if row is None:
             return []
@@ -139,27 +140,24 @@ class StoredRun:
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def gold(self) -> Gold:
-        """The gold that the run was judged by."""
+        """Return the gold of the run."""
         hits = self.hits()
         return Gold.from_columns(Columns(hits.queries, hits.starts, hits.items, hits.grade, f"the gold of {self.key}"))
 
     @property
     def complete(self) -> bool:
-        """Whether its tables are there, whole or not."""
+        """Whether all its tables exist; their content is not checked."""
         return all(
             (self.folder / name).is_file() for name in (HITS, RUN, PREDICTIONS) if self._checksum(name) is not None
         )
 
     def verified(self, name: str) -> Path:
-        """Return the path of a table whose checksum is right, which is computed once while the file stays as it is."""
+        """Return the path of a table after comparing its checksum, which is computed once until the file changes."""
         run = self._with_tables(name)
         path = run.folder / name
         if _digest_of(path, *_state(path)) != run._checksum(name):
             raise run._damaged(name)
         return path
-
-    def _place(self, name: str) -> str:
-        return str(self.folder / name)
 
     def _checksum(self, name: str) -> str | None:
         return {HITS: self.hits_checksum, RUN: self.run_checksum, PREDICTIONS: self.predictions_checksum}[name]
@@ -169,25 +167,26 @@ class StoredRun:
         try:
             data = (run.folder / name).read_bytes()
         except OSError:
-            data = read_bytes(run.folder / name)  # says what is wrong
+            data = read_bytes(run.folder / name)  # raises an error with the reason
         if hashlib.sha256(data).hexdigest() != run._checksum(name):
             raise run._damaged(name)
         return data
 
     def _with_tables(self, name: str) -> StoredRun:
-        """This run, or what replaced it where its tables are gone: whoever overwrote it has stored the same inputs."""
-        if (self.folder / name).is_file():
+        """Return this run, or if its tables are gone, the run of the same inputs that replaced it."""
+        path = self.folder / name
+        if path.is_file():
             return self
-        now = None if self.reload is None else self.reload(self.digest)
-        if now is not None and now.folder != self.folder and (now.folder / name).is_file():
-            return now
-        if self.reload is not None and now is None:
+        current = None if self.reload is None else self.reload(self.digest)
+        if current is not None and current.folder != self.folder and (current.folder / name).is_file():
+            return current
+        if self.reload is not None and current is None:
             raise InputError(f"the stored run {self.key} was removed meanwhile", remedy="goldrank runs list")
-        raise InputError(f"a table of the stored run {self.key} is missing", where=self._place(name), remedy=_MAKE_ANEW)
+        raise InputError(f"a table of the stored run {self.key} is missing", where=str(path), remedy=_RUN_AGAIN)
 
     def _damaged(self, name: str) -> InputError:
         what = f"the table of the stored run {self.key} is truncated or was changed"
-        return InputError(what, where=self._place(name), remedy=_MAKE_ANEW)
+        return InputError(what, where=str(self.folder / name), remedy=_RUN_AGAIN)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

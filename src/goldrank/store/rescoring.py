@@ -1,4 +1,4 @@
-"""Which stored counts serve which conventions: the hits as they are, the stored rankings counted again, or neither."""
+"""Score stored runs under other conventions: from the stored hits, or by counting the stored rankings again."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from goldrank.store.records import StoredRun
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Hits that answer the conventions asked for, and what a reader should know about them."""
+    """Hits under the given conventions, and a note about how they were obtained."""
 
     hits: Hits
     note: str = ""
 
 
 def count_under(stored: StoredRun, conventions: Conventions) -> Counted:
-    """The hits of a stored run under *conventions*, from its hits where they can tell and else from its rankings.
+    """Return the hits of a stored run under *conventions*, from its hits if possible and else from its rankings.
 
-    Hits know every tie policy, depth and treatment of the missing and the unjudged. They were counted at one
-    precision, and with the query itself among the ranked items or without it; for another choice the rankings
-    are counted again, as far down as they were stored.
+    Hits support every tie policy, depth and treatment of missing and unjudged items. They were counted at one
+    precision, and with or without the query itself among the ranked items; for another choice the rankings are counted
+    again, as deep as they were stored.
     """
     if conventions.scores in ("distance", "ignore"):
         raise InputError(
-            f"the order of the stored run {stored.key} was decided when it was made, not with "
-            f"scores={conventions.scores}",
+            f"the meaning of the scores of the stored run {stored.key} was fixed when it was computed, so "
+            f"scores={conventions.scores} cannot be applied",
             remedy="run it again from its file with run:FILE(scores=…), or score the file itself",
         )
     hits = stored.hits()
     without_self = _was_counted_without_self(stored, hits)
-    asked = f"self_matches={conventions.self_matches}"
+    self_matches = f"self_matches={conventions.self_matches}"
     needs = []
     if conventions.precision != hits.precision:
         needs.append(f"precision={conventions.precision}, as its hits were counted at {hits.precision}")
     if conventions.self_matches in ("drop", "drop_results", "aside") and not without_self:
-        needs.append(f"{asked}, as its hits were counted with the query itself in the rankings")
+        needs.append(f"{self_matches}, as its hits were counted with the query itself in the rankings")
     knows_self = len(hits.own) > 0
     wants_self = without_self and not knows_self and conventions.self_matches in ("first", "implied")
     if wants_self:
-        needs.append(f"{asked}, as its hits were counted with the query itself taken out")
+        needs.append(f"{self_matches}, as its hits were counted with the query itself taken out")
     may_keep_self = without_self and not knows_self and conventions.self_matches == "keep"
     if not needs and not may_keep_self:
         return Counted(hits)
     run = stored.run()
     has_self = run is not None and _holds_self(run)
     if not needs and not has_self:
-        # Nothing is left of the queries themselves: the items as they were ranked are those that were counted.
+        # The rankings do not hold the queries themselves, so counting them again would give the same hits.
         return Counted(hits)
     if run is None or (wants_self and not has_self):
         raise InputError(
@@ -81,25 +81,25 @@ def _holds_self(run: Run) -> bool:
 
 
 def add_stored_confidence(hits: Hits, run: StoredRun, metrics: Iterable[Metric], conventions: Conventions) -> Hits:
-    """The hits with the confidence of the stored rankings, if a metric asks for it and rankings were stored."""
-    asked = [metric for metric in metrics if metric.definition.aggregate == "nauc"]
-    rankings = run.run() if asked else None
-    return hits if rankings is None else add_confidence(hits, rankings, asked, conventions)
+    """Return the hits with the confidence of the stored rankings, if a metric needs it and rankings were stored."""
+    needing = [metric for metric in metrics if metric.definition.aggregate == "nauc"]
+    rankings = run.run() if needing else None
+    return hits if rankings is None else add_confidence(hits, rankings, needing, conventions)
 
 
 def rankings_are_whole(hits: Hits, run: Run) -> bool:
-    """Whether the stored run holds every ranking as deep as the hits were counted."""
-    return not _shortened(hits, run)
+    """Return True if every ranking was stored as deep as its hits were counted."""
+    return not _count_shortened(hits, run)
 
 
-def _shortened(hits: Hits, run: Run) -> int:
-    """How many rankings were stored less deep than they were counted."""
+def _count_shortened(hits: Hits, run: Run) -> int:
+    """Return how many rankings were stored less deep than their hits were counted."""
     stored = dict(zip(run.queries, np.diff(run.columns.starts).tolist(), strict=True))
     return sum(stored.get(query, 0) < depth for query, depth in zip(hits.queries, hits.depth.tolist(), strict=True))
 
 
 def _cut_note(stored: StoredRun, hits: Hits, run: Run) -> str:
-    cut = _shortened(hits, run)
+    cut = _count_shortened(hits, run)
     deepest = int(np.diff(run.columns.starts).max(initial=0))
     return (
         f"{stored.key}: counted again from the stored rankings, which hold the top {deepest} only "

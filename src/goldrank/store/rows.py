@@ -1,4 +1,4 @@
-"""Rows of the database: made from records, checked and read back as stored runs."""
+"""Rows of the database: create them from records, and check and read them as stored runs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 from goldrank.errors import InputError, shorten
 from goldrank.redaction import redact
 from goldrank.store.keys import canonical_json, digest
-from goldrank.store.records import Record, StoredRun
+from goldrank.store.records import RunRecord, StoredRun
 
 _CHECKSUM = "checksum"
 
 
 class DamagedRowError(InputError):
-    """A row whose values are not those that were written."""
+    """The values of a row are not those that were written."""
 
 
-def make_row(record: Record) -> dict[str, Any]:
+def make_row(record: RunRecord) -> dict[str, Any]:
     """Return the values of a record's row that do not depend on the store."""
     for name, text in (("task", record.task), ("model", record.model), ("profile", record.profile)):
         _refuse_bad_text(name, text)
@@ -38,7 +38,7 @@ def make_row(record: Record) -> dict[str, Any]:
         "created": datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         "queries": 0 if record.hits is None else len(record.hits.queries),
         "judged": 0 if record.hits is None else len(record.hits.items),
-        # In their order, of which the first is the headline.
+        # Not sorted, because the first value is the headline.
         "measured": json.dumps(record.measured),
         "summary": json.dumps(record.summary),
         "seconds": float(seconds) if isinstance(seconds, (int, float)) else None,
@@ -70,7 +70,7 @@ def read_row(
         row: all columns by name.
         tables: the folder that holds the folders of tables.
         where: the store, for messages.
-        reload: gives the run with a digest as it is stored now, for readers whose tables were replaced meanwhile.
+        reload: returns the run with a digest as it is stored now, for readers whose tables were replaced meanwhile.
 
     Raises:
         DamagedRowError: if a value is not the one that was written.
@@ -106,7 +106,7 @@ def read_row(
 
 
 def is_folder_name(name: Any) -> bool:
-    """Return True if *name* is one part of a path: a damaged row must not lead out of the folder of the tables."""
+    """Return True if *name* is a single path component: a damaged row must not lead out of the folder of the tables."""
     return (
         isinstance(name, str)
         and name not in ("", ".", "..")

@@ -12,8 +12,6 @@ from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Tab
 from goldrank.errors import InputError
 
 VERSION = 5
-
-
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _METADATA = MetaData()
 
@@ -23,7 +21,7 @@ ABOUT = Table(
     Column("id", Integer, primary_key=True),
     Column("version", Integer, nullable=False),
     Column("identity", String(16), nullable=False),
-    # The machine and folder where the tables were put first, for the message to whoever looks elsewhere.
+    # The machine and folder of the tables, for the error message on a machine that does not find them.
     Column("tables", Text),
 )
 
@@ -39,39 +37,39 @@ RUNS = Table(
     Column("profile", Text, nullable=False),
     Column("metrics", Text, nullable=False),
     Column("conventions", Text, nullable=False),
-    # As ISO 8601 in UTC, which every database orders alike and none converts.
+    # As ISO 8601 in UTC, which every database sorts the same way and none converts.
     Column("created", String(40), nullable=False),
     Column("queries", Integer, nullable=False),
     Column("judged", Integer, nullable=False),
     Column("seconds", Float),
     Column("folder", String(100), nullable=False),
-    # The numbers of a measurement; empty for a run whose numbers are scored from its hits.
+    # The values of a measurement; empty for a run with hits.
     Column("measured", Text, nullable=False),
-    # The headline numbers of a run that has hits, so that a list of runs need not score them.
+    # The headline metrics of a run with hits, so that a list of runs need not score them.
     Column("summary", Text, nullable=False),
     Column("hits_checksum", String(64)),
     Column("run_checksum", String(64)),
     Column("predictions_checksum", String(64)),
-    # Of all other columns, so that a damaged row is refused instead of shown.
+    # Of all other columns, so that a damaged row is detected.
     Column("checksum", String(64), nullable=False),
 )
 
 
 @dataclass(frozen=True)
-class About:
-    """Which store a database holds, and of which version."""
+class StoreIdentity:
+    """The store of a database, and its version."""
 
     version: int
     identity: str
     tables: str | None = None
-    """The machine and folder where the tables were put first."""
+    """The machine and folder where the tables were first written."""
 
 
-def read_about(connection: Connection, where: str) -> About | None:
-    """The store in this database; None where there is none yet, an error where there cannot be one."""
+def read_identity(connection: Connection, where: str) -> StoreIdentity | None:
+    """Return the store of this database; None if there is none yet, an error if there cannot be one."""
     names = inspect(connection).get_table_names()
     if ABOUT.name not in names:
-        # A server's database may be shared with others; a file with other tables is somebody else's.
+        # A database on a server may be shared; an SQLite file with other tables belongs to another program.
         if names and connection.dialect.name == "sqlite":
             raise InputError(
                 f"this database is not a goldrank store (it holds the table {names[0]!r})",
@@ -79,9 +77,9 @@ def read_about(connection: Connection, where: str) -> About | None:
                 remedy="name another with --store",
             )
         return None
-    # Other versions may have other columns, so all that are there are read.
-    found = connection.execute(text(f"SELECT * FROM {ABOUT.name}")).mappings().first()
-    row: dict[str, Any] = {} if found is None else {str(name): value for name, value in found.items()}
+    # Other versions may have other columns, so all of them are read.
+    first = connection.execute(text(f"SELECT * FROM {ABOUT.name}")).mappings().first()
+    row: dict[str, Any] = {} if first is None else {str(name): value for name, value in first.items()}
     version, identity = row.get("version"), row.get("identity")
     if not isinstance(version, int) or not isinstance(identity, str) or not _IDENTITY.fullmatch(identity):
         raise InputError(
@@ -96,12 +94,12 @@ def read_about(connection: Connection, where: str) -> About | None:
             where=where,
             remedy=f"{remedy}, or name another store with --store",
         )
-    return About(version, identity, row.get("tables"))
+    return StoreIdentity(version, identity, row.get("tables"))
 
 
-def create(connection: Connection, tables: str) -> About:
-    """Create the tables of the database; *tables* says where the Parquet files are put."""
+def create(connection: Connection, tables: str) -> StoreIdentity:
+    """Create the tables of the database; *tables* is the location of the Parquet files."""
     _METADATA.create_all(connection)
-    about = About(VERSION, os.urandom(8).hex(), tables)
-    connection.execute(ABOUT.insert().values(id=1, **asdict(about)))
-    return about
+    identity = StoreIdentity(VERSION, os.urandom(8).hex(), tables)
+    connection.execute(ABOUT.insert().values(id=1, **asdict(identity)))
+    return identity

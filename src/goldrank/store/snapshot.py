@@ -1,4 +1,4 @@
-"""All runs of a store kept in memory for a server, read again only where another process has changed them."""
+"""Keep all runs of a store in memory for a server, and read only those that another process has changed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Snapshot:
 
 
 class Snapshots:
-    """The newest snapshot of a store; any number of threads may ask at once.
+    """The newest snapshot of a store, for any number of threads.
 
-    SQLite says itself whether anybody has changed the database (`PRAGMA data_version`); of another database the
-    checksums of all rows are read. Only rows that are new are read whole.
+    SQLite reports whether the database was changed (`PRAGMA data_version`); for another database, the checksums of all
+    rows are read. Only new rows are read in full.
     """
 
     def __init__(self, store: Store) -> None:
@@ -57,7 +57,7 @@ class Snapshots:
 
 
 class _Watch:
-    """Whether an SQLite file was changed by anybody else than this connection, which never writes."""
+    """Detects changes of an SQLite file, through a connection that never writes."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -65,7 +65,7 @@ class _Watch:
         self._connection: sqlite3.Connection | None = None
 
     def version(self) -> tuple[int, int] | None:
-        """Return what is equal as long as nothing is changed; None where that cannot be told."""
+        """Return a value that stays equal until the file is changed; None if it cannot be determined."""
         try:
             inode = self._file.stat().st_ino
             if self._connection is None or inode != self._inode:

@@ -1,4 +1,4 @@
-"""Hits and runs as Parquet, a row for each query with its items in lists; and plain columns of predictions."""
+"""Write and read hits and runs as Parquet files with a row for each query and its items in lists, and predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import InputError
+from goldrank.errors import InputError, reason_of
 from goldrank.hits import Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.formats.parquet import load_pyarrow
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 Load = Callable[[Hashable, Callable[[], Any]], Any]
-"""Gives a part of a file: the one that was kept under a name, or what the function reads."""
+"""Returns a part of a file: from a cache by its name, or by calling the function that reads it."""
 _COUNTS = ("above", "tied", "tied_docid", "tied_input")
 _ABOUT = b"goldrank"
 _ROWS_IN_A_GROUP = 1024
-"""Few enough queries that one of them is read in a few milliseconds."""
+"""Few enough that one query is read in a few milliseconds."""
 
 
 def dump_hits(hits: Hits) -> bytes:
-    """A Parquet file of *hits*."""
+    """Return a Parquet file of *hits*."""
     lists: dict[str, Any] = {"item": _texts(hits.items), "grade": np.asarray(hits.grade, np.float64)}
     lists |= {name: np.asarray(getattr(hits, name), np.int64) for name in _COUNTS}
     if len(hits.own):
@@ -47,15 +47,15 @@ def dump_hits(hits: Hits) -> bytes:
 
 
 def load_hits(data: bytes, where: str) -> Hits:
-    """The hits that `dump_hits` wrote."""
-    rows = _load(data, where)
-    lists, about = rows.lists, rows.about
+    """Read the hits that `dump_hits` wrote."""
+    table = _load(data, where)
+    lists, about = table.lists, table.about
     return Hits(
-        queries=rows.queries,
-        starts=rows.starts,
+        queries=table.queries,
+        starts=table.starts,
         items=lists["item"],
         grade=lists["grade"],
-        depth=rows.plain["depth"],
+        depth=table.plain["depth"],
         precision=about["precision"],
         corpus=about["corpus"],
         outside=lists.get("outside", np.zeros(0, bool)),
@@ -67,20 +67,20 @@ def load_hits(data: bytes, where: str) -> Hits:
 
 
 def dump_run(run: Run) -> bytes:
-    """A Parquet file of *run*."""
+    """Return a Parquet file of *run*."""
     columns = run.columns
     scores = np.asarray(columns.values, np.float64)
     return _dump(columns.queries, columns.starts, {}, {"item": _texts(columns.items), "score": scores}, {})
 
 
 def load_run(data: bytes, where: str) -> Run:
-    """The run that `dump_run` wrote."""
-    rows = _load(data, where)
-    return Run.from_columns(Columns(rows.queries, rows.starts, rows.lists["item"], rows.lists["score"], where))
+    """Read the run that `dump_run` wrote."""
+    table = _load(data, where)
+    return Run.from_columns(Columns(table.queries, table.starts, table.lists["item"], table.lists["score"], where))
 
 
 def dump_predictions(columns: Mapping[str, Sequence[Any]] | pyarrow.Table) -> bytes:
-    """A Parquet file of a table, or of columns of texts and numbers."""
+    """Return a Parquet file of a table, or of columns of texts and numbers."""
     pyarrow, parquet = load_pyarrow()
     out = io.BytesIO()
     table = columns
@@ -92,25 +92,18 @@ def dump_predictions(columns: Mapping[str, Sequence[Any]] | pyarrow.Table) -> by
     return out.getvalue()
 
 
-def load_predictions(data: bytes, where: str) -> dict[str, list[Any]]:
-    """The columns that `dump_predictions` wrote, as lists."""
-    table = load_table(data, where)
-    return {name: table[name].to_pylist() for name in table.column_names}
-
-
-def load_table(data: bytes, where: str) -> pyarrow.Table:
-    """The table that `dump_predictions` wrote."""
+def load_predictions(data: bytes, where: str) -> pyarrow.Table:
+    """Read the table that `dump_predictions` wrote."""
     pyarrow, parquet = load_pyarrow()
     try:
         return parquet.ParquetFile(pyarrow.BufferReader(data)).read()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise _not_ours(error, where) from None
+        raise _unreadable(error, where) from None
 
 
-def _not_ours(error: Exception, where: str) -> InputError:
-    reason = str(error).partition("\n")[0].rstrip(".")[:120]
+def _unreadable(error: Exception, where: str) -> InputError:
     return InputError(
-        f"the table is not one that a store holds ({reason or type(error).__name__})",
+        f"the file is not a table of a store ({reason_of(error)})",
         where=where,
         remedy="run it again with --overwrite always",
     )
@@ -132,7 +125,7 @@ def _dump(
         table = _group(columns, np.asarray(starts, np.int64), lists, rows)
         if writer is None:
             schema = table.schema.with_metadata({_ABOUT: json.dumps(about).encode()})
-            # Numbers that hardly ever repeat, as scores, only lose time in a dictionary.
+            # Only ids have a dictionary, because numbers such as scores hardly ever repeat.
             texts = ["query", "item.list.element"]
             writer = parquet.ParquetWriter(out, schema, compression="zstd", use_dictionary=texts)
         writer.write_table(table)
@@ -142,7 +135,7 @@ def _dump(
 
 
 def _group(columns: Mapping[str, Any], starts: NDArray[np.int64], lists: Mapping[str, Any], rows: slice) -> Any:
-    """Some rows as a table, which has no more in its dictionaries than they need."""
+    """Return some rows as a table, whose dictionaries hold only the ids of these rows."""
     pyarrow, _ = load_pyarrow()
     low, high = starts[rows.start], starts[rows.stop]
     offsets = pyarrow.array(starts[rows.start : rows.stop + 1] - low)
@@ -164,19 +157,19 @@ def _compact(values: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """A table of queries, as `_dump` takes it apart."""
+class _QueryTable:
+    """The content of a table with a row for each query, as `_dump` takes it."""
 
     queries: list[str]
     starts: NDArray[np.int64]
     plain: dict[str, Any]
     """Columns with a number for each query."""
     lists: dict[str, Any]
-    """Columns with a list for each query, joined; *starts* divides them."""
+    """Columns with a list for each query, concatenated; list *i* is ``starts[i]:starts[i + 1]``."""
     about: dict[str, Any]
 
 
-def _load(data: bytes, where: str) -> _Rows:
+def _load(data: bytes, where: str) -> _QueryTable:
     pyarrow, parquet = load_pyarrow()
     try:
         table = _read_groups(parquet.ParquetFile(pyarrow.BufferReader(data)))
@@ -191,38 +184,38 @@ def _load(data: bytes, where: str) -> _Rows:
                 lists[name] = _values([chunk.flatten() for chunk in column.chunks], column.type.value_type)
             else:
                 plain[name] = _values(column.chunks, column.type)
-        return _Rows(plain.pop("query"), starts, plain, lists, about)
+        return _QueryTable(plain.pop("query"), starts, plain, lists, about)
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _not_ours(error, where) from None
+        raise _unreadable(error, where) from None
 
 
 def find_row(path: Path, query: str, load: Load = lambda _part, read: read()) -> dict[str, Any] | None:
-    """One query's row of a table that `dump_hits` or `dump_run` wrote; None where it has none.
+    """Return one query's row of a table that `dump_hits` or `dump_run` wrote; None if it has none.
 
-    Only the queries and the group of rows around the one wanted are read, so that a look at one query does not cost
-    as much as a look at all; the caller has compared the checksum of the file.
+    Only the query ids and one row group are read, so that showing one query is fast; the caller has compared the
+    checksum of the file.
 
     Args:
         path: the file.
         query: the id of the query.
-        load: gives a part of the file, by its name or by reading it; a server passes one that keeps parts in memory.
+        load: returns a part of the file, by its name or by reading it; a server passes a cache.
     """
     pyarrow, _ = load_pyarrow()
     try:
         queries = load((path, "queries"), lambda: _read_queries(path))
-        place = _place(queries, query)
-        for group, chunk in enumerate(queries.chunks if place >= 0 else ()):
-            if place < len(chunk):
+        row = _find_query(queries, query)
+        for group, chunk in enumerate(queries.chunks if row >= 0 else ()):
+            if row < len(chunk):
                 rows = load((path, group), lambda group=group: _read_group(path, group))  # type: ignore[misc]
-                return _plain_row(rows.slice(place, 1))
-            place -= len(chunk)
+                return _plain_row(rows.slice(row, 1))
+            row -= len(chunk)
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _not_ours(error, str(path)) from None
+        raise _unreadable(error, str(path)) from None
     return None
 
 
 def _read_queries(path: Path) -> Any:
-    """The queries, a chunk for each group of rows."""
+    """Return the query ids, a chunk for each row group."""
     pyarrow, parquet = load_pyarrow()
     with parquet.ParquetFile(path, memory_map=True) as file:
         if not file.num_row_groups:
@@ -238,25 +231,25 @@ def _read_group(path: Path, group: int) -> Any:
         return file.read_row_group(group, use_threads=False)
 
 
-def _place(queries: Any, query: str) -> int:
-    """The row of a query among some; -1 where it is not."""
+def _find_query(queries: Any, query: str) -> int:
+    """Return the row of a query id; -1 if there is none."""
     pyarrow, _ = load_pyarrow()
     from pyarrow import compute
 
     before = 0
     for chunk in queries.chunks:
         is_text = pyarrow.types.is_large_string(chunk.dictionary.type)
-        wanted = query if is_text else query.encode("utf-8", "surrogatepass")
-        code = compute.index(chunk.dictionary, wanted).as_py()
-        place = -1 if code < 0 else compute.index(chunk.indices, code).as_py()
-        if place >= 0:
-            return before + int(place)
+        value = query if is_text else query.encode("utf-8", "surrogatepass")
+        code = compute.index(chunk.dictionary, value).as_py()
+        row = -1 if code < 0 else compute.index(chunk.indices, code).as_py()
+        if row >= 0:
+            return before + int(row)
         before += len(chunk)
     return -1
 
 
 def _read_groups(file: Any) -> Any:
-    """The whole table; lists of strings by number cannot be read over several groups of rows at once."""
+    """Return the whole table; pyarrow cannot read lists of dictionary strings over several row groups at once."""
     if file.num_row_groups < 2:
         return file.read()
     pyarrow, _ = load_pyarrow()
@@ -275,7 +268,7 @@ def _sizes(column: Any) -> NDArray[np.int64]:
 
 
 def _values(chunks: list[Any], kind: Any) -> Any:
-    """Strings as a list, numbers as an array that may be written to."""
+    """Return strings as a list, numbers as a writable array."""
     pyarrow, _ = load_pyarrow()
     if pyarrow.types.is_dictionary(kind):
         known: dict[str, str] = {}
@@ -285,15 +278,15 @@ def _values(chunks: list[Any], kind: Any) -> Any:
 
 
 def _texts(texts: list[str]) -> Any:
-    """Strings by number and a dictionary of the different ones; as bytes where one is not valid Unicode."""
+    """Return strings as a dictionary array; as bytes if one of them is not valid Unicode."""
     pyarrow, _ = load_pyarrow()
-    # Most texts of a run are the same few objects; telling those apart by address spares most of the hashing.
+    # Most ids of a run are references to the same few objects; grouping by address first avoids most of the hashing.
     objects = pyarrow.array(np.fromiter(map(id, texts), np.int64, len(texts))).dictionary_encode()
     codes = objects.indices.to_numpy()
-    one_of_each = np.zeros(len(objects.dictionary), np.int64)
-    one_of_each[codes] = np.arange(len(texts))
+    row_of_object = np.zeros(len(objects.dictionary), np.int64)
+    row_of_object[codes] = np.arange(len(texts))
     number: dict[str, int] = {}
-    numbers = np.array([number.setdefault(texts[at], len(number)) for at in one_of_each.tolist()], np.int32)[codes]
+    numbers = np.array([number.setdefault(texts[row], len(number)) for row in row_of_object.tolist()], np.int32)[codes]
     try:
         different = pyarrow.array(list(number), pyarrow.large_string())
     except UnicodeEncodeError:
@@ -303,10 +296,10 @@ def _texts(texts: list[str]) -> Any:
 
 
 def _strings(chunk: Any, known: dict[str, str]) -> list[str]:
-    """The strings of a chunk, those that are *known* already as the same objects."""
-    given = (
+    """Return the strings of a chunk; equal strings are the same object, also across chunks by *known*."""
+    texts = (
         text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text
         for text in chunk.dictionary.to_pylist()
     )
-    different = [known.setdefault(text, text) for text in given]
+    different = [known.setdefault(text, text) for text in texts]
     return np.array([*different, ""], object)[chunk.indices.to_numpy()].tolist()  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
 from goldrank.presentation import Result
 from goldrank.stats import Interval, holm
-from goldrank.store import Record, ResultKind, Store, StoredRun
+from goldrank.store import ResultKind, RunRecord, Store, StoredRun
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.ranking.preflight import check_measured
 from goldrank.tasks.settings import Settings
@@ -260,9 +260,9 @@ class MeasurementEvaluation(Result):
         """None, because the measured values themselves are stored."""
         return None
 
-    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> RunRecord:
         """Return what is stored: the values and the predictions."""
-        return Record(
+        return RunRecord(
             task=self.data.task.name,
             model=self.model.spec,
             inputs=self.data.inputs(self.model),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from goldrank.data.sources import DatasetDescription
 from goldrank.scoring import Scores
-from goldrank.store import Record, ResultKind, Store
+from goldrank.store import ResultKind, RunRecord, Store
 from goldrank.tasks.ranking.data_quality import DataQuality
 from goldrank.tasks.settings import Settings
 
@@ -158,7 +158,7 @@ class Evaluation(Protocol):
         """The task's own metrics as they are computed from what is stored; None if nothing is ranked."""
         ...
 
-    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> RunRecord:
         """Return what is stored of the result."""
         ...
 

@@ -66,7 +66,7 @@ class Reader:
     def texts(self, run: StoredRun) -> TextFile | None:
         """Return the texts of the queries and items of a run; None if they are not stored."""
         texts = self.store.texts(str(run.inputs.get("data", "")))
-        return None if texts is None or not texts.there else TextFile.open(texts.path, self.part)
+        return None if texts is None or not texts.is_saved else TextFile.open(texts.path, self.part)
 
     def part(self, name: Hashable, read: Callable[[], Any]) -> Any:
         """Return a part of a table from the cache; *read* reads it if it is not there."""

@@ -27,7 +27,7 @@ class _Group:
 
 @dataclass(frozen=True, eq=False)
 class TextFile:
-    """A Parquet file that `Texts.keep` has written, sorted by side and id."""
+    """A Parquet file that `Texts.save` has written, sorted by side and id."""
 
     path: Path
     groups: tuple[_Group, ...]

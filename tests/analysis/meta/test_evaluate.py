@@ -187,14 +187,14 @@ def test_what_is_not_named_is_the_other_kind_where_the_table_does_not_say():
 
 def test_stored_runs_become_rows(tmp_path):
     from goldrank import Gold, Run
-    from goldrank.store import Record, Store
+    from goldrank.store import RunRecord, Store
 
     store = Store.open(tmp_path / "store")
     gold = Gold({"q": {"d1": 1}})
     for number, ranking in enumerate(({"d1": 2.0, "d2": 1.0}, {"d1": 1.0, "d2": 2.0})):
         hits = Run({"q": ranking}).hits(gold)
         inputs = {"task": "wines", "similarity": ["cosine", "l2"][number], "split": "test"}
-        store.save(Record("wines", "bm25", inputs, {}, hits, metrics=("mrr",)))
+        store.save(RunRecord("wines", "bm25", inputs, {}, hits, metrics=("mrr",)))
     rows = rows_from_store(store)
     assert [(row.model, row.evaluator, row.value) for row in rows] == [
         ("bm25", "wines mrr", 1.0),

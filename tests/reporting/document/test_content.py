@@ -17,7 +17,7 @@ QUICK = Bootstrap(resamples=200)
 
 def make(store, models=None, **more):
     runs = examples.save_ranked(store, models or {"weak": 1, "strong": 9})
-    store.texts(examples.DATA).keep(*examples.texts())
+    store.texts(examples.DATA).save(*examples.texts())
     return content_of(runs, store, bootstrap=QUICK, **more)
 
 
@@ -185,7 +185,7 @@ def test_the_same_run_twice_and_none_at_all_are_refused(store):
 
 def test_notes_tell_of_gaps_ties_and_remarks(store):
     runs = examples.save_ranked(store, {"a": 1, "b": 9}, environment={"remarks": ["3 texts were cut"]})
-    store.texts(examples.DATA).keep(*examples.texts(["", "same", "same"]))
+    store.texts(examples.DATA).save(*examples.texts(["", "same", "same"]))
     [section] = content_of(runs, store, bootstrap=QUICK)
     assert "3 texts were cut." in section.quality
     assert "a: 40 of 80 (50.0%) of the relevant items are not in its rankings." in section.quality
@@ -197,7 +197,7 @@ def test_empty_and_repeated_texts_are_counted(store):
 
     examples.save_ranked(store, {"a": 1})
     kept = store.texts(examples.DATA)
-    kept.keep([Text("q", "", "  ")], [Text("a", "x", "y z"), Text("b", "x y", "z"), Text("c", "", "other")])
+    kept.save([Text("q", "", "  ")], [Text("a", "x", "y z"), Text("b", "x y", "z"), Text("c", "", "other")])
     counted = count_texts(kept)
     assert (counted["query"].texts, counted["query"].empty, counted["query"].repeated) == (1, 1, 0)
     assert (counted["item"].texts, counted["item"].empty, counted["item"].repeated) == (3, 0, 1)

@@ -76,7 +76,7 @@ def hostile(tmp_path_factory):
 def plain(tmp_path_factory):
     store = Store.open(tmp_path_factory.mktemp("plain") / "store")
     runs = examples.save_ranked(store, {"weak": 1, "strong": 9})
-    store.texts(examples.DATA).keep(*examples.texts())
+    store.texts(examples.DATA).save(*examples.texts())
     return report_of(content_of(runs, store, bootstrap=QUICK, worst=3))
 
 

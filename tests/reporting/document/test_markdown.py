@@ -17,7 +17,7 @@ def written(sections, title="A title", command="goldrank report a b"):
 
 def test_the_verdict_and_every_number_are_there(store):
     runs = examples.save_ranked(store, {"weak": 1, "strong": 9})
-    store.texts(examples.DATA).keep(*examples.texts())
+    store.texts(examples.DATA).save(*examples.texts())
     [section] = content_of(runs, store, bootstrap=QUICK, worst=2)
     text = written([section])
     assert text.startswith("# A title\n")

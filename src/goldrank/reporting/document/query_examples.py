@@ -135,7 +135,7 @@ def _ordered(ranking: Mapping[str, float], query: str, conventions: Conventions)
 def _with_texts(cases: Sequence[Case], run: StoredRun, store: Store) -> tuple[Case, ...]:
     """The cases with what their queries and items say, as far as the store holds it."""
     texts = store.texts(str(run.inputs.get("data", "")))
-    if texts is None or not texts.there:
+    if texts is None or not texts.is_saved:
         return tuple(cases)
     items = {gold.passage.id for case in cases for gold in case.gold}
     items |= {rival.passage.id for case in cases for answer in case.answers for rival in answer.rivals}

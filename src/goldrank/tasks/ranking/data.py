@@ -137,9 +137,9 @@ class RankingData:
     def save_texts(self, store: Store) -> None:
         """Store the texts of queries and items beside the results, once for each data set."""
         texts = store.texts(self.checksum)
-        if texts is None or texts.there or len(self.item_ids) > MOST_ITEMS:
+        if texts is None or texts.is_saved or len(self.item_ids) > MOST_ITEMS:
             return
-        texts.keep(*(map(_stored_text, part) for part in (self.collection.queries, self.collection.items)))
+        texts.save(*(map(_stored_text, part) for part in (self.collection.queries, self.collection.items)))
 
     @property
     def preset_profile(self) -> str | None:

@@ -13,7 +13,7 @@ from goldrank.hits import Gold, Hits, Run
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.presentation import Result
 from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, conventions_of, score_hits
-from goldrank.store import Record
+from goldrank.store import RunRecord
 from goldrank.tasks.ranking.data_quality import DataQuality
 
 if TYPE_CHECKING:
@@ -143,9 +143,9 @@ class RankingEvaluation(Result):
         hits = replace(self.hits_under(scoring.conventions), subtopics=None)
         return self._score_hits(hits, scoring)
 
-    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> Record:
+    def record(self, environment: Mapping[str, Any], quality: DataQuality) -> RunRecord:
         """Return what is stored: hits, the top of the rankings, and the summary of the task's own metrics."""
-        return Record(
+        return RunRecord(
             task=self.task.name,
             model=self.model.spec,
             inputs=self.inputs,
