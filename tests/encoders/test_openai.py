@@ -80,11 +80,11 @@ def test_another_variable_can_hold_the_key_and_no_key_is_fine(server, monkeypatc
 
 
 def test_the_key_is_in_no_identity_and_in_no_message(server):
-    made = encoder(server)
-    assert "secret" not in made.identity + repr(made.__dict__)
+    model = encoder(server)
+    assert "secret" not in model.identity + repr(model.__dict__)
     server.faults = [json_reply({"error": {"message": "bad key sk-very-secret"}}, 401)]
     with pytest.raises(InputError, match=r"HTTP 401: bad key \*\*\*; check the key in \$OPENAI_API_KEY"):
-        made.encode_items(["a"])
+        model.encode_items(["a"])
 
 
 @pytest.mark.parametrize("fault", [Reply(status=500), Reply(status=503), Reply(status=429), RESET])
@@ -171,7 +171,7 @@ def test_truncated_vectors_have_unit_length_again(server):
 
 
 def test_prompts_go_to_their_own_side(server):
-    made = encoder(server, query_prompt="query: ")
-    made.encode_queries(["a"])
-    made.encode_items(["a"])
+    model = encoder(server, query_prompt="query: ")
+    model.encode_queries(["a"])
+    model.encode_items(["a"])
     assert [request.json()["input"] for request in server.requests] == [["query: a"], ["a"]]

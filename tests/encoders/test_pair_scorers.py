@@ -1,4 +1,4 @@
-"""Pair scorers: order, batches, checks, identity, and a real cross-encoder made on the spot."""
+"""Pair scorers: order, batches, checks, identity, and a tiny generated cross-encoder."""
 
 import numpy as np
 import pytest
@@ -66,12 +66,12 @@ def test_what_a_function_gets_wrong_is_said(function, message):
 
 @pytest.mark.parametrize("scorer", ["overlap", by_length])
 def test_no_pairs_have_no_scores_and_what_is_no_pair_is_refused(scorer):
-    made = load_pair_scorer(scorer)
-    assert made.score_pairs([], []).shape == (0,)
+    loaded = load_pair_scorer(scorer)
+    assert loaded.score_pairs([], []).shape == (0,)
     with pytest.raises(InputError, match="1 queries for 2 items"):
-        made.score_pairs(["a"], ["b", "c"])
+        loaded.score_pairs(["a"], ["b", "c"])
     with pytest.raises(InputError, match="text 0 is None"):
-        made.score_pairs(["a"], [None])
+        loaded.score_pairs(["a"], [None])
 
 
 WORDS = st.lists(st.sampled_from(["red", "wine", "game", "été", "東京"]), max_size=4)
@@ -79,8 +79,8 @@ WORDS = st.lists(st.sampled_from(["red", "wine", "game", "été", "東京"]), ma
 
 @given(WORDS, WORDS)
 def test_overlap_is_the_share_of_words_in_common(first, second):
-    one, other = set(first), set(second)
-    expected = len(one & other) / len(one | other) if one | other else 0.0
+    query, item = set(first), set(second)
+    expected = len(query & item) / len(query | item) if query | item else 0.0
     scorer = load_pair_scorer("overlap")
     assert scorer.score_pairs([" ".join(first)], [", ".join(second).upper()])[0] == pytest.approx(expected)
     assert scorer.score_pairs([" ".join(second)], [" ".join(first)])[0] == pytest.approx(expected)

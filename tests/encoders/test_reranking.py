@@ -37,35 +37,35 @@ def scoring(second):
 @given(run=RUNS.filter(bool), data=st.data(), depth=st.integers(1, 9))
 def test_the_top_is_ordered_by_the_scorer_and_the_rest_keeps_its_order_below(run, data, depth):
     second = {q: {item: data.draw(SCORES) for item in ranking} for q, ranking in run.items()}
-    made = rerank(Run(run), scoring(second), {q: q for q in run}, same, depth).to_dict()
-    assert list(made) == list(run)
+    reranked = rerank(Run(run), scoring(second), {q: q for q in run}, same, depth).to_dict()
+    assert list(reranked) == list(run)
     for query, ranking in run.items():
         first = in_order(ranking)
         top, rest = first[:depth], first[depth:]
         expected = in_order({item: second[query][item] for item in top})
-        assert {item: made[query][item] for item in top} == {item: second[query][item] for item in top}
-        assert list(made[query]) == expected + rest
-        assert in_order(made[query])[: len(top)] == expected
-        values = [made[query][item] for item in rest]
+        assert {item: reranked[query][item] for item in top} == {item: second[query][item] for item in top}
+        assert list(reranked[query]) == expected + rest
+        assert in_order(reranked[query])[: len(top)] == expected
+        values = [reranked[query][item] for item in rest]
         assert np.isfinite(values).all()
-        assert all(value < min(made[query][item] for item in top) for value in values)
-        for one, other in pairwise(rest):
-            assert (made[query][one] > made[query][other]) == (ranking[one] > ranking[other])
+        assert all(value < min(reranked[query][item] for item in top) for value in values)
+        for upper, lower in pairwise(rest):
+            assert (reranked[query][upper] > reranked[query][lower]) == (ranking[upper] > ranking[lower])
 
 
 def test_texts_reach_the_scorer_and_each_item_is_fetched_once_a_batch():
     texts = {"a": "red wine", "b": "white wine", "c": "beer"}
-    asked = []
+    requests = []
 
     def fetch(ids):
-        asked.append(ids)
+        requests.append(ids)
         return [texts[item] for item in ids]
 
     run = Run({"q1": {"b": 2.0, "a": 1.0, "c": 0.0}, "q2": {"c": 2.0, "b": 1.0}})
-    made = rerank(run, load_pair_scorer("overlap"), {"q1": "red wine", "q2": "white"}, fetch, 2)
-    assert list(made["q1"]) == ["a", "b", "c"]
-    assert list(made["q2"]) == ["b", "c"]
-    assert asked == [["b", "a", "c"]]
+    reranked = rerank(run, load_pair_scorer("overlap"), {"q1": "red wine", "q2": "white"}, fetch, 2)
+    assert list(reranked["q1"]) == ["a", "b", "c"]
+    assert list(reranked["q2"]) == ["b", "c"]
+    assert requests == [["b", "a", "c"]]
 
 
 def test_many_pairs_are_scored_in_several_batches_with_the_same_result():
@@ -77,10 +77,10 @@ def test_many_pairs_are_scored_in_several_batches_with_the_same_result():
         return ids
 
     scorer = load_pair_scorer(lambda queries, items: [int(item[1:]) % 13 for item in items], batch_size=999)
-    made = rerank(Run(run), scorer, {q: q for q in run}, fetch, 600)
+    reranked = rerank(Run(run), scorer, {q: q for q in run}, fetch, 600)
     assert len(calls) == 4
-    assert made["q3"] == rerank(Run({"q3": run["q3"]}), scorer, {"q3": ""}, same, 600)["q3"]
-    assert list(made["q3"])[-1] == "d0699"
+    assert reranked["q3"] == rerank(Run({"q3": run["q3"]}), scorer, {"q3": ""}, same, 600)["q3"]
+    assert list(reranked["q3"])[-1] == "d0699"
 
 
 def test_what_cannot_be_reranked_is_refused_before_any_scoring():
@@ -121,18 +121,18 @@ def test_what_a_checkpoint_holds_is_not_scored_again(tmp_path):
 def test_scores_kept_for_other_items_are_not_taken(tmp_path):
     checkpoint = Checkpoint("a", tmp_path)
     checkpoint.add({"q": {"x": 5.0}})
-    made = rerank(
+    reranked = rerank(
         Run({"q": {"a": 1.0}}), load_pair_scorer("overlap"), {"q": "a"}, lambda ids: ["no"], 3, checkpoint=checkpoint
     )
-    assert made["q"] == {"a": 0.0}
+    assert reranked["q"] == {"a": 0.0}
 
 
 def test_a_search_goes_on_where_it_was(tmp_path):
-    asked = []
+    requests = []
 
     def search(query, k):
-        asked.append(query)
-        if len(asked) == 100:
+        requests.append(query)
+        if len(requests) == 100:
             raise RuntimeError("killed")
         return [f"d{len(query)}", "d0"]
 
@@ -140,10 +140,10 @@ def test_a_search_goes_on_where_it_was(tmp_path):
     checkpoint = Checkpoint("a", tmp_path)
     with pytest.raises(GoldrankError, match="killed"):
         search_resuming(searcher(search), ids, texts, 5, checkpoint)
-    kept = len(checkpoint.done())
-    assert 0 < kept < 100
+    saved = len(checkpoint.done())
+    assert 0 < saved < 100
     run = search_resuming(searcher(search), ids, texts, 5, checkpoint)
-    assert len(asked) == 100 + 150 - kept
+    assert len(requests) == 100 + 150 - saved
     assert run == searcher(search).search(ids, texts, 5)
     assert run.queries == ids
 
@@ -172,9 +172,9 @@ def hash_of(text):
     return sum(ord(c) * 7 ** at for at, c in enumerate(text)) % 1009 / 7
 
 run = Run({f"q{q}": {f"d{d}": float(d) for d in range(900)} for q in range(24)})
-made = rerank(run, load_pair_scorer(score, batch_size=1000), {q: q for q in run}, list, 900,
+reranked = rerank(run, load_pair_scorer(score, batch_size=1000), {q: q for q in run}, list, 900,
               checkpoint=Checkpoint("a", sys.argv[1]))
-made.write(sys.argv[2])
+reranked.write(sys.argv[2])
 print("written", flush=True)
 """
 
@@ -187,7 +187,7 @@ def test_a_rerank_killed_again_and_again_ends_with_the_same_run(tmp_path):
 
     whole = start("one", "one.json")
     assert whole.communicate()[0].endswith("written\n")
-    kept = []
+    saved = []
     for batches in (1, 4, 6):
         process = start("other", "other.json")
         # A batch is scored when a line is sent, so that the process waits in the last one until it is killed.
@@ -198,9 +198,9 @@ def test_a_rerank_killed_again_and_again_ends_with_the_same_run(tmp_path):
         assert process.stdout.readline() == "scoring\n"
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        kept.append(len(Checkpoint("a", tmp_path / "other").done()))
-    assert 0 < kept[-1] < 24
-    assert kept == sorted(kept)
+        saved.append(len(Checkpoint("a", tmp_path / "other").done()))
+    assert 0 < saved[-1] < 24
+    assert saved == sorted(saved)
     last = start("other", "other.json")
     assert last.communicate()[0].count("scoring") < 24
     assert (tmp_path / "other.json").read_bytes() == (tmp_path / "one.json").read_bytes()

@@ -1,4 +1,4 @@
-"""Run files as models: the rankings of the file, cut at k, for the queries and items that are asked about."""
+"""Run files as models: the rankings of the file, cut at k, for the given queries and items."""
 
 import pytest
 from hypothesis import given
@@ -44,11 +44,11 @@ def test_cut_deep_enough_the_hits_are_those_of_the_file(rankings, k, tmp_path_fa
     Run(rankings).write(file)
     cut = load(f"run:{file}").search(list(rankings), [""] * len(rankings), k)
     gold = Gold({query: dict.fromkeys("abcdef", 1) for query in rankings})
-    whole, found = Run.read(file).hits(gold), cut.hits(gold)
+    whole, hits = Run.read(file).hits(gold), cut.hits(gold)
     rank = whole.above + whole.tied_docid
-    kept = whole.found & (rank < k)
-    assert found.found.tolist() == kept.tolist()
-    assert (found.above + found.tied_docid)[kept].tolist() == rank[kept].tolist()
+    within = whole.found & (rank < k)
+    assert hits.found.tolist() == within.tolist()
+    assert (hits.above + hits.tied_docid)[within].tolist() == rank[within].tolist()
 
 
 def test_unknown_items_are_counted_and_a_file_over_another_corpus_is_refused(file):

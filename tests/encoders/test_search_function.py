@@ -12,8 +12,8 @@ from goldrank.encoders.rankings import as_ranking
 from goldrank.errors import GoldrankError, InputError
 
 
-def answers(found):
-    return searcher(lambda query, k: found)
+def answers(results):
+    return searcher(lambda query, k: results)
 
 
 def by_length(query, k):
@@ -21,7 +21,7 @@ def by_length(query, k):
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("results", "expected"),
     [
         (["b", "a"], [("b", 3.0), ("a", 2.0)]),
         ((7, "a", np.int64(9), "z"), [("7", 3.0), ("a", 2.0), ("9", 1.0)]),
@@ -34,8 +34,8 @@ def by_length(query, k):
         ({}, []),
     ],
 )
-def test_ids_in_order_pairs_and_dicts_become_rankings(found, expected):
-    assert list(answers(found).search(["q"], ["text"], 3)["q"].items()) == expected
+def test_ids_in_order_pairs_and_dicts_become_rankings(results, expected):
+    assert list(answers(results).search(["q"], ["text"], 3)["q"].items()) == expected
 
 
 def test_generators_are_read_as_far_as_needed():
@@ -59,7 +59,7 @@ def test_pairs_in_any_order_and_a_dict_give_the_same_best_k(scores, k, random):
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("results", "message"),
     [
         (None, "None is not a ranking"),
         ("abc", "'abc' is not a ranking"),
@@ -80,9 +80,9 @@ def test_pairs_in_any_order_and_a_dict_give_the_same_best_k(scores, k, random):
         ([("a", 1, 2)], "the item id ('a', 1, 2) is of type tuple"),
     ],
 )
-def test_what_is_no_ranking_is_refused_with_the_query_and_the_place(found, message):
+def test_what_is_no_ranking_is_refused_with_the_query_and_the_place(results, message):
     with pytest.raises(InputError) as caught:
-        answers(found).search(["q7"], ["text"], 3)
+        answers(results).search(["q7"], ["text"], 3)
     assert "query 'q7'" in str(caught.value)
     assert message in str(caught.value)
 
@@ -147,8 +147,8 @@ def test_a_module_beside_the_caller_can_be_named(tmp_path, monkeypatch):
 
 def test_the_identity_is_that_of_the_source_where_there_is_one():
     assert searcher(by_length).identity == searcher(by_length).identity
-    kept = 3
-    assert searcher(lambda query, k: [kept]).identity != searcher(lambda query, k: [kept]).identity
+    item = 3
+    assert searcher(lambda query, k: [item]).identity != searcher(lambda query, k: [item]).identity
 
 
 def test_bad_questions_are_refused():

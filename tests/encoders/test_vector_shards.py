@@ -56,15 +56,15 @@ def test_an_address_is_a_folder_too(folder):
 
 
 def test_the_identity_is_that_of_the_content(folder, tmp_path):
-    one = load(f"vectors:{folder}/items").version
+    version = load(f"vectors:{folder}/items").version
     for path in sorted((folder / "items").iterdir()):
         (tmp_path / "copy").mkdir(exist_ok=True)
         (tmp_path / "copy" / path.name).write_bytes(path.read_bytes())
-    assert load(f"vectors:{tmp_path}/copy").version == one
+    assert load(f"vectors:{tmp_path}/copy").version == version
     changed = vectors(10)
     changed[3, 2] += 1
     write_vectors(str(tmp_path / "copy/000002.parquet"), NAMES[40:], changed)
-    assert load(f"vectors:{tmp_path}/copy").version != one
+    assert load(f"vectors:{tmp_path}/copy").version != version
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["in order", "turned round"])
@@ -74,9 +74,9 @@ def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, simil
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
     if order == 1:
         monkeypatch.setattr(by_shards, "write_vectors", lambda *arguments: pytest.fail("they were copied"))
-    found = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
+    ranked = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
     expected = model.rank(given).run.to_dict()
-    assert {query: list(row.items()) for query, row in found.run.to_dict().items()} == {
+    assert {query: list(row.items()) for query, row in ranked.run.to_dict().items()} == {
         query: list(row.items()) for query, row in expected.items()
     }
 
@@ -84,8 +84,8 @@ def test_an_engine_ranks_them_as_one_machine_does(folder, tmp_path, order, simil
 def test_shards_cut_elsewhere_than_a_transform_needs_are_written_anew(folder, tmp_path):
     given = load_data(transform="center|normalize")
     model = load_model(f"vectors:{folder}/items(queries={folder}/queries)")
-    found = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
-    assert found.run.to_dict() == model.rank(given).run.to_dict()
+    ranked = model.rank(dataclasses.replace(given, sharding=Sharding(LocalEngine(), str(tmp_path / "work"))))
+    assert ranked.run.to_dict() == model.rank(given).run.to_dict()
 
 
 def test_fewer_dimensions_are_asked_of_a_copy(folder, tmp_path):

@@ -131,8 +131,8 @@ def test_a_changed_file_is_read_again_and_a_broken_cache_too(tmp_path, cache):
     read_word_vectors(file)
     write(file, PLAIN + "bird 1 2 3\n")
     assert len(read_word_vectors(file).words) == 4
-    for kept in cache.rglob("matrix.npy"):
-        kept.write_bytes(b"broken")
+    for matrix in cache.rglob("matrix.npy"):
+        matrix.write_bytes(b"broken")
     assert len(read_word_vectors(file).words) == 4
     assert not list(cache.rglob(".*"))
 
