@@ -52,7 +52,7 @@ class Letters(BatchEncoder):
     """Counts the letters of a text."""
 
     def __init__(self, spec):
-        super().__init__(spec, Options.take(spec)[0])
+        super().__init__(spec, Options.split(spec)[0])
 
     @property
     def version(self):

@@ -124,15 +124,15 @@ def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | 
             raise unknown_name("kind of model", parsed.kind, KINDS, "goldrank list models")
         made: Encoder | Searcher = getattr(import_module(kind.module), kind.maker)(parsed)
         return made
-    from goldrank.encoders.function import CallableEncoder, encoding_of, named
+    from goldrank.encoders.function import CallableEncoder, encode_function_of, spec_of_function
 
-    function = encoding_of(spec) if callable(getattr(spec, "encode", None)) else spec
+    function = encode_function_of(spec) if callable(getattr(spec, "encode", None)) else spec
     if not callable(function):
         raise InputError(
             f"a {type(spec).__name__} is not a model",
             remedy="give a spec string, a function of texts, or an object with a method encode",
         )
-    return CallableEncoder(named(spec).updated(options), function)
+    return CallableEncoder(spec_of_function(spec).updated(options), function)
 
 
 def searcher(function: Callable[..., Any]) -> Searcher:
@@ -142,7 +142,7 @@ def searcher(function: Callable[..., Any]) -> Searcher:
     >>> model.search(["q1"], ["which is best?"], 10)["q1"]
     {'d3': 10.0, 'd1': 9.0}
     """
-    from goldrank.encoders.function import named
+    from goldrank.encoders.function import spec_of_function
     from goldrank.encoders.search_function import SearchFunction
 
-    return SearchFunction(named(function, "search"), function)
+    return SearchFunction(spec_of_function(function, "search"), function)

@@ -95,7 +95,7 @@ class Options:
     """Keep only the first dimensions (Matryoshka), normalised again if the model normalises."""
 
     @classmethod
-    def take(cls, spec: Spec, *own: str, without: Sequence[str] = ()) -> tuple[Options, dict[str, str]]:
+    def split(cls, spec: Spec, *own: str, without: Sequence[str] = ()) -> tuple[Options, dict[str, str]]:
         """Split the options of a spec into the common ones and the kind's *own*; raise for unknown ones.
 
         *without* names common options that have no effect on the kind, which are refused too.
@@ -107,9 +107,9 @@ class Options:
             if name in own:
                 rest[name] = value
             elif name in known and name in ("batch_size", "max_length", "dim"):
-                common[name] = positive(name, value)
+                common[name] = parse_positive(name, value)
             elif name in known and name == "dtype":
-                common[name] = one_of(name, value, ("float32", "float16", "bfloat16"))
+                common[name] = parse_choice(name, value, ("float32", "float16", "bfloat16"))
             elif name in known:
                 common[name] = value
             else:
@@ -119,7 +119,7 @@ class Options:
         return cls(**common), rest
 
 
-def positive(name: str, value: str, most: int = 1_000_000_000) -> int:
+def parse_positive(name: str, value: str, most: int = 1_000_000_000) -> int:
     """Parse a whole number from 1 to *most*."""
     if not value.isdecimal() or len(value) > 12 or not 1 <= int(value) <= most:
         raise InputError(
@@ -128,7 +128,7 @@ def positive(name: str, value: str, most: int = 1_000_000_000) -> int:
     return int(value)
 
 
-def number(name: str, value: str, *, low: float = 0.0, most: float = 1e300) -> float:
+def parse_number(name: str, value: str, *, low: float = 0.0, most: float = 1e300) -> float:
     """Parse a finite real number from *low* to *most*."""
     try:
         parsed = float(value)
@@ -142,22 +142,22 @@ def number(name: str, value: str, *, low: float = 0.0, most: float = 1e300) -> f
     return parsed
 
 
-def yes_no(name: str, value: str) -> bool:
+def parse_bool(name: str, value: str) -> bool:
     """Parse ``true`` or ``false``."""
-    return one_of(name, value.lower(), ("true", "false")) == "true"
+    return parse_choice(name, value.lower(), ("true", "false")) == "true"
 
 
-def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+def parse_choice(name: str, value: str, choices: Sequence[str]) -> str:
     """Return *value* if it is one of the choices."""
     if value not in choices:
         raise unknown_name(f"{name} called", value, choices, f"write {name}={'|'.join(choices)}")
     return value
 
 
-def checked_texts(texts: Sequence[str]) -> list[str]:
+def check_texts(texts: Sequence[str]) -> list[str]:
     """Return the texts as a list of valid strings: half a surrogate pair becomes U+FFFD.
 
-    >>> checked_texts(["naïve", "half \\ud83d"])
+    >>> check_texts(["naïve", "half \\ud83d"])
     ['naïve', 'half \ufffd']
     """
     if isinstance(texts, str):
@@ -177,7 +177,7 @@ def _checked_text(text: object, at: int) -> str:
     return text
 
 
-def refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
+def check_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
     """Raise unless there is one id per text and all ids differ."""
     if len(ids) != len(texts):
         raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
@@ -185,7 +185,7 @@ def refuse_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
         raise InputError(f"the id {ids[duplicate[0]]!r} stands for two texts", remedy="make the ids unique")
 
 
-def unit(vectors: NDArray[Any]) -> Dense:
+def normalize_rows(vectors: NDArray[Any]) -> Dense:
     """Normalise rows to length 1; a row of zeros stays."""
     rows = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -271,7 +271,7 @@ class BatchEncoder(ABC):
 
     def encode(self, texts: Sequence[str], side: Side) -> Dense:
         """Return one row per text, in the order given; texts of similar length share a batch, to pad little."""
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         prompt = self.prompt(side)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]), reverse=True)
         rows: Dense | None = None
@@ -300,4 +300,4 @@ class BatchEncoder(ABC):
                 f"dim={dim} is more than the {vectors.shape[1]} dimensions of {self.spec.kind}", remedy="ask for fewer"
             )
         truncated = vectors[:, :dim]
-        return unit(truncated) if self.normalizes else np.ascontiguousarray(truncated)
+        return normalize_rows(truncated) if self.normalizes else np.ascontiguousarray(truncated)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import Options, checked_texts, identity_of, number, one_of, refuse_ids
-from goldrank.encoders.provenance import require, require_later, texts_stamp, version_of
-from goldrank.encoders.rankings import refuse_k
+from goldrank.encoders.base import Options, check_ids, check_texts, identity_of, parse_choice, parse_number
+from goldrank.encoders.provenance import check_installed, import_package, texts_stamp, version_of
+from goldrank.encoders.rankings import check_k
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Ints, Run
@@ -49,17 +49,17 @@ class Bm25:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         unused = ("query_prompt", "item_prompt", "dtype", "max_length", "dim")
-        Options.take(spec, *DEFAULTS, "preset", without=unused)
+        Options.split(spec, *DEFAULTS, "preset", without=unused)
         if spec.argument:
             raise InputError(f"bm25 takes no argument, but got {spec.argument!r}", remedy="write bm25(k1=0.9, b=0.4)")
-        require_later("bm25s", "bm25", "lexical")
+        check_installed("bm25s", "bm25", "lexical")
         self._completed = spec.completed(DEFAULTS, PRESETS)
         own = self._completed.options
         self._parameters = {
-            "k1": number("k1", own["k1"]),
-            "b": number("b", own["b"], most=1.0),
-            "delta": number("delta", own["delta"]),
-            "method": one_of("method", own["method"], METHODS),
+            "k1": parse_number("k1", own["k1"]),
+            "b": parse_number("b", own["b"], most=1.0),
+            "delta": parse_number("delta", own["delta"]),
+            "method": parse_choice("method", own["method"], METHODS),
         }
 
         self._tokens = tokenizer(own["tokens"])
@@ -75,8 +75,8 @@ class Bm25:
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
         """Index the corpus."""
-        texts = checked_texts(texts)
-        refuse_ids(ids, texts)
+        texts = check_texts(texts)
+        check_ids(ids, texts)
         documents = [self._words(text) for text in texts]
         vocabulary: dict[str, int] = {}
         numbered = [[vocabulary.setdefault(word, len(vocabulary)) for word in document] for document in documents]
@@ -84,7 +84,7 @@ class Bm25:
             raise InputError(
                 f"none of the {len(texts)} texts has a word", remedy="check the texts, tokens and stopwords"
             )
-        self._model: Any = require("bm25s", "bm25", "lexical").BM25(**self._parameters, dtype="float64")
+        self._model: Any = import_package("bm25s", "bm25", "lexical").BM25(**self._parameters, dtype="float64")
         self._model.index((numbered, vocabulary), show_progress=False, create_empty_token=False)
         self._vocabulary, self._ids = vocabulary, list(ids)
         order = sorted(range(len(self._ids)), key=lambda row: self._ids[row].encode("utf-8", "surrogatepass"))
@@ -96,9 +96,9 @@ class Bm25:
         """Return the k best items of each query; the ranking of a query that shares no word with any item is empty."""
         if not self._ids:
             raise InputError("bm25 has no corpus to search", remedy="call .index(ids, texts) first")
-        refuse_k(k)
-        texts = checked_texts(texts)
-        refuse_ids(ids, texts)
+        check_k(k)
+        texts = check_texts(texts)
+        check_ids(ids, texts)
         results: list[tuple[Ints, Floats]] = []
         with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
             for text in texts:
@@ -132,14 +132,14 @@ class Bm25:
     def _stopword_list(self, name: str) -> frozenset[str]:
         if name.lower() == "none":
             return frozenset()
-        lists = vars(require("bm25s.stopwords", "bm25", "lexical"))
+        lists = vars(import_package("bm25s.stopwords", "bm25", "lexical"))
         known = {n.removeprefix("STOPWORDS_").lower(): n for n in lists if n.startswith("STOPWORDS_")}
-        chosen = one_of("stopwords", name.lower(), ["none", *sorted(known)])
+        chosen = parse_choice("stopwords", name.lower(), ["none", *sorted(known)])
         return frozenset(lists[known[chosen]])
 
 
 def _stemmer(language: str) -> Any:
     if language == "none":
         return None
-    package = require("Stemmer", "bm25(stemmer=…)", "lexical", "PyStemmer")
-    return package.Stemmer(one_of("stemmer", language, ["none", *package.algorithms()]))
+    package = import_package("Stemmer", "bm25(stemmer=…)", "lexical", "PyStemmer")
+    return package.Stemmer(parse_choice("stemmer", language, ["none", *package.algorithms()]))

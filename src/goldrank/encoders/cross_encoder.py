@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.encoders.base import Options, checked_texts, yes_no
+from goldrank.encoders.base import Options, check_texts, parse_bool
 from goldrank.encoders.pair_scorers import BatchPairScorer
-from goldrank.encoders.provenance import local_path, model_stamp, no_model, require, version_of
+from goldrank.encoders.provenance import import_package, load_error, local_path, model_stamp, version_of
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
 from goldrank.specs import Spec
@@ -26,14 +26,14 @@ class CrossEncoder(BatchPairScorer):
     """
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(
+        options, own = Options.split(
             spec, "trust_remote_code", "revision", without=("query_prompt", "item_prompt", "dim")
         )
         super().__init__(spec, options)
         if not spec.argument:
             raise InputError("cross needs a model", remedy="write cross:cross-encoder/NAME or cross:/path/of/a/model")
-        package = require("sentence_transformers", "cross", "st", "sentence-transformers")
-        self._torch = require("torch", "cross", "st")
+        package = import_package("sentence_transformers", "cross", "st", "sentence-transformers")
+        self._torch = import_package("torch", "cross", "st")
         name = local_path(spec.argument)
         try:
             self._model: Any = package.CrossEncoder(
@@ -41,11 +41,11 @@ class CrossEncoder(BatchPairScorer):
                 max_length=options.max_length,
                 device=options.device,
                 revision=own.get("revision"),
-                trust_remote_code=yes_no("trust_remote_code", own.get("trust_remote_code", "false")),
+                trust_remote_code=parse_bool("trust_remote_code", own.get("trust_remote_code", "false")),
                 model_kwargs={"torch_dtype": getattr(self._torch, options.dtype)},
             )
         except (OSError, ValueError, RuntimeError) as error:
-            raise no_model("cross", spec.argument, error) from error
+            raise load_error("cross", spec.argument, error) from error
         labels = int(getattr(self._model, "num_labels", 1))
         if labels != 1:
             raise InputError(
@@ -76,7 +76,7 @@ class CrossEncoder(BatchPairScorer):
         def tokenize(batch: list[str]) -> Any:
             return self._model.tokenizer(batch, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
 
-        batches = (checked_texts(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE))
+        batches = (check_texts(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE))
         return np.concatenate([np.zeros(0, np.int64), *(lengths(tokenize, batch) for batch in batches)])
 
     def score_batch(self, queries: list[str], items: list[str]) -> Any:

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, checked_texts, number, one_of, positive
-from goldrank.encoders.provenance import fitted_on, require, version_of
+from goldrank.encoders.base import (
+    MOST_DIMENSIONS,
+    BatchEncoder,
+    Options,
+    Side,
+    check_texts,
+    parse_choice,
+    parse_number,
+    parse_positive,
+)
+from goldrank.encoders.provenance import fitted_on, import_package, version_of
 from goldrank.encoders.tokens import tokenizer
 from goldrank.encoders.truncation import Ints, lengths
 from goldrank.errors import InputError
@@ -46,22 +55,22 @@ class Doc2Vec(BatchEncoder):
 
     def __init__(self, spec: Spec) -> None:
         unused = ("dtype", "max_length", "dim", "query_prompt", "item_prompt")
-        options, _ = Options.take(spec, *DEFAULTS, "preset", without=unused)
+        options, _ = Options.split(spec, *DEFAULTS, "preset", without=unused)
         completed = spec.completed(DEFAULTS, PRESETS)
         own = completed.options
         super().__init__(spec, options, completed)
-        self.width = positive("SIZE", spec.argument or "100", MOST_DIMENSIONS)
-        self._package = require("gensim.models.doc2vec", "doc2vec", "doc2vec", "gensim")
+        self.width = parse_positive("SIZE", spec.argument or "100", MOST_DIMENSIONS)
+        self._package = import_package("gensim.models.doc2vec", "doc2vec", "doc2vec", "gensim")
         self._tokens = tokenizer(own["tokens"])
-        self._seed = int(number("seed", own["seed"], most=2**32 - 1))
+        self._seed = int(parse_number("seed", own["seed"], most=2**32 - 1))
         self._parameters = {
-            "dm": int(one_of("model", own["model"], ("dbow", "dm")) == "dm"),
+            "dm": int(parse_choice("model", own["model"], ("dbow", "dm")) == "dm"),
             "vector_size": self.width,
-            "min_count": positive("min_count", own["min_count"]),
-            "epochs": positive("epochs", own["epochs"]),
-            "negative": positive("negative", own["negative"]),
-            "sample": number("sample", own["sample"]),
-            "window": positive("window", own["window"]),
+            "min_count": parse_positive("min_count", own["min_count"]),
+            "epochs": parse_positive("epochs", own["epochs"]),
+            "negative": parse_positive("negative", own["negative"]),
+            "sample": parse_number("sample", own["sample"]),
+            "window": parse_positive("window", own["window"]),
             "seed": self._seed,
             "workers": 1,
         }
@@ -75,7 +84,7 @@ class Doc2Vec(BatchEncoder):
 
     def fit(self, texts: Sequence[str]) -> None:
         """Train on the corpus."""
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         documents = [self._package.TaggedDocument(self._tokens(text), [row]) for row, text in enumerate(texts)]
         model = self._package.Doc2Vec(**self._parameters)
         if documents:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, one_of
-from goldrank.encoders.provenance import local_path, model_stamp, no_model, require, version_of
+from goldrank.encoders.base import BatchEncoder, Options, Side, parse_choice
+from goldrank.encoders.provenance import import_package, load_error, local_path, model_stamp, version_of
 from goldrank.encoders.truncation import Ints, token_lengths
 from goldrank.errors import InputError
 from goldrank.specs import Spec
@@ -22,13 +22,13 @@ class Flag(BatchEncoder):
     uses_torch = True
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, "pooling")
+        options, own = Options.split(spec, "pooling")
         super().__init__(spec, options)
         if not spec.argument:
             raise InputError("flag needs a model", remedy="write flag:BAAI/bge-base-en-v1.5 or flag:/path/of/a/model")
-        package = require("FlagEmbedding", "flag", "flag")
-        torch = require("torch", "flag", "flag")
-        pooling = one_of("pooling", own.get("pooling", "cls"), ("cls", "mean"))
+        package = import_package("FlagEmbedding", "flag", "flag")
+        torch = import_package("torch", "flag", "flag")
+        pooling = parse_choice("pooling", own.get("pooling", "cls"), ("cls", "mean"))
         name = local_path(spec.argument)
         try:
             self._model: Any = package.FlagModel(
@@ -41,7 +41,7 @@ class Flag(BatchEncoder):
                 devices=[options.device or ("cuda:0" if torch.cuda.is_available() else "cpu")],
             )
         except (OSError, ValueError, RuntimeError) as error:
-            raise no_model("flag", spec.argument, error) from error
+            raise load_error("flag", spec.argument, error) from error
         config = self._model.model.config
         self.width = int(config.hidden_size)
         self._stamp = model_stamp(name, config)

@@ -22,9 +22,9 @@ class CallableEncoder(BatchEncoder):
     """Calls a function with a list of texts, and with ``"query"`` or ``"item"`` if it takes a second argument."""
 
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
-        options, _ = Options.take(spec, without=("dtype", "max_length"))
+        options, _ = Options.split(spec, without=("dtype", "max_length"))
         super().__init__(spec, options)
-        self._function = function or imported(spec)
+        self._function = function or import_function(spec)
         self._takes_side = takes_argument(self._function, 1, "side")
         self._version = source_stamp(self._function, by_name=function is None)
 
@@ -51,7 +51,7 @@ def report_failure(what: str) -> Iterator[None]:
         raise GoldrankError(f"{what} failed: {type(error).__name__}: {error}") from error
 
 
-def encoding_of(model: Any) -> Callable[[list[str], Side], Any]:
+def encode_function_of(model: Any) -> Callable[[list[str], Side], Any]:
     """Return a function of texts and side that calls ``encode_query``, ``encode_document`` or ``encode`` of *model*."""
     query, item = getattr(model, "encode_query", model.encode), getattr(model, "encode_document", model.encode)
 
@@ -62,14 +62,14 @@ def encoding_of(model: Any) -> Callable[[list[str], Side], Any]:
     return encode
 
 
-def named(function: Callable[..., Any], kind: str = "python") -> Spec:
+def spec_of_function(function: Callable[..., Any], kind: str = "python") -> Spec:
     """Return the spec of a function object."""
     module = getattr(function, "__module__", None) or type(function).__module__
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return Spec(kind, f"{module}:{name}")
 
 
-def imported(spec: Spec) -> Callable[..., Any]:
+def import_function(spec: Spec) -> Callable[..., Any]:
     """Import the function that a spec of the form ``kind:module:function`` names."""
     written = f"{spec.kind}:{spec.argument}"
     module, _, name = spec.argument.partition(":")

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from goldrank.encoders.base import number
+from goldrank.encoders.base import parse_number
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.downloads import EndlessAnswerError, read_answer
 
@@ -77,8 +77,8 @@ class Client:
         return cls(
             key_name=options.get(key_option, default_key),
             key_header=options.get("key_header", ""),
-            timeout=number("timeout", options.get("timeout", timeout), low=0.001),
-            retries=int(number("retries", options.get("retries", "5"))),
+            timeout=parse_number("timeout", options.get("timeout", timeout), low=0.001),
+            retries=int(parse_number("retries", options.get("retries", "5"))),
             remedies=remedies,
             relief=relief,
         )

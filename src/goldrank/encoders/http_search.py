@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from goldrank.encoders.base import one_of, positive
+from goldrank.encoders.base import parse_choice, parse_positive
 from goldrank.encoders.http_client import Client
 from goldrank.encoders.rankings import ExternalSearcher, as_ranking
 from goldrank.errors import GoldrankError, InputError, shorten
@@ -43,7 +43,7 @@ class HttpSearch(ExternalSearcher):
         super().__init__(spec, *_OWN)
         own = self._own
         self._url = _checked_url(spec.argument)
-        self._posts = one_of("method", own.get("method", "get").lower(), ("get", "post")) == "post"
+        self._posts = parse_choice("method", own.get("method", "get").lower(), ("get", "post")) == "post"
         self._query, self._size = _path("query", own, "q"), _path("size", own, "k")
         self._results, self._id = own.get("results", "results"), own.get("id", "id")
         self._score, self._scored = own.get("score", "score"), "score" in own
@@ -54,7 +54,7 @@ class HttpSearch(ExternalSearcher):
         self._client = Client.of_options(
             own, self._url, key_option="key_env", default_key="", remedies=_REMEDY, relief=", or lower concurrency"
         )
-        self._concurrency = positive("concurrency", own.get("concurrency", "1"))
+        self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
 
     @property
     def version(self) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.encoders.base import Dense, Options, identity_of, positive, unit, yes_no
-from goldrank.encoders.provenance import require
+from goldrank.encoders.base import Dense, Options, identity_of, normalize_rows, parse_bool, parse_positive
+from goldrank.encoders.provenance import import_package
 from goldrank.encoders.tfidf import DEFAULTS, OWN, PRESETS, UNUSED, Tfidf
 from goldrank.errors import InputError
 from goldrank.specs import Spec
@@ -19,14 +19,14 @@ class Lsa:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        Options.take(spec, *OWN, "normalize", without=(*UNUSED, "dim"))
-        self._dim = positive("DIM", spec.argument or "100")
+        Options.split(spec, *OWN, "normalize", without=(*UNUSED, "dim"))
+        self._dim = parse_positive("DIM", spec.argument or "100")
         self._completed = spec.completed({**DEFAULTS, "normalize": "true"}, PRESETS)
         own = dict(self._completed.options)
-        self._normalize = yes_no("normalize", own.pop("normalize"))
+        self._normalize = parse_bool("normalize", own.pop("normalize"))
         self._tfidf = Tfidf(Spec("tfidf", options=own))
         # ARPACK with a fixed start is exact and repeatable; the randomised solver is neither.
-        svd = require("sklearn.decomposition", "lsa", "lexical", "scikit-learn").TruncatedSVD
+        svd = import_package("sklearn.decomposition", "lsa", "lexical", "scikit-learn").TruncatedSVD
         self._svd: Any = svd(self._dim, algorithm="arpack", random_state=0)
 
     @property
@@ -76,4 +76,4 @@ class Lsa:
         if not rows.shape[0]:
             return np.empty((0, self._dim), np.float32)
         dense = np.asarray(self._svd.transform(rows.astype(np.float64)))
-        return unit(dense) if self._normalize else dense.astype(np.float32)
+        return normalize_rows(dense) if self._normalize else dense.astype(np.float32)

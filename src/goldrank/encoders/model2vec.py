@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import hub_commit, local_path, local_stamp, no_model, require, version_of
+from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool
+from goldrank.encoders.provenance import hub_commit, import_package, load_error, local_path, local_stamp, version_of
 from goldrank.encoders.truncation import Ints, lengths, untruncated
 from goldrank.errors import InputError
 from goldrank.specs import Spec
@@ -19,18 +19,18 @@ class Model2Vec(BatchEncoder):
     """``model2vec:NAME_OR_PATH``; unit length if the model's settings say so, or with ``normalize=true|false``."""
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, "normalize", without=("dtype",))
+        options, own = Options.split(spec, "normalize", without=("dtype",))
         super().__init__(spec, options)
         if not spec.argument:
             raise InputError("model2vec needs a model", remedy="write model2vec:minishlab/potion-base-8M or a path")
-        package = require("model2vec", "model2vec", "model2vec")
+        package = import_package("model2vec", "model2vec", "model2vec")
         name = local_path(spec.argument)
         try:
             self._model: Any = package.StaticModel.from_pretrained(name, force_download=False)
         except Exception as error:  # the hub client has a family of its own
-            raise no_model("model2vec", spec.argument, error) from error
+            raise load_error("model2vec", spec.argument, error) from error
         normalize = own.get("normalize")
-        self.normalizes = bool(self._model.normalize) if normalize is None else yes_no("normalize", normalize)
+        self.normalizes = bool(self._model.normalize) if normalize is None else parse_bool("normalize", normalize)
         self._length = {} if options.max_length is None else {"max_length": options.max_length}
         self.width = int(self._model.dim)
         limit = options.max_length or self._model.max_length
@@ -59,4 +59,4 @@ class Model2Vec(BatchEncoder):
     def encode_batch(self, texts: list[str], side: Side) -> NDArray[Any]:
         """Return the mean of the token vectors; zeros for a text without tokens."""
         means = np.asarray(self._model.encode(texts, normalize=False, use_multiprocessing=False, **self._length))
-        return unit(means) if self.normalizes else means
+        return normalize_rows(means) if self.normalizes else means

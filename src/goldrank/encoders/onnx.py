@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, unit, yes_no
-from goldrank.encoders.provenance import require, stamp, version_of
+from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool, parse_choice
+from goldrank.encoders.provenance import import_package, stamp, version_of
 from goldrank.encoders.truncation import Ints, lengths, untruncated
 from goldrank.errors import InputError, reason_of
 from goldrank.specs import Spec
@@ -25,14 +25,14 @@ class Onnx(BatchEncoder):
     """
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, "pooling", "normalize", "file", without=("dtype",))
+        options, own = Options.split(spec, "pooling", "normalize", "file", without=("dtype",))
         super().__init__(spec, options)
-        runtime = require("onnxruntime", "onnx", "onnx")
-        tokenizers = require("tokenizers", "onnx", "onnx")
+        runtime = import_package("onnxruntime", "onnx", "onnx")
+        tokenizers = import_package("tokenizers", "onnx", "onnx")
         folder = Path(spec.argument).expanduser()
         model = _model_file(folder, own.get("file"))
-        self._pooling = one_of("pooling", own.get("pooling", "mean"), ("mean", "cls"))
-        self.normalizes = yes_no("normalize", own.get("normalize", "true"))
+        self._pooling = parse_choice("pooling", own.get("pooling", "mean"), ("mean", "cls"))
+        self.normalizes = parse_bool("normalize", own.get("normalize", "true"))
         try:
             self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._session: Any = runtime.InferenceSession(str(model), providers=_providers(runtime, options.device))
@@ -68,7 +68,7 @@ class Onnx(BatchEncoder):
         vectors = np.asarray(output, np.float32)
         if vectors.ndim == 3:
             vectors = vectors[:, 0] if self._pooling == "cls" else _mean(vectors, mask)
-        return unit(vectors) if self.normalizes else vectors
+        return normalize_rows(vectors) if self.normalizes else vectors
 
     def count_tokens(self, texts: list[str], side: Side) -> tuple[Ints, Ints]:
         """Return the tokens of each text, and those within the limit."""

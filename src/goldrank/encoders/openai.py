@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, one_of, positive, unit, yes_no
+from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool, parse_choice, parse_positive
 from goldrank.encoders.http_client import Client
 from goldrank.errors import GoldrankError, InputError
 from goldrank.specs import Spec
@@ -36,7 +36,7 @@ class OpenAi(BatchEncoder):
     hides_truncation = True
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, *_OWN, without=("dtype", "max_length"))
+        options, own = Options.split(spec, *_OWN, without=("dtype", "max_length"))
         super().__init__(spec, options)
         model, _, url = spec.argument.partition("@")
         self._model, self._url = model, (url or _DEFAULT_URL).rstrip("/").removesuffix("/embeddings") + "/embeddings"
@@ -47,10 +47,10 @@ class OpenAi(BatchEncoder):
         self._client = Client.of_options(
             own, self._url, remedies=_REMEDY, relief=", or lower batch_size and concurrency"
         )
-        self._concurrency = positive("concurrency", own.get("concurrency", "1"))
-        self._encoding = one_of("encoding", own.get("encoding", "float"), ("float", "base64"))
-        self._dimensions = positive("server_dim", own["server_dim"]) if "server_dim" in own else None
-        self.normalizes = yes_no("normalize", own.get("normalize", "true"))
+        self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
+        self._encoding = parse_choice("encoding", own.get("encoding", "float"), ("float", "base64"))
+        self._dimensions = parse_positive("server_dim", own["server_dim"]) if "server_dim" in own else None
+        self.normalizes = parse_bool("normalize", own.get("normalize", "true"))
         self.texts_per_call = options.batch_size * self._concurrency
 
     @property
@@ -72,7 +72,7 @@ class OpenAi(BatchEncoder):
             raise GoldrankError(f"{self._url} returned vectors of different dimensions: {sorted(widths)}")
         self.width = widths.pop()
         vectors = np.concatenate(arrays)
-        return unit(vectors) if self.normalizes else vectors
+        return normalize_rows(vectors) if self.normalizes else vectors
 
     def _request(self, texts: list[str]) -> NDArray[Any]:
         # Servers refuse an empty text, so a blank is sent instead.

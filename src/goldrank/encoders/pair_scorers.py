@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.encoders import Kind
-from goldrank.encoders.base import Options, PairScorer, checked_texts, identity_of
-from goldrank.encoders.function import imported, named, report_failure, takes_argument
+from goldrank.encoders.base import Options, PairScorer, check_texts, identity_of
+from goldrank.encoders.function import import_function, report_failure, spec_of_function, takes_argument
 from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import GoldrankError, InputError, unknown_name
@@ -68,7 +68,7 @@ def load_pair_scorer(spec: str | Spec | PairScorer | Callable[..., Any], **optio
         raise InputError(
             f"a {type(spec).__name__} is not a pair scorer", remedy="give a spec string or a function of pairs"
         )
-    return CallablePairs(named(spec, "pairs").updated(options), spec)
+    return CallablePairs(spec_of_function(spec, "pairs").updated(options), spec)
 
 
 class BatchPairScorer(ABC):
@@ -93,7 +93,7 @@ class BatchPairScorer(ABC):
 
     def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> Scores:
         """Return one score per pair, in the order given; pairs of similar length share a batch, to pad little."""
-        queries, items = checked_texts(queries), checked_texts(items)
+        queries, items = check_texts(queries), check_texts(items)
         if len(queries) != len(items):
             raise InputError(
                 f"there are {len(queries)} queries for {len(items)} items", remedy="give one item per query"
@@ -127,7 +127,7 @@ class WordOverlap(BatchPairScorer):
 
     def __init__(self, spec: Spec) -> None:
         unused = ("query_prompt", "item_prompt", "device", "dtype", "max_length", "dim")
-        options, own = Options.take(spec, "tokens", without=unused)
+        options, own = Options.split(spec, "tokens", without=unused)
         super().__init__(spec, options)
         if spec.argument:
             raise InputError(
@@ -154,9 +154,9 @@ class CallablePairs(BatchPairScorer):
 
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
         unused = ("query_prompt", "item_prompt", "device", "dtype", "max_length", "dim")
-        options, _ = Options.take(spec, without=unused)
+        options, _ = Options.split(spec, without=unused)
         super().__init__(spec, options)
-        self._function = function or imported(spec)
+        self._function = function or import_function(spec)
         self._takes_two = takes_argument(self._function, 1, "items")
         self._version = source_stamp(self._function, by_name=function is None)
 

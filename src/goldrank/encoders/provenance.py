@@ -15,7 +15,7 @@ from goldrank.errors import InputError, MissingExtraError, reason_of
 from goldrank.io.fingerprints import file_digest
 
 
-def require(module: str, kind: str, extra: str, package: str | None = None) -> Any:
+def import_package(module: str, kind: str, extra: str, package: str | None = None) -> Any:
     """Import *module* for the encoder *kind*, or raise an error with the extra that installs *package*."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
@@ -33,8 +33,8 @@ def require(module: str, kind: str, extra: str, package: str | None = None) -> A
         root.handlers[:] = handlers
 
 
-def require_later(module: str, kind: str, extra: str, package: str | None = None) -> None:
-    """Raise as `require` does if *module* is not installed, without importing it: stored results do not need it."""
+def check_installed(module: str, kind: str, extra: str, package: str | None = None) -> None:
+    """Raise as `import_package` does if *module* is not installed, without importing it: stored results do not need it."""
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"the encoder '{kind}'", package or module, extra)
 
@@ -118,7 +118,7 @@ def hub_commit(name: str, *files: str) -> str:
     return "unknown"
 
 
-def no_model(kind: str, name: str, error: Exception) -> InputError:
+def load_error(kind: str, name: str, error: Exception) -> InputError:
     """Return the error for a model that could not be loaded, from a local folder or from a hub."""
     return InputError(
         f"{kind}: the model {name!r} could not be loaded ({reason_of(error)})",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, positive, unit
+from goldrank.encoders.base import MOST_DIMENSIONS, BatchEncoder, Options, Side, normalize_rows, parse_positive
 from goldrank.specs import Spec
 
 
@@ -18,9 +18,9 @@ class Random(BatchEncoder):
     normalizes = True
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, "seed", without=("dtype", "max_length"))
+        options, own = Options.split(spec, "seed", without=("dtype", "max_length"))
         super().__init__(spec, options)
-        self.width = positive("DIM", spec.argument or "256", MOST_DIMENSIONS)
+        self.width = parse_positive("DIM", spec.argument or "256", MOST_DIMENSIONS)
         self._seed = own.get("seed", "0").encode()
 
     @property
@@ -35,4 +35,4 @@ class Random(BatchEncoder):
         for row, text in zip(rows, texts, strict=True):
             key = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16, key=self._seed[:64]).digest(), "little")
             np.random.Generator(np.random.Philox(key=key)).standard_normal(out=row)
-        return unit(rows)
+        return normalize_rows(rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from goldrank.encoders.base import Options, checked_texts, identity_of, refuse_ids
+from goldrank.encoders.base import Options, check_ids, check_texts, identity_of
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Run
 from goldrank.io.checks import find_duplicate, id_strings, numeric_values, refuse_non_finite
@@ -15,7 +15,7 @@ from goldrank.progress import Progress
 from goldrank.specs import Spec
 
 
-def refuse_k(k: int) -> None:
+def check_k(k: int) -> None:
     """Raise unless *k* is at least 1."""
     if k < 1:
         raise InputError(f"k={k} is not a whole number from 1 up", remedy="ask for at least one item")
@@ -102,7 +102,7 @@ class ExternalSearcher(ABC):
 
     def __init__(self, spec: Spec, *own: str) -> None:
         unused = ("query_prompt", "item_prompt", "batch_size", "device", "dtype", "max_length", "dim")
-        _, self._own = Options.take(spec, *own, without=unused)
+        _, self._own = Options.split(spec, *own, without=unused)
         self.spec = spec
         self._item_ids: frozenset[str] | None = None
         self.unknown: frozenset[str] = frozenset()
@@ -128,9 +128,9 @@ class ExternalSearcher(ABC):
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
         """Return the k best items of each query."""
-        refuse_k(k)
-        texts = checked_texts(texts)
-        refuse_ids(ids, texts)
+        check_k(k)
+        texts = check_texts(texts)
+        check_ids(ids, texts)
         rankings: dict[str, dict[str, float]] = {}
         with Progress(f"searching with {self.spec}", total=len(texts), unit="query") as progress:
             for query, ranking in zip(ids, self.rank(ids, texts, k), strict=True):

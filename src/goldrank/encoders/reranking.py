@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from goldrank.encoders.base import PairScorer, Searcher, refuse_ids
+from goldrank.encoders.base import PairScorer, Searcher, check_ids
 from goldrank.encoders.rankings import top_items
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Floats, Run
@@ -129,7 +129,7 @@ def search_resuming(
     """
     if getattr(searcher, "instant", False):
         return searcher.search(ids, texts, k)
-    refuse_ids(ids, texts)
+    check_ids(ids, texts)
     rankings = checkpoint.done()
     waiting = [(query, text) for query, text in zip(ids, texts, strict=True) if query not in rankings]
     with Progress("searching", total=len(ids), unit="query") as progress:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from goldrank.encoders.base import one_of, refuse_ids
+from goldrank.encoders.base import check_ids, parse_choice
 from goldrank.encoders.provenance import stamp
-from goldrank.encoders.rankings import ExternalSearcher, refuse_k, top_items
+from goldrank.encoders.rankings import ExternalSearcher, check_k, top_items
 from goldrank.errors import InputError, shorten
 from goldrank.hits import Run
 from goldrank.io import FORMATS
@@ -36,7 +36,7 @@ class RunFile(ExternalSearcher):
             raise InputError(f"there is no format {own['format']!r}", remedy=f"there are: {', '.join(FORMATS)}")
         run = Run.read(path, format=own.get("format"))
         if "scores" in own:
-            run = run.ordered_by(one_of("scores", own["scores"], tuple(SCORE_READINGS)))
+            run = run.ordered_by(parse_choice("scores", own["scores"], tuple(SCORE_READINGS)))
         else:
             run.order.refuse(str(spec), "run:FILE(scores=…)")
         self._run = run
@@ -54,8 +54,8 @@ class RunFile(ExternalSearcher):
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
         """Return the k best items of each query."""
-        refuse_k(k)
-        refuse_ids(ids, texts)
+        check_k(k)
+        check_ids(ids, texts)
         if ids and not any(query in self._run for query in ids):
             raise InputError(
                 f"none of the {len(ids)} queries is in the file (it has {shorten(self._run.queries[0])}, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from goldrank.encoders.function import imported, report_failure, takes_argument
+from goldrank.encoders.function import import_function, report_failure, takes_argument
 from goldrank.encoders.rankings import ExternalSearcher, as_ranking
 from goldrank.encoders.source_files import source_stamp
 from goldrank.errors import shorten
@@ -20,7 +20,7 @@ class SearchFunction(ExternalSearcher):
 
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
         super().__init__(spec)
-        self._function = function or imported(spec)
+        self._function = function or import_function(spec)
         self._takes_id = takes_argument(self._function, 2, "query_id")
         self._version = source_stamp(self._function, by_name=function is None)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import local_path, model_stamp, no_model, require, version_of
+from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool
+from goldrank.encoders.provenance import import_package, load_error, local_path, model_stamp, version_of
 from goldrank.encoders.truncation import Ints, token_lengths
 from goldrank.errors import InputError
 from goldrank.specs import Spec
@@ -23,26 +23,26 @@ class SentenceTransformers(BatchEncoder):
     uses_torch = True
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, "normalize", "trust_remote_code", "revision")
+        options, own = Options.split(spec, "normalize", "trust_remote_code", "revision")
         super().__init__(spec, options)
         if not spec.argument:
             raise InputError("st needs a model", remedy="write st:BAAI/bge-base-en-v1.5 or st:/path/of/a/model")
-        package = require("sentence_transformers", "st", "st", "sentence-transformers")
-        torch = require("torch", "st", "st")
+        package = import_package("sentence_transformers", "st", "st", "sentence-transformers")
+        torch = import_package("torch", "st", "st")
         name = local_path(spec.argument)
         try:
             self._model: Any = package.SentenceTransformer(
                 name,
                 device=options.device,
                 revision=own.get("revision"),
-                trust_remote_code=yes_no("trust_remote_code", own.get("trust_remote_code", "false")),
+                trust_remote_code=parse_bool("trust_remote_code", own.get("trust_remote_code", "false")),
                 model_kwargs={"torch_dtype": getattr(torch, options.dtype)},
             )
         except (OSError, ValueError, RuntimeError) as error:
-            raise no_model("st", spec.argument, error) from error
+            raise load_error("st", spec.argument, error) from error
         if options.max_length is not None:
             self._model.max_seq_length = options.max_length
-        self._normalize = yes_no("normalize", own.get("normalize", "false"))
+        self._normalize = parse_bool("normalize", own.get("normalize", "false"))
         self.normalizes = self._normalize or any(type(part).__name__ == "Normalize" for part in self._model)
         # Renamed in newer versions of sentence-transformers, where the old name warns.
         dimension = getattr(self._model, "get_embedding_dimension", None)
@@ -86,4 +86,4 @@ class SentenceTransformers(BatchEncoder):
         prompt = self.options.query_prompt if side == "query" else self.options.item_prompt
         tensor = encode(texts, prompt=prompt, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True)
         vectors = np.asarray(tensor.float().cpu().numpy())
-        return unit(vectors) if self._normalize else vectors
+        return normalize_rows(vectors) if self._normalize else vectors

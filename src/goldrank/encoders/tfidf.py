@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.encoders.base import Options, Side, Vectors, checked_texts, identity_of, one_of, positive
-from goldrank.encoders.provenance import fitted_on, require, require_later, version_of
+from goldrank.encoders.base import Options, Side, Vectors, check_texts, identity_of, parse_choice, parse_positive
+from goldrank.encoders.provenance import check_installed, fitted_on, import_package, version_of
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import InputError, reason_of
 from goldrank.specs import Spec
@@ -38,7 +38,7 @@ class Tfidf:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        Options.take(spec, *OWN, without=(*UNUSED, "dim"))
+        Options.split(spec, *OWN, without=(*UNUSED, "dim"))
         if spec.argument:
             raise InputError(f"tfidf takes no argument, but got {spec.argument!r}", remedy="write tfidf(smart=lfn)")
         self._completed = spec.completed(DEFAULTS, PRESETS)
@@ -47,14 +47,14 @@ class Tfidf:
         """Version of the package, and a stamp of the texts it was fitted on."""
         item, _, query = own["smart"].partition(".")
         self._smart = {"item": _triple(item), "query": _triple(query or item)}
-        self._log = _LOGARITHM[one_of("base", own["base"], list(_LOGARITHM))]
-        require_later("sklearn", "tfidf", "lexical", "scikit-learn")
+        self._log = _LOGARITHM[parse_choice("base", own["base"], list(_LOGARITHM))]
+        check_installed("sklearn", "tfidf", "lexical", "scikit-learn")
         self._counting: dict[str, Any] = {
             "tokenizer": tokenizer(own["tokens"]),
             "ngram_range": _range(own["ngrams"]),
             "min_df": _share_or_count("min_df", own["min_df"]),
             "max_df": _share_or_count("max_df", own["max_df"]),
-            "max_features": positive("max_features", own["max_features"]) if "max_features" in own else None,
+            "max_features": parse_positive("max_features", own["max_features"]) if "max_features" in own else None,
         }
         self._documents = 0
 
@@ -65,7 +65,7 @@ class Tfidf:
 
     @cached_property
     def _counter(self) -> Any:
-        package = require("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
+        package = import_package("sklearn.feature_extraction.text", "tfidf", "lexical", "scikit-learn")
         return package.CountVectorizer(token_pattern=None, lowercase=False, **self._counting)
 
     def check_corpus(self, texts: Sequence[str]) -> None:
@@ -95,12 +95,12 @@ class Tfidf:
                     return True
             if counting["ngram_range"] == (1, 1):
                 return False
-        self._count(checked_texts(texts))
+        self._count(check_texts(texts))
         return len(self._frequency) >= count
 
     def fit(self, texts: Sequence[str]) -> None:
         """Learn the vocabulary and the document frequencies."""
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         self._count(texts)
         self.version = f"{version_of('scikit-learn')}{fitted_on(texts)}"
 
@@ -127,7 +127,7 @@ class Tfidf:
 
     def encode(self, texts: Sequence[str], side: Side) -> Vectors:
         """Return the weighted rows as a float32 CSR matrix."""
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         if not self._documents:
             raise InputError("tf-idf has not been fitted", remedy="call .fit(texts) first")
         tf, idf, norm = self._smart[side]
@@ -173,7 +173,7 @@ def _triple(written: str) -> tuple[str, str, str]:
 
 def _range(written: str) -> tuple[int, int]:
     low, _, high = written.partition("-")
-    first, last = positive("ngrams", low), positive("ngrams", high or low)
+    first, last = parse_positive("ngrams", low), parse_positive("ngrams", high or low)
     if first > last:
         raise InputError(f"ngrams={written} runs backwards", remedy="write ngrams=1-2")
     return first, last
@@ -181,7 +181,7 @@ def _range(written: str) -> tuple[int, int]:
 
 def _share_or_count(name: str, written: str) -> float | int:
     if written.isdecimal():
-        return positive(name, written)
+        return parse_positive(name, written)
     try:
         share = float(written)
     except ValueError:

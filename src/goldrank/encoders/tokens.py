@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from goldrank.encoders.base import one_of
+from goldrank.encoders.base import parse_choice
 
 Tokenizer = Callable[[str], list[str]]
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -53,4 +53,4 @@ TOKENIZERS: dict[str, Tokenizer] = {"split": split, "words": words, "runs": runs
 
 def tokenizer(name: str) -> Tokenizer:
     """Return the tokenizer called *name*."""
-    return TOKENIZERS[one_of("tokens", name, list(TOKENIZERS))]
+    return TOKENIZERS[parse_choice("tokens", name, list(TOKENIZERS))]

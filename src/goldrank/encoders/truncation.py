@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import Side, checked_texts
+from goldrank.encoders.base import Side, check_texts
 from goldrank.errors import DataWarning
 
 Ints = NDArray[np.int64]
@@ -97,7 +97,7 @@ def count_truncated(encoder: Any, texts: Sequence[str], side: Side) -> Truncatio
     long = [text for text in texts if len(text) > room or not text.isascii()]
     counted = Truncation(len(texts), limit=limit)
     for start in range(0, len(long), _BATCH):
-        tokens, read = encoder.count_tokens(checked_texts(long[start : start + _BATCH]), side)
+        tokens, read = encoder.count_tokens(check_texts(long[start : start + _BATCH]), side)
         cut = tokens > read
         lost = int((tokens - read)[cut].sum())
         counted += Truncation(truncated=int(cut.sum()), tokens=int(tokens[cut].sum()), lost=lost)

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Dense, Options, Side, checked_texts, one_of
+from goldrank.encoders.base import BatchEncoder, Dense, Options, Side, check_texts, parse_choice
 from goldrank.encoders.provenance import stamp
 from goldrank.encoders.row_lookup import RowLookup
 from goldrank.errors import InputError, reason_of, shorten
@@ -55,7 +55,7 @@ class PrecomputedVectors(BatchEncoder):
 
     def __init__(self, spec: Spec) -> None:
         own_names, unused = ("ids", "by", "queries"), ("query_prompt", "item_prompt", "dtype", "max_length")
-        options, own = Options.take(spec, *own_names, without=unused)
+        options, own = Options.split(spec, *own_names, without=unused)
         super().__init__(spec, options)
         self.shards: tuple[VectorShard, ...] = ()
         """The files of a folder of shards, if their vectors are used unchanged."""
@@ -73,7 +73,7 @@ class PrecomputedVectors(BatchEncoder):
             if Path(file).suffix.lower() == ".npy":
                 files.append(_ids_file(Path(file), own.get("ids")))
             self._stamp = " ".join(stamp(f) for f in files)
-        by = one_of("by", own.get("by", "text" if "text" in table else "id"), ("id", "text"))
+        by = parse_choice("by", own.get("by", "text" if "text" in table else "id"), ("id", "text"))
         if by not in table:
             raise InputError(
                 f"the file has no {by}s", where=str(file), remedy=f"add a column {by!r}, or use by=id|text"
@@ -104,7 +104,7 @@ class PrecomputedVectors(BatchEncoder):
         """
         if side == "query" and self._queries is not None:
             return self._queries.encode(texts, side)
-        rows = self._find(checked_texts(texts))
+        rows = self._find(check_texts(texts))
         if self._can_be_viewed and len(rows) and (np.diff(rows) == 1).all():
             return np.asarray(self._matrix[rows[0] : rows[-1] + 1])
         width = self.options.dim or self.width or 0

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, unit, yes_no
-from goldrank.encoders.provenance import require, require_later, version_of
+from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool
+from goldrank.encoders.provenance import check_installed, import_package, version_of
 from goldrank.errors import InputError
 from goldrank.specs import Spec
 
@@ -21,16 +21,16 @@ class WordLlama(BatchEncoder):
     width = 256
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, "normalize", without=("dtype", "max_length"))
+        options, own = Options.split(spec, "normalize", without=("dtype", "max_length"))
         super().__init__(spec, options)
         if spec.argument:
             raise InputError(f"wordllama has one model, not {spec.argument!r}", remedy="write wordllama(dim=64)")
-        self.normalizes = yes_no("normalize", own.get("normalize", "true"))
-        require_later("wordllama", "wordllama", "wordllama")
+        self.normalizes = parse_bool("normalize", own.get("normalize", "true"))
+        check_installed("wordllama", "wordllama", "wordllama")
 
     @cached_property
     def _model(self) -> Any:
-        package = require("wordllama", "wordllama", "wordllama")
+        package = import_package("wordllama", "wordllama", "wordllama")
         # By default it looks for its tokenizer in a wrong folder and downloads it.
         return package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
 
@@ -43,4 +43,4 @@ class WordLlama(BatchEncoder):
         """Return the mean of the token vectors; zeros for a text without tokens."""
         # WordLlama's norm=True divides by zero for an empty text.
         mean = np.asarray(self._model.embed(texts, norm=False, batch_size=len(texts)))
-        return unit(mean) if self.normalizes else mean
+        return normalize_rows(mean) if self.normalizes else mean

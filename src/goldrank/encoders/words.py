@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.encoders.base import BatchEncoder, Options, Side, checked_texts, number, one_of, yes_no
+from goldrank.encoders.base import BatchEncoder, Options, Side, check_texts, parse_bool, parse_choice, parse_number
 from goldrank.encoders.provenance import fitted_on, stamp
 from goldrank.encoders.tokens import TOKENIZERS, tokenizer
 from goldrank.errors import InputError
@@ -49,7 +49,7 @@ class Coverage:
 def make_word_encoder(spec: Spec) -> MeanOfWords:
     """Return the encoder of ``words:FILE``: an unweighted mean, or with ``weighting=sif`` one that can be fitted."""
     weighting = spec.completed(DEFAULTS, PRESETS).options["weighting"]
-    return SifOfWords(spec) if one_of("weighting", weighting, ("mean", "sif")) == "sif" else MeanOfWords(spec)
+    return SifOfWords(spec) if parse_choice("weighting", weighting, ("mean", "sif")) == "sif" else MeanOfWords(spec)
 
 
 class MeanOfWords(BatchEncoder):
@@ -62,7 +62,7 @@ class MeanOfWords(BatchEncoder):
     """
 
     def __init__(self, spec: Spec) -> None:
-        options, given = Options.take(spec, *DEFAULTS, "cache", "preset", without=("dtype", "max_length"))
+        options, given = Options.split(spec, *DEFAULTS, "cache", "preset", without=("dtype", "max_length"))
         completed = spec.completed(DEFAULTS, PRESETS)
         # The cache does not change the vectors, so it is not part of the identity.
         own = {name: value for name, value in completed.options.items() if name != "cache"}
@@ -70,17 +70,17 @@ class MeanOfWords(BatchEncoder):
         if not spec.argument:
             raise InputError("words needs a file of word vectors", remedy="write words:glove.6B.50d.txt")
         self._own = own
-        self._lower = yes_no("lower", own["lower"])
-        self._looks_up = one_of("tokens", own["tokens"], ["lookup", *TOKENIZERS]) == "lookup"
+        self._lower = parse_bool("lower", own["lower"])
+        self._looks_up = parse_choice("tokens", own["tokens"], ["lookup", *TOKENIZERS]) == "lookup"
         self._tokens = tokenizer("split" if self._looks_up else own["tokens"])
         if not self._lower and own["tokens"] not in ("lookup", "split"):
             raise InputError("lower=false needs tokens=lookup or tokens=split", remedy="leave one of the two out")
-        self._empty = number("empty", own["empty"])
+        self._empty = parse_number("empty", own["empty"])
         self._vectors = read_word_vectors(
             spec.argument,
-            rule=cast(Rule, one_of("rule", own["rule"], ("plain", "evalrank"))),
-            encoding=one_of("encoding", own["encoding"], ("utf-8", "latin-1")),
-            cache=yes_no("cache", given.get("cache", "true")),
+            rule=cast(Rule, parse_choice("rule", own["rule"], ("plain", "evalrank"))),
+            encoding=parse_choice("encoding", own["encoding"], ("utf-8", "latin-1")),
+            cache=parse_bool("cache", given.get("cache", "true")),
         )
         self._stamp = " ".join(stamp(file) for file in word_vector_files(Path(spec.argument).expanduser()))
         self.width = self._vectors.dim
@@ -106,7 +106,7 @@ class MeanOfWords(BatchEncoder):
     def covers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Return which texts have a known word; nothing is encoded or added to the coverage."""
         row = self._vectors.row
-        return np.array([any(word in row for word in self.split(text)) for text in checked_texts(texts)], np.bool_)
+        return np.array([any(word in row for word in self.split(text)) for text in check_texts(texts)], np.bool_)
 
     def vocabulary_vectors(self) -> NDArray[Any]:
         """Return the vector of every word of the file, encoded as a text of its own."""
@@ -149,7 +149,7 @@ class SifOfWords(MeanOfWords):
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
-        self._a = number("a", self._own["a"], low=1e-12)
+        self._a = parse_number("a", self._own["a"], low=1e-12)
         ranks = np.arange(1, len(self._vectors.matrix) + 1)
         self._weights = self._weight((1 / ranks) / (1 / ranks).sum())
         self._common: NDArray[np.float32] | None = None
@@ -162,7 +162,7 @@ class SifOfWords(MeanOfWords):
 
     def fit(self, texts: Sequence[str]) -> None:
         """Count the words and compute the common component; the coverage does not change."""
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         counts = Counter(word for text in texts for word in self.split(text))
         if not counts:
             raise InputError(f"none of the {len(texts)} texts to fit on has a word", remedy="fit on the corpus")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-from goldrank.encoders.provenance import no_model
+from goldrank.encoders.provenance import load_error
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.masked.examples.cutting import Span
 from goldrank.masked.examples.mentions import Finder
@@ -73,7 +73,7 @@ def _transformers_persons(name: str) -> Callable[[str], Iterable[Span]]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, use_fast=True)
         network = transformers.AutoModelForTokenClassification.from_pretrained(name)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise no_model("hf", name, error) from error
+        raise load_error("hf", name, error) from error
     tokenizer.model_max_length = min(tokenizer.model_max_length, network.config.max_position_embeddings)
     pipeline = transformers.pipeline(
         "token-classification",

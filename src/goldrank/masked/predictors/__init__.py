@@ -78,7 +78,7 @@ def load_predictor(spec: str | Spec | Predictor | Callable[..., Any]) -> Predict
         return predictor
     if not callable(spec):
         raise InputError(f"{shorten(spec)} is not a predictor", remedy="give a spec string or a function")
-    from goldrank.encoders.function import named
+    from goldrank.encoders.function import spec_of_function
     from goldrank.masked.predictors.function import PredictFunction
 
-    return PredictFunction(named(spec), spec)
+    return PredictFunction(spec_of_function(spec), spec)

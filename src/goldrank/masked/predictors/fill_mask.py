@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldrank.encoders.base import Options, identity_of, positive, yes_no
-from goldrank.encoders.provenance import local_stamp, no_model, version_of
+from goldrank.encoders.base import Options, identity_of, parse_bool, parse_positive
+from goldrank.encoders.provenance import load_error, local_stamp, version_of
 from goldrank.errors import InputError, MissingExtraError
 from goldrank.masked.examples.chunks import Blank, Guesses
 from goldrank.masked.predictors.base import ClosedSet, check_k
@@ -46,17 +46,17 @@ class FillMask:
     """
 
     def __init__(self, spec: Spec) -> None:
-        options, own = Options.take(spec, *_OWN, without=("query_prompt", "item_prompt", "dim"))
+        options, own = Options.split(spec, *_OWN, without=("query_prompt", "item_prompt", "dim"))
         if not spec.argument:
             raise InputError("fill-mask needs a model", remedy="write fill-mask:NAME or fill-mask:/path/of/a/model")
         self.spec = spec
-        self._pieces = positive("pieces", own.get("pieces", "4"))
+        self._pieces = parse_positive("pieces", own.get("pieces", "4"))
         self._batch = options.batch_size if "batch_size" in spec.options else _BATCH
         self._torch, transformers = _packages()
         name = str(Path(spec.argument).expanduser()) if Path(spec.argument).expanduser().exists() else spec.argument
         loading = {
             "revision": own.get("revision"),
-            "trust_remote_code": yes_no("trust_remote_code", own.get("trust_remote_code", "false")),
+            "trust_remote_code": parse_bool("trust_remote_code", own.get("trust_remote_code", "false")),
             "local_files_only": os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"),
         }
         loading = {option: value for option, value in loading.items() if value is not None}
@@ -65,7 +65,7 @@ class FillMask:
                 self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, **loading)
                 model: Any = transformers.AutoModelForMaskedLM.from_pretrained(name, **loading)
         except (OSError, ValueError, RuntimeError, KeyError) as error:
-            raise no_model("fill-mask", spec.argument, error) from error
+            raise load_error("fill-mask", spec.argument, error) from error
         if self._tokenizer.mask_token_id is None:
             raise InputError(f"fill-mask:{spec.argument} has no mask token", remedy="choose a masked language model")
         self._device = options.device or ("cuda" if self._torch.cuda.is_available() else "cpu")

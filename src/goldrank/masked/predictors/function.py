@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from goldrank.encoders.base import identity_of
-from goldrank.encoders.function import imported
+from goldrank.encoders.function import import_function
 from goldrank.encoders.source_files import source_stamp
 from goldrank.errors import GoldrankError, shorten
 from goldrank.masked.examples.chunks import Blank, Guesses
@@ -25,7 +25,7 @@ class PredictFunction:
     def __init__(self, spec: Spec, function: Callable[..., Any] | None = None) -> None:
         take_options(spec)
         self.spec = spec
-        self._function = function or imported(spec)
+        self._function = function or import_function(spec)
         self._version = source_stamp(self._function, by_name=function is None)
 
     @property

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from goldrank.encoders.base import checked_texts, identity_of, number, positive
+from goldrank.encoders.base import check_texts, identity_of, parse_number, parse_positive
 from goldrank.encoders.http_client import Client
 from goldrank.encoders.provenance import texts_stamp
 from goldrank.errors import GoldrankError, InputError
@@ -64,7 +64,7 @@ class ChatModel:
         self._client = Client.of_options(
             own, self._url, timeout="120", remedies=_REMEDY, relief=", or lower concurrency"
         )
-        self._concurrency = positive("concurrency", own.get("concurrency", "1"))
+        self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
         self._settings = _settings(own)
         self._prompt = _read_prompt(own["prompt"]) if "prompt" in own else PROMPT
         self.unusable = 0
@@ -99,7 +99,7 @@ class ChatModel:
         """Return the prompt for a mask."""
         text = blank.before.replace(MASK, OTHER_MASK) + MASK + blank.after.replace(MASK, OTHER_MASK)
         # Insert the text last, because it may contain {k}.
-        return checked_texts([self._prompt.replace("{k}", str(k)).replace("{text}", text)])[0]
+        return check_texts([self._prompt.replace("{k}", str(k)).replace("{text}", text)])[0]
 
     def _ask(self, blank: Blank, k: int) -> str:
         body = {"model": self._model, "messages": [{"role": "user", "content": self.question(blank, k)}]}
@@ -115,9 +115,9 @@ class ChatModel:
 def _settings(own: dict[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if own.get("temperature") != "default":
-        settings["temperature"] = number("temperature", own.get("temperature", "0"))
+        settings["temperature"] = parse_number("temperature", own.get("temperature", "0"))
     if "max_tokens" in own:
-        settings["max_tokens"] = positive("max_tokens", own["max_tokens"])
+        settings["max_tokens"] = parse_positive("max_tokens", own["max_tokens"])
     return settings
 
 

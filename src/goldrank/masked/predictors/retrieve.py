@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goldrank import encoders
 from goldrank.data.collections.streams import lines
-from goldrank.encoders.base import Encoder, identity_of, one_of
+from goldrank.encoders.base import Encoder, identity_of, parse_choice
 from goldrank.encoders.provenance import stamp
 from goldrank.errors import InputError, shorten
 from goldrank.io.formats.json_files import decode
@@ -45,7 +45,7 @@ class Retrieve:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         options = dict(spec.options)
-        self._by = one_of("by", options.pop("by", "both"), ("title", "texts", "both"))
+        self._by = parse_choice("by", options.pop("by", "both"), ("title", "texts", "both"))
         self._file = Path(options.pop("texts")).expanduser() if "texts" in options else None
         if not spec.argument:
             raise InputError("retrieve needs an encoder", remedy="write, for example, retrieve:wordllama")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goldrank.encoders.base import checked_texts
+from goldrank.encoders.base import check_texts
 from goldrank.errors import GoldrankError, InputError
 from goldrank.masked.examples.chunks import MASK, Blank
 
@@ -46,8 +46,8 @@ class Windows:
     def of(self, blanks: Sequence[Blank]) -> list[Window]:
         """Return one window for each mask."""
         token = self._tokenizer.mask_token
-        befores = checked_texts([blank.before.replace(MASK, token) for blank in blanks])
-        afters = checked_texts([blank.after.replace(MASK, token) for blank in blanks])
+        befores = check_texts([blank.before.replace(MASK, token) for blank in blanks])
+        afters = check_texts([blank.after.replace(MASK, token) for blank in blanks])
         texts = [before + token + after for before, after in zip(befores, afters, strict=True)]
         distinct = list(dict.fromkeys(texts))
         encoded = self._tokenizer(distinct, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]

@@ -22,7 +22,7 @@ from goldrank.data.collections.records import (
     is_parquet_name,
 )
 from goldrank.data.text_rule import TextRule
-from goldrank.encoders.base import Encoder, Fitted, Side, checked_texts
+from goldrank.encoders.base import Encoder, Fitted, Side, check_texts
 from goldrank.encoders.truncation import Truncation, count_truncated
 from goldrank.engines import Engine
 from goldrank.errors import InputError, shorten
@@ -125,7 +125,7 @@ def staged(documents: Iterable[Document], rule: TextRule, size: int, folder: str
 def _write_texts(ids: list[str], texts: list[str], path: str) -> None:
     pyarrow, parquet = load_pyarrow()
     # Half a surrogate pair has no place in UTF-8; models are given U+FFFD for it anyway.
-    columns = {"id": ids, "text": checked_texts(texts)}
+    columns = {"id": ids, "text": check_texts(texts)}
     table = pyarrow.table({name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()})
 
     def fill(stream: Any) -> None:
