@@ -115,7 +115,7 @@ def test_the_profile_and_the_missing_queries_count_as_in_the_inner_metric():
 def test_what_has_no_area_is_refused_with_the_reason():
     with pytest.raises(gr.InputError, match="needs the scores of the run's results"):
         gr.score_hits(gr.Run(RUN).hits(gr.Gold(GOLD)), "nauc")
-    with pytest.raises(gr.InputError, match="cannot be taken of gmap"):
+    with pytest.raises(gr.InputError, match="cannot be computed for gmap"):
         Metric.parse("nauc(of=gmap)")
     with pytest.raises(gr.InputError, match="pools gold items"):
         gr.score(GOLD, RUN, "nauc(of=hits@1)")

@@ -142,7 +142,7 @@ def test_every_remedy_of_a_refusal_names_only_metrics_that_exist():
         ("AP(judged_only=True)", r"convention.*unjudged=drop"),
         ("rbp_80", r"cutoff or the persistence.*rbp@80 or rbp\(p=…\)"),
         ("rbp_residual.80", "cutoff or the persistence"),
-        ("mrr.10", "can be no cutoff.*mrr@10"),
+        ("mrr.10", "cannot be a cutoff.*mrr@10"),
         ("nDCG(dcg='linear')", "log2 or exp-log2"),
         ("P_5@10", "two cutoffs"),
         ("map@10-l0", "relevance level.*from 1"),
@@ -151,8 +151,8 @@ def test_every_remedy_of_a_refusal_names_only_metrics_that_exist():
         ("SetF(beta=x)", "number from 0"),
         ("set_F.1,2,3,x", "no parameters"),
         ("nDCG(gains={1:x})", "grade:gain"),
-        ("", "does not read"),
-        ("@10", "does not read"),
+        ("", "is not a valid metric"),
+        ("@10", "is not a valid metric"),
         ("ndgc@10", "did you mean 'ndcg'"),
     ],
 )
@@ -254,7 +254,7 @@ def test_a_set_of_metrics_has_one_order():
 def test_what_is_no_name_of_a_metric_is_refused():
     with pytest.raises(gr.InputError) as caught:
         parse_all([10])
-    assert str(caught.value) == '10 of type int is no metric; write its name, such as "ndcg@10"'
+    assert str(caught.value) == '10 of type int is not a metric; write its name, such as "ndcg@10"'
 
 
 @pytest.mark.parametrize(

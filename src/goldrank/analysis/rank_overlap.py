@@ -11,7 +11,7 @@ import numpy as np
 from goldrank import stats
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Floats, Ints, Run
-from goldrank.metrics.overlap import Overlap, rank_biased_overlap
+from goldrank.metrics.overlap import RankBiasedOverlap, rank_biased_overlap
 from goldrank.ordering import SCORE_READINGS
 from goldrank.presentation import Result
 from goldrank.scoring import Bootstrap, as_run
@@ -137,7 +137,7 @@ def _rankings(run: Run) -> dict[str, dict[str, float]]:
     return {query: ranking for query, ranking in Run.from_columns(run.columns).to_dict().items() if ranking}
 
 
-def _overlap(first: dict[str, float], second: dict[str, float], p: float, depth: int | None) -> Overlap:
+def _overlap(first: dict[str, float], second: dict[str, float], p: float, depth: int | None) -> RankBiasedOverlap:
     ranks = [_tied_ranks(ranking, depth) for ranking in (first, second)]
     shared = [item for item in ranks[0] if item in ranks[1]]
     whole = [np.array(list(rank.values()), np.int64) for rank in ranks]

@@ -1,4 +1,4 @@
-"""The metrics: each a short function over a placement with its declaration, known by name."""
+"""Metrics, each a short function of a Placement with its declaration, and the conventions that they follow."""
 
 from goldrank.metrics import (  # noqa: F401 - importing a module registers its metrics
     abstention,

@@ -1,4 +1,4 @@
-"""Abstention: does the run's confidence in a query, taken from its scores, tell how well it answers the query?"""
+"""The abstention metric nauc: whether the scores of a run predict which queries it answers well."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from goldrank.metrics.profiles import Profile
 
 CONFIDENCES = ("max", "std", "diff1")
-"""The confidences, in the order of the rows of `Hits.confidence`."""
+"""The measures of confidence, in the order of the rows of `Hits.confidence`."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class _MetricParameter(Parameter):
     """A parameter whose value is a metric."""
 
     def parse(self, text: str, metric: str) -> Setting:
-        """The metric that *text* names, written in full."""
+        """Return the metric that *text* names in its normal form."""
         inner = Metric.parse(text)
         if inner.definition.aggregate != "mean":
             raise InputError(
-                f"{metric} cannot be taken of {inner.name}, whose value over all queries is no mean",
+                f"{metric} cannot be computed for {inner.name}, whose value over all queries is not a mean",
                 remedy=f"use {self.allowed}",
             )
         return str(inner)
@@ -41,29 +41,29 @@ class _MetricParameter(Parameter):
 
 
 def confidences(run: Run, queries: Sequence[str], *, drop_self: bool) -> Floats:
-    """How sure the run is of each query, by the scores of its results: one row for each of `CONFIDENCES`.
+    """Compute the confidence of a run in each query from its scores: one row for each of `CONFIDENCES`.
 
-    They are the highest score, the standard deviation of the scores, and how far the highest is from the second.
-    A query without results has 0.
+    These are the highest score, the standard deviation of the scores, and the difference between the two highest
+    scores. All are 0 for a query without results.
     """
-    found = np.zeros((len(CONFIDENCES), len(queries)))
+    result = np.zeros((len(CONFIDENCES), len(queries)))
     columns = run.columns
-    place = {query: at for at, query in enumerate(columns.queries)}
-    for at, query in enumerate(queries):
-        if query not in place:
+    positions = {query: position for position, query in enumerate(columns.queries)}
+    for number, query in enumerate(queries):
+        if query not in positions:
             continue
-        rows = slice(*columns.starts[place[query] : place[query] + 2].tolist())
+        rows = slice(*columns.starts[positions[query] : positions[query] + 2].tolist())
         scores = columns.values[rows]
         if drop_self:
             scores = scores[[item != query for item in columns.items[rows]]]
         if len(scores):
             highest = np.sort(scores)[::-1][:2]
-            found[:, at] = highest[0], np.std(scores), highest[0] - highest[-1]
-    return found
+            result[:, number] = highest[0], np.std(scores), highest[0] - highest[-1]
+    return result
 
 
 def apply_inner(metric: Metric, profile: Profile, relevance_level: float | None) -> Metric:
-    """A metric whose inner metric has the parameters of the profile and the level; other metrics as they are."""
+    """Apply the profile and the relevance level to the inner metric of nauc; return other metrics unchanged."""
     if metric.definition is not _NAUC:
         return metric
     inner = profile.apply(Metric.parse(str(metric.parameters["of"])), relevance_level)
@@ -78,7 +78,7 @@ def _nauc(placement: Placement, k: None, of: str, confidence: str) -> Values:
         )
     result = Metric.parse(of).compute(placement)
     if result.weights is not None:
-        raise InputError(f"nauc cannot be taken of {of}, which pools gold items", remedy="use one such as ndcg@10")
+        raise InputError(f"nauc cannot be computed for {of}, which pools gold items", remedy="use one such as ndcg@10")
     return Values(result.values, placement.confidence[CONFIDENCES.index(confidence)])
 
 

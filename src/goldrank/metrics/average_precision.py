@@ -21,11 +21,11 @@ DENOMINATOR = Parameter(
 
 
 def _summed_precision(groups: Groups, k: int | None) -> Floats:
-    """Each span's expected part of the sum of precisions at the relevant ranks.
+    """Compute the expected contribution of each span to the sum of precisions at the relevant ranks.
 
-    At place p of a span holding m relevant of t items, a relevant item stands with chance m/t and then has on
-    average ``(p-1)(m-1)/(t-1)`` relevant ones before it in the span (McSherry & Najork, 2008). Summing over the
-    places gives harmonic numbers.
+    The item at position p of a span with m relevant of t items is relevant with probability m/t, and then has on
+    average ``(p-1)(m-1)/(t-1)`` relevant ones before it in the span (McSherry & Najork, 2008). The sum over the
+    positions consists of harmonic numbers.
     """
     start, size, relevant = groups.start, groups.size, groups.relevant
     value = (groups.before + 1) / (start + 1)
@@ -34,15 +34,15 @@ def _summed_precision(groups: Groups, k: int | None) -> Floats:
     wide = np.flatnonzero(size > 1)
     if len(wide):
         a, t, m = start[wide], size[wide], relevant[wide]
-        places = t if k is None else np.clip(k - a, 0, t)
-        value[wide] = m / t * _spread(a, places, groups.before[wide], (m - 1) / (t - 1))
+        positions = t if k is None else np.clip(k - a, 0, t)
+        value[wide] = m / t * _spread(a, positions, groups.before[wide], (m - 1) / (t - 1))
     return value
 
 
-def _spread(start: Ints, places: Ints, before: Ints, slope: Floats) -> Floats:
-    """The sum over p = 1 … places of ``(before + 1 + (p-1)·slope) / (start + p)``."""
-    reciprocals = harmonic(start + places) - harmonic(start)
-    return (before + 1) * reciprocals + slope * (places - (start + 1) * reciprocals)
+def _spread(start: Ints, positions: Ints, before: Ints, slope: Floats) -> Floats:
+    """Compute the sum over p = 1 … positions of ``(before + 1 + (p-1)·slope) / (start + p)``."""
+    reciprocals = harmonic(start + positions) - harmonic(start)
+    return (before + 1) * reciprocals + slope * (positions - (start + 1) * reciprocals)
 
 
 def _map(p: Placement, k: int | None, denominator: str, rel: float | None) -> Values:
@@ -59,25 +59,25 @@ def _over_hits(p: Placement, groups: Groups, k: int | None, summed: Floats) -> F
         return ratio(summed, p.total(groups.query, groups.relevant))
     inside = groups.start + groups.size <= k
     value = ratio(summed, p.total(groups.query[inside], groups.relevant[inside]))
-    # Where the cutoff falls inside a tie, the number of hits is random too: condition on it.
+    # If the cutoff is inside a tie, the number of hits is random too: condition on it.
     part = _summed_precision(groups, k)
     for i in np.flatnonzero((groups.start < k) & ~inside):
         query, start, before = int(groups.query[i]), int(groups.start[i]), int(groups.before[i])
-        size, relevant, places = int(groups.size[i]), int(groups.relevant[i]), k - start
+        size, relevant, positions = int(groups.size[i]), int(groups.relevant[i]), k - start
         earlier = summed[query] - part[i]
-        hits = np.arange(max(0, places - (size - relevant)), min(relevant, places) + 1)
-        slope = (hits - 1) / max(places - 1, 1)
-        at, wide, ahead = (np.full(len(hits), number) for number in (start, places, before))
-        spread = _spread(at, wide, ahead, slope)
-        mean = ratio(earlier + hits / places * spread, (before + hits).astype(np.float64))
-        chance = [_chance_of_hits(size, relevant, places, int(number)) for number in hits]
+        hits = np.arange(max(0, positions - (size - relevant)), min(relevant, positions) + 1)
+        slope = (hits - 1) / max(positions - 1, 1)
+        starts, counts, before_each = (np.full(len(hits), number) for number in (start, positions, before))
+        spread = _spread(starts, counts, before_each, slope)
+        mean = ratio(earlier + hits / positions * spread, (before + hits).astype(np.float64))
+        chance = [_chance_of_hits(size, relevant, positions, int(number)) for number in hits]
         value[query] = float(np.dot(chance, mean))
     return value
 
 
-def _chance_of_hits(size: int, relevant: int, places: int, hits: int) -> float:
-    ways = math.comb(relevant, hits) * math.comb(size - relevant, places - hits)
-    return ways / math.comb(size, places)
+def _chance_of_hits(size: int, relevant: int, positions: int, hits: int) -> float:
+    ways = math.comb(relevant, hits) * math.comb(size - relevant, positions - hits)
+    return ways / math.comb(size, positions)
 
 
 register(

@@ -1,4 +1,4 @@
-"""Measures for incomplete judgments: bpref and inferred average precision."""
+"""Metrics for incomplete judgments: bpref and inferred average precision."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _EPSILON = 0.00001
 
 
 def _counts_above(p: Placement, counted: Mask, rows: Mask) -> tuple[Ints, Ints]:
-    """For each of *rows*, how many of the *counted* items stand in earlier spans, and how many in its own."""
+    """Count for each of *rows* the *counted* items in earlier spans of its query, and those in its own span."""
     width = int(p.start.max(initial=0)) + 2
     key = p.query * width + p.start
-    marks, asked = key[counted], key[rows]
-    left = np.searchsorted(marks, asked, "left")
-    earlier = left - np.searchsorted(marks, p.query[rows] * width, "left")
-    return earlier, np.searchsorted(marks, asked, "right") - left
+    keys, own = key[counted], key[rows]
+    left = np.searchsorted(keys, own, "left")
+    earlier = left - np.searchsorted(keys, p.query[rows] * width, "left")
+    return earlier, np.searchsorted(keys, own, "right") - left
 
 
 def _is_nonrelevant(p: Placement, negative: str, rel: float | None, *, gold: bool = False) -> Mask:
@@ -41,7 +41,7 @@ def _bpref(p: Placement, k: None, negative: str, rel: float | None) -> Values:
     query = p.query[relevant]
     earlier, tied = _counts_above(p, _is_nonrelevant(p, negative, rel), relevant)
     bound = np.minimum(gold, nonrelevant)[query]
-    # Of `tied` nonrelevant items in the same tie, 0 … tied stand before the item, each number equally likely.
+    # Of `tied` nonrelevant items in the same tie, 0 … tied precede the item, each number with equal probability.
     below_bound = np.clip(bound - earlier, 0, tied + 1)
     capped = below_bound * earlier + below_bound * (below_bound - 1) / 2 + (tied + 1 - below_bound) * bound
     preferred = 1.0 - ratio(capped / (tied + 1), bound)
@@ -51,10 +51,10 @@ def _bpref(p: Placement, k: None, negative: str, rel: float | None) -> Values:
 def _infap(p: Placement, k: None, negative: str, rel: float | None) -> Values:
     relevant = p.is_relevant(p.grade, rel)
     query, above = p.query[relevant], p.start[relevant].astype(np.float64)
-    found, _ = _counts_above(p, relevant, relevant)
+    relevant_above, _ = _counts_above(p, relevant, relevant)
     nonrelevant, _ = _counts_above(p, _is_nonrelevant(p, negative, rel), relevant)
     pooled, _ = _counts_above(p, np.ones(len(p.grade), bool), relevant)
-    precision_above = (found + _EPSILON) / (found + nonrelevant + 2 * _EPSILON)
+    precision_above = (relevant_above + _EPSILON) / (relevant_above + nonrelevant + 2 * _EPSILON)
     inferred = (1.0 + pooled * precision_above) / (above + 1.0)
     return Values(ratio(p.total(query, np.where(above == 0, 1.0, inferred)), p.relevant_count(rel)))
 

@@ -1,4 +1,4 @@
-"""The conventions that turn hits into ranks, each with its choices and what they mean."""
+"""The conventions by which hits become ranks, with the meaning of each choice."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CHOICES: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Conventions:
-    """How ranks are read off hits. See ``CHOICES`` for what each value means."""
+    """How hits become ranks; ``CHOICES`` explains each value."""
 
     ties: str = "docid"
     precision: str = "float64"
@@ -65,12 +65,12 @@ class Conventions:
     unjudged: str = "nonrelevant"
     outside: str = "keep"
     depth: int | None = None
-    """Read no ranking further than this, after self-matches are gone; None reads all."""
+    """Cut every ranking at this rank, after self-matches are removed; None keeps all results."""
     relevance_level: float | None = None
-    """The smallest grade that counts as relevant, for every metric with binary relevance that was not told otherwise;
-    None counts every grade above 0."""
+    """The smallest grade that counts as relevant, for metrics with binary relevance that do not set ``rel``; None
+    counts every grade above 0."""
     scores: str | None = None
-    """What a run's scores are; None takes them as similarities, and refuses a run whose order contradicts them."""
+    """What the scores of a run are; None means similarities, and rejects a run whose order contradicts them."""
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -105,10 +105,10 @@ class Conventions:
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Every convention with its value, for output."""
+        """Return every convention with its value."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def differences(self, other: Conventions) -> dict[str, tuple[Any, Any]]:
-        """The conventions in which the two differ, each with both values."""
+        """Return the conventions in which the two differ, each with both values."""
         mine, theirs = self.as_dict(), other.as_dict()
         return {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}

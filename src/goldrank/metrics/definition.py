@@ -1,4 +1,4 @@
-"""What a metric is: a declaration with formula, parameters and citations, a function, and a way to write it."""
+"""Declare metrics (formula, parameters, citations and function) and parse their written form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Cutoff = Literal["optional", "required", "none", "recall"]
 
 @dataclass(frozen=True)
 class Values:
-    """One number per query (NaN where the metric is undefined), with weights where gold items are pooled.
+    """One value per query (NaN if the metric is undefined), with weights if gold items are pooled.
 
     For the aggregate ``nauc`` the weights are the confidences of the run.
     """
@@ -34,7 +34,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One variant of a metric: its name, what it changes, and the values it takes."""
+    """A parameter of a metric: its name, what it changes, and the values it takes."""
 
     name: str
     doc: str
@@ -45,7 +45,7 @@ class Parameter:
     high: float = math.inf
 
     def parse(self, text: str, metric: str) -> Setting:
-        """The value that *text* stands for, or an error that says what is allowed."""
+        """Return the value that *text* names, or raise an error that lists the allowed values."""
         for choice in self.choices:
             if text == str(choice):
                 return choice
@@ -70,10 +70,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class GainsParameter(Parameter):
-    """A gain for each of some grades, written ``1:3.5/2:9`` or ``{1:3.5,2:9}``."""
+    """A parameter that maps grades to gains, written ``1:3.5/2:9`` or ``{1:3.5,2:9}``."""
 
     def parse(self, text: str, metric: str) -> Setting:
-        """The gains in the one form that all writings of them share: by grade, ``1:3.5/2:9``."""
+        """Return the gains in their normal form: ordered by grade, as ``1:3.5/2:9``."""
         gains: dict[float, float] = {}
         for entry in re.split(r"[/,]", text.strip().removeprefix("{").removesuffix("}")):
             try:
@@ -112,7 +112,7 @@ AVERAGE = Parameter(
 
 @dataclass(frozen=True)
 class Definition:
-    """The declaration of a metric; `goldrank explain` and the reference page are made from it."""
+    """The declaration of a metric, from which `goldrank explain` and the reference page are generated."""
 
     name: str
     title: str
@@ -130,10 +130,10 @@ class Definition:
     aliases: tuple[str, ...] = ()
     cite: str = ""
     tools: tuple[tuple[str, str], ...] = ()
-    """Which known tools print which variant, under which name."""
+    """Pairs of a tool, and the name under which it prints this metric or a variant of it."""
     notes: str = ""
     subtopics: bool = False
-    """Whether it reads the grade for each subtopic; other metrics read an item's highest."""
+    """Whether it reads the grade for each subtopic; other metrics read the highest grade of an item."""
 
     @property
     def defaults(self) -> dict[str, Setting]:
@@ -171,7 +171,7 @@ def _add_installed() -> None:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric as asked for: a definition, a cutoff, and the parameters that were set.
+    """A metric with its cutoff and the parameters that are set: an immutable, hashable value.
 
     >>> str(Metric.parse("MAP(denominator=hits)@10"))
     'map(denominator=hits)@10'
@@ -183,13 +183,11 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str, *, needs_cutoff: bool = True) -> Metric:
-        """Read ``name``, ``name@k`` or ``name(parameter=value, …)@k``.
-
-        Names as other tools write them are read as the tool means them.
+        """Parse ``name``, ``name@k`` or ``name(parameter=value, …)@k``, or a name that another tool uses.
 
         Args:
-            text: the written metric, or a measure object of ir_measures.
-            needs_cutoff: whether a metric that is only computed with a cutoff must have one.
+            text: The written metric, or a measure object of ir_measures.
+            needs_cutoff: Whether to reject a metric without a cutoff that can only be computed with one.
         """
         written = translate(split(as_text(text)), _ALIASES)
         if written.name.lower() not in _ALIASES:
@@ -204,12 +202,12 @@ class Metric:
 
     @classmethod
     def make(cls, name: str, cutoff: float | None = None, **settings: Setting | Mapping[float, float]) -> Metric:
-        """Make a metric of its parts.
+        """Build a metric from its parts.
 
         Args:
-            name: as in ``parse``.
-            cutoff: the rank, or the recall level, at which it is cut.
-            settings: its parameters; gains may be a dict.
+            name: As in ``parse``.
+            cutoff: The rank or the recall level at which rankings are cut.
+            settings: The parameters; gains may be a dict.
 
         >>> str(Metric.make("ndcg", 10, gains={0: 0, 1: 1, 2: 3}))
         'ndcg(gains=0:0/1:1/2:3)@10'
@@ -233,7 +231,7 @@ class Metric:
         return {**self.definition.defaults, **self.settings}
 
     def with_defaults(self, settings: Mapping[str, Setting]) -> Metric:
-        """The metric with *settings* where it was not told otherwise."""
+        """Return the metric with *settings* for the parameters that are not set."""
         return Metric(self.definition, self.cutoff, {**settings, **self.settings})
 
     def compute(self, placement: Placement) -> Values:
@@ -251,7 +249,7 @@ class Metric:
 
 
 def _level_options(definition: Definition, level: int | None) -> dict[str, str]:
-    """The options that ranx's relevance level stands for: lower grades are not relevant, and gain nothing."""
+    """Return the options that mean the relevance level of ranx: lower grades are not relevant and have no gain."""
     if level is None or level == 1:
         return {}
     names = [parameter.name for parameter in definition.parameters]
@@ -298,7 +296,7 @@ def _parse_settings(definition: Definition, options: Mapping[str, str]) -> dict[
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
-    """Read several metrics; ``ndcg@1,5,10`` is three. Each is kept once, in the order given; a set is sorted."""
+    """Parse several metrics without duplicates, in the given order; a set is sorted, and ``ndcg@1,5,10`` is three."""
     given: Iterable[object]
     if isinstance(metrics, (str, Metric)) or is_measure(metrics):
         given = [metrics]
@@ -309,5 +307,5 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
         for metric in [entry] if isinstance(entry, Metric) else map(Metric.parse, expand(entry)):
             parsed.setdefault(str(metric), metric)
     if not parsed:
-        raise InputError("no metric was asked for", remedy="name one, as in ndcg@10 (goldrank list metrics)")
+        raise InputError("no metric is given", remedy="name one, such as ndcg@10 (goldrank list metrics)")
     return list(parsed.values())

@@ -1,4 +1,4 @@
-"""Metrics of diversity on gold judged by subtopic: a result counts less the more its subtopics were seen before.
+"""Diversity metrics for gold judged by subtopic: a result counts less the more often its subtopics occurred before.
 
 The definitions are those of ndeval, the program of the TREC Web tracks. Judgments are binary for each subtopic, and
 a subtopic without any relevant item is ignored.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from goldrank.errors import InputError
 from goldrank.hits import Floats
-from goldrank.metrics.definition import RELEVANT, Cutoff, Definition, Parameter, Values, register
+from goldrank.metrics.definition import RELEVANT, Definition, Parameter, Values, register
 from goldrank.metrics.placement import Placement
 
 ALPHA = Parameter(
@@ -44,11 +45,11 @@ class _Query:
         return frozenset().union(*self.judged)
 
     def gain(self, alpha: float, k: int | None, discount: Discount) -> float:
-        """The discounted gain of the ranking, read to rank *k*."""
+        """Compute the discounted gain of the ranking up to rank *k*."""
         return _discounted(self.ranked, self.ranks, alpha, k, discount)
 
     def ideal_gain(self, alpha: float, k: int | None, discount: Discount) -> float:
-        """The discounted gain of the ideal ranking, made greedily; equal gains are ordered by descending id."""
+        """Compute the discounted gain of the greedy ideal ranking; equal gains are ordered by descending id."""
         waiting: dict[Subtopics, list[str]] = {}
         for subtopics, item in sorted(zip(self.judged, self.items, strict=True), key=lambda entry: entry[1]):
             waiting.setdefault(subtopics, []).append(item)
@@ -73,17 +74,17 @@ def _sum(left: dict[str, float], subtopics: Subtopics) -> float:
 def _discounted(ranking: Sequence[Subtopics], ranks: Floats, alpha: float, k: int | None, discount: Discount) -> float:
     left: dict[str, float] = {}
     gains = np.zeros(len(ranking))
-    for place, subtopics in enumerate(ranking):
+    for position, subtopics in enumerate(ranking):
         for subtopic in subtopics:
-            worth = left.setdefault(subtopic, 1.0)
-            gains[place] += worth
-            left[subtopic] = worth * (1.0 - alpha)
+            gain = left.setdefault(subtopic, 1.0)
+            gains[position] += gain
+            left[subtopic] = gain * (1.0 - alpha)
     within = ranks <= (np.inf if k is None else k)
     return float(np.sum((gains * discount(ranks))[within]))
 
 
 def _queries(placement: Placement, rel: float | None) -> Iterator[tuple[int, _Query]]:
-    """The queries with a relevant item, each with its position."""
+    """Yield the queries with a relevant item, each with its position."""
     if placement.gold_subtopics is None:
         raise InputError(
             "metrics of diversity need gold judged by subtopic, and this gold has no subtopics",
@@ -94,17 +95,17 @@ def _queries(placement: Placement, rel: float | None) -> Iterator[tuple[int, _Qu
         frozenset(name for name, grade in judged.items() if (grade > 0 if rel is None else grade >= rel))
         for judged in placement.gold_subtopics
     ]
-    bounds = np.searchsorted(placement.gold_query, np.arange(placement.count + 1)).tolist()
-    found = np.searchsorted(placement.query, np.arange(placement.count + 1)).tolist()
-    for query, ((start, end), (first, last)) in enumerate(zip(pairwise(bounds), pairwise(found), strict=True)):
+    gold_bounds = np.searchsorted(placement.gold_query, np.arange(placement.count + 1)).tolist()
+    bounds = np.searchsorted(placement.query, np.arange(placement.count + 1)).tolist()
+    for query, ((start, end), (first, last)) in enumerate(zip(pairwise(gold_bounds), pairwise(bounds), strict=True)):
         rows = [row for row in range(start, end) if relevant[row]]
-        places = [place for place in range(first, last) if relevant[placement.row[place]]]
+        results = [result for result in range(first, last) if relevant[placement.row[result]]]
         if rows:
             yield (
                 query,
                 _Query(
-                    placement.start[places].astype(np.float64) + 1.0,
-                    [relevant[placement.row[place]] for place in places],
+                    placement.start[results].astype(np.float64) + 1.0,
+                    [relevant[placement.row[result]] for result in results],
                     [placement.gold_items[row] for row in rows],
                     [relevant[row] for row in rows],
                 ),
@@ -135,7 +136,7 @@ def _over_ideal(placement: Placement, k: int | None, alpha: float, rel: float | 
 
 
 def _over_bound(placement: Placement, k: int, alpha: float, rel: float | None, discount: Discount) -> Values:
-    """The gain over that of a ranking whose every item is relevant for every subtopic."""
+    """Divide the gain by that of a ranking whose every item is relevant for every subtopic."""
     ranks = np.arange(1.0, k + 1)
     bound = float(np.sum(np.power(1.0 - alpha, ranks - 1.0) * discount(ranks)))
     values = np.zeros(placement.count)
@@ -144,24 +145,8 @@ def _over_bound(placement: Placement, k: int, alpha: float, rel: float | None, d
     return Values(values)
 
 
-def _alpha_ndcg(placement: Placement, k: int | None, alpha: float, rel: float | None) -> Values:
-    return _over_ideal(placement, k, alpha, rel, _log)
-
-
-def _nerr_ia(placement: Placement, k: int | None, alpha: float, rel: float | None) -> Values:
-    return _over_ideal(placement, k, alpha, rel, _reciprocal)
-
-
 def _nnrbp(placement: Placement, k: None, alpha: float, beta: float, rel: float | None) -> Values:
     return _over_ideal(placement, None, alpha, rel, _geometric(beta))
-
-
-def _alpha_dcg(placement: Placement, k: int, alpha: float, rel: float | None) -> Values:
-    return _over_bound(placement, k, alpha, rel, _log)
-
-
-def _err_ia(placement: Placement, k: int, alpha: float, rel: float | None) -> Values:
-    return _over_bound(placement, k, alpha, rel, _reciprocal)
 
 
 def _nrbp(placement: Placement, k: None, alpha: float, beta: float, rel: float | None) -> Values:
@@ -177,9 +162,9 @@ def _map_ia(placement: Placement, k: None, rel: float | None) -> Values:
     for query, judged in _queries(placement, rel):
         precisions = []
         for subtopic in sorted(judged.subtopics):
-            at = judged.ranks[[subtopic in subtopics for subtopics in judged.ranked]]
+            ranks = judged.ranks[[subtopic in subtopics for subtopics in judged.ranked]]
             total = sum(subtopic in subtopics for subtopics in judged.judged)
-            precisions.append(float(np.sum(np.arange(1.0, len(at) + 1) / at)) / total)
+            precisions.append(float(np.sum(np.arange(1.0, len(ranks) + 1) / ranks)) / total)
         values[query] = sum(precisions) / len(precisions)
     return Values(values)
 
@@ -195,8 +180,8 @@ def _precision_ia(placement: Placement, k: int, rel: float | None) -> Values:
 def _subtopic_recall(placement: Placement, k: int | None, rel: float | None) -> Values:
     values = np.zeros(placement.count)
     for query, judged in _queries(placement, rel):
-        places = zip(judged.ranked, judged.ranks.tolist(), strict=True)
-        seen = frozenset().union(*(subtopics for subtopics, rank in places if k is None or rank <= k))
+        results = zip(judged.ranked, judged.ranks.tolist(), strict=True)
+        seen = frozenset().union(*(subtopics for subtopics, rank in results if k is None or rank <= k))
         values[query] = len(seen) / len(judged.subtopics)
     return Values(values)
 
@@ -212,137 +197,122 @@ _BOUND = (
 )
 
 
-def _diversity(
-    name: str,
-    title: str,
-    formula: str,
-    compute: Callable[..., Values],
-    parameters: tuple[Parameter, ...],
-    cutoff: Cutoff,
-    aliases: tuple[str, ...],
-    tools: tuple[tuple[str, str], ...],
-    cite: str,
-    notes: str = "",
-) -> None:
-    register(
-        Definition(
-            name,
-            title,
-            formula,
-            compute,
-            parameters=(*parameters, RELEVANT),
-            cutoff=cutoff,
-            aliases=aliases,
-            tools=tools,
-            cite=cite,
-            notes=notes,
-            expected=False,
-            subtopics=True,
-        )
+_definition = partial(Definition, expected=False, subtopics=True)
+
+register(
+    _definition(
+        "alpha_ndcg",
+        "α-nDCG: discounted cumulative gain with redundant results counting less, over that of the ideal ranking",
+        f"Σ gain / log2(rank + 1), over the same of the ideal ranking; {_GAIN}",
+        partial(_over_ideal, discount=_log),
+        parameters=(ALPHA, RELEVANT),
+        aliases=("alpha-ndcg", "α_nDCG"),
+        cite="Clarke et al., 2008",
+        tools=(("ndeval", "alpha-nDCG@k"), ("ir_measures", "alpha_nDCG@k")),
+        notes=_IDEAL,
     )
-
-
-_diversity(
-    "alpha_ndcg",
-    "α-nDCG: discounted cumulative gain with redundant results counting less, over that of the ideal ranking",
-    f"Σ gain / log2(rank + 1), over the same of the ideal ranking; {_GAIN}",
-    _alpha_ndcg,
-    (ALPHA,),
-    "optional",
-    ("alpha-ndcg", "α_nDCG"),
-    (("ndeval", "alpha-nDCG@k"), ("ir_measures", "alpha_nDCG@k")),
-    "Clarke et al., 2008",
-    _IDEAL,
 )
-_diversity(
-    "alpha_dcg",
-    "α-DCG: as α-nDCG, over a bound that does not depend on the gold",
-    f"Σ gain / log2(rank + 1), over S Σ (1 − alpha)^(i − 1) / log2(i + 1), S subtopics; {_GAIN}",
-    _alpha_dcg,
-    (ALPHA,),
-    "required",
-    ("alpha-dcg", "α_DCG"),
-    (("ndeval", "alpha-DCG@k"), ("ir_measures", "alpha_DCG@k")),
-    "Clarke et al., 2008",
-    _BOUND,
+register(
+    _definition(
+        "alpha_dcg",
+        "α-DCG: as α-nDCG, over a bound that does not depend on the gold",
+        f"Σ gain / log2(rank + 1), over S Σ (1 − alpha)^(i − 1) / log2(i + 1), S subtopics; {_GAIN}",
+        partial(_over_bound, discount=_log),
+        cutoff="required",
+        parameters=(ALPHA, RELEVANT),
+        aliases=("alpha-dcg", "α_DCG"),
+        cite="Clarke et al., 2008",
+        tools=(("ndeval", "alpha-DCG@k"), ("ir_measures", "alpha_DCG@k")),
+        notes=_BOUND,
+    )
 )
-_diversity(
-    "err_ia",
-    "Intent-aware expected reciprocal rank",
-    f"Σ gain / rank, over S Σ (1 − alpha)^(i − 1) / i, S subtopics; {_GAIN}",
-    _err_ia,
-    (ALPHA,),
-    "required",
-    ("err-ia",),
-    (("ndeval", "ERR-IA@k"), ("ir_measures", "ERR_IA@k")),
-    "Chapelle et al., 2011",
-    _BOUND,
+register(
+    _definition(
+        "err_ia",
+        "Intent-aware expected reciprocal rank",
+        f"Σ gain / rank, over S Σ (1 − alpha)^(i − 1) / i, S subtopics; {_GAIN}",
+        partial(_over_bound, discount=_reciprocal),
+        cutoff="required",
+        parameters=(ALPHA, RELEVANT),
+        aliases=("err-ia",),
+        cite="Chapelle et al., 2011",
+        tools=(("ndeval", "ERR-IA@k"), ("ir_measures", "ERR_IA@k")),
+        notes=_BOUND,
+    )
 )
-_diversity(
-    "nerr_ia",
-    "Intent-aware expected reciprocal rank, over that of the ideal ranking",
-    f"Σ gain / rank, over the same of the ideal ranking; {_GAIN}",
-    _nerr_ia,
-    (ALPHA,),
-    "optional",
-    ("nerr-ia",),
-    (("ndeval", "nERR-IA@k"), ("ir_measures", "nERR_IA@k")),
-    "Chapelle et al., 2011",
-    _IDEAL,
+register(
+    _definition(
+        "nerr_ia",
+        "Intent-aware expected reciprocal rank, over that of the ideal ranking",
+        f"Σ gain / rank, over the same of the ideal ranking; {_GAIN}",
+        partial(_over_ideal, discount=_reciprocal),
+        parameters=(ALPHA, RELEVANT),
+        aliases=("nerr-ia",),
+        cite="Chapelle et al., 2011",
+        tools=(("ndeval", "nERR-IA@k"), ("ir_measures", "nERR_IA@k")),
+        notes=_IDEAL,
+    )
 )
-_diversity(
-    "nrbp",
-    "Novelty- and rank-biased precision",
-    f"(1 − (1 − alpha) beta) / S · Σ gain · beta^(rank − 1), S subtopics; {_GAIN}",
-    _nrbp,
-    (ALPHA, BETA),
-    "none",
-    (),
-    (("ndeval, ir_measures", "NRBP"),),
-    "Clarke, Kolla & Vechtomova, 2009",
+register(
+    _definition(
+        "nrbp",
+        "Novelty- and rank-biased precision",
+        f"(1 − (1 − alpha) beta) / S · Σ gain · beta^(rank − 1), S subtopics; {_GAIN}",
+        _nrbp,
+        cutoff="none",
+        parameters=(ALPHA, BETA, RELEVANT),
+        cite="Clarke, Kolla & Vechtomova, 2009",
+        tools=(("ndeval, ir_measures", "NRBP"),),
+    )
 )
-_diversity(
-    "nnrbp",
-    "Novelty- and rank-biased precision, over that of the ideal ranking",
-    f"Σ gain · beta^(rank − 1), over the same of the ideal ranking; {_GAIN}",
-    _nnrbp,
-    (ALPHA, BETA),
-    "none",
-    (),
-    (("ndeval, ir_measures", "nNRBP"),),
-    "Clarke, Kolla & Vechtomova, 2009",
-    _IDEAL,
+register(
+    _definition(
+        "nnrbp",
+        "Novelty- and rank-biased precision, over that of the ideal ranking",
+        f"Σ gain · beta^(rank − 1), over the same of the ideal ranking; {_GAIN}",
+        _nnrbp,
+        cutoff="none",
+        parameters=(ALPHA, BETA, RELEVANT),
+        cite="Clarke, Kolla & Vechtomova, 2009",
+        tools=(("ndeval, ir_measures", "nNRBP"),),
+        notes=_IDEAL,
+    )
 )
-_diversity(
-    "map_ia",
-    "Intent-aware average precision",
-    "mean over the subtopics of average precision",
-    _map_ia,
-    (),
-    "none",
-    ("map-ia", "ap_ia", "ap-ia"),
-    (("ndeval", "MAP-IA"), ("ir_measures", "AP_IA")),
-    "Agrawal et al., 2009",
+register(
+    _definition(
+        "map_ia",
+        "Intent-aware average precision",
+        "mean over the subtopics of average precision",
+        _map_ia,
+        cutoff="none",
+        parameters=(RELEVANT,),
+        aliases=("map-ia", "ap_ia", "ap-ia"),
+        cite="Agrawal et al., 2009",
+        tools=(("ndeval", "MAP-IA"), ("ir_measures", "AP_IA")),
+    )
 )
-_diversity(
-    "precision_ia",
-    "Intent-aware precision",
-    "mean over the subtopics of precision at k",
-    _precision_ia,
-    (),
-    "required",
-    ("precision-ia", "p_ia", "p-ia"),
-    (("ndeval", "P-IA@k"), ("ir_measures", "P_IA@k")),
-    "Agrawal et al., 2009",
+register(
+    _definition(
+        "precision_ia",
+        "Intent-aware precision",
+        "mean over the subtopics of precision at k",
+        _precision_ia,
+        cutoff="required",
+        parameters=(RELEVANT,),
+        aliases=("precision-ia", "p_ia", "p-ia"),
+        cite="Agrawal et al., 2009",
+        tools=(("ndeval", "P-IA@k"), ("ir_measures", "P_IA@k")),
+    )
 )
-_diversity(
-    "subtopic_recall",
-    "Subtopic recall: the share of the subtopics that the results cover",
-    "subtopics of the relevant results / subtopics of the relevant items",
-    _subtopic_recall,
-    (),
-    "optional",
-    ("strec", "strecall", "s_recall", "s-recall"),
-    (("ndeval", "strec@k"), ("ir_measures", "StRecall@k")),
-    "Zhai, Cohen & Lafferty, 2003",
+register(
+    _definition(
+        "subtopic_recall",
+        "Subtopic recall: the share of the subtopics that the results cover",
+        "subtopics of the relevant results / subtopics of the relevant items",
+        _subtopic_recall,
+        parameters=(RELEVANT,),
+        aliases=("strec", "strecall", "s_recall", "s-recall"),
+        cite="Zhai, Cohen & Lafferty, 2003",
+        tools=(("ndeval", "strec@k"), ("ir_measures", "StRecall@k")),
+    )
 )

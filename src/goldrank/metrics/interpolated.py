@@ -21,7 +21,7 @@ _LEVELS = tuple(level / 10 for level in range(11))
 
 
 def _items_needed(share: float, rounding: str) -> int:
-    """The number of relevant items that *share*, a recall level times R, stands for; at least one."""
+    """Round *share*, a recall level times R, to a number of relevant items; at least one."""
     if rounding == "up":
         return max(int(share + 0.9), 1)
     whole = math.floor(share)
@@ -29,7 +29,7 @@ def _items_needed(share: float, rounding: str) -> int:
 
 
 def _precision_at_recall(p: Placement, levels: tuple[float, ...], rounding: str, rel: float | None) -> Floats:
-    """For every query, the mean over *levels* of the best precision at that recall or more."""
+    """Compute for every query the mean over *levels* of the highest precision at that recall or more."""
     groups = p.groups(rel)
     gold = p.relevant_count(rel)
     precision = (groups.before + 1) / (groups.start + 1)

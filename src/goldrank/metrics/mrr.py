@@ -22,23 +22,16 @@ def _mrr(
         counted = np.maximum(rank - 1, 1) if origin == 0 else rank
         return 1.0 / (counted if limit is None else np.minimum(counted, limit))
 
-    # Over wide ties the plain reciprocal has a closed-form sum; the two variants are tabulated.
+    # The sum of the plain reciprocal over a tie has a closed form; those of the two variants are tabulated.
     cumulative = harmonic if origin == 1 and limit is None else None
     if of == "all":
         return _over_all_gold(p, k, rel, reciprocal, cumulative, unfound, average)
-    groups = p.groups(rel)
-    first = groups.first
-    query, start, size, relevant = (
-        groups.query[first],
-        groups.start[first],
-        groups.size[first],
-        groups.relevant[first],
-    )
-    value = mean_over_span(start, size, k, reciprocal, cumulative)
-    for i in np.flatnonzero(relevant > 1):
-        value[i] = _first_of_several(int(start[i]), int(size[i]), int(relevant[i]), k, reciprocal)
+    first = p.groups(rel).of_first()
+    value = mean_over_span(first.start, first.size, k, reciprocal, cumulative)
+    for i in np.flatnonzero(first.relevant > 1):
+        value[i] = _first_of_several(int(first.start[i]), int(first.size[i]), int(first.relevant[i]), k, reciprocal)
     values = np.full(p.count, np.nan if unfound == "skip" else 0.0)
-    values[query] = value
+    values[first.query] = value
     return Values(values)
 
 
@@ -61,15 +54,15 @@ def _over_all_gold(
 def _first_of_several(
     start: int, size: int, relevant: int, k: int | None, reciprocal: Callable[[Ints], Floats]
 ) -> float:
-    """The expected reciprocal rank of the first of several relevant items in one tie.
+    """Compute the expected reciprocal rank of the first of several relevant items in one tie.
 
-    The first stands at place x of the tie with chance ``S(x-1) - S(x)``, where ``S(x)``, the chance that the
-    first x places hold none, is the product of ``(size - relevant - i) / (size - i)`` for i < x.
+    The first one is at position x of the tie with probability ``S(x-1) - S(x)``, where ``S(x)``, the probability that
+    the first x positions contain none, is the product of ``(size - relevant - i) / (size - i)`` for i < x.
     """
-    places = size - relevant + 1 if k is None else min(size - relevant + 1, k - start)
-    if places <= 0:
+    positions = size - relevant + 1 if k is None else min(size - relevant + 1, k - start)
+    if positions <= 0:
         return 0.0
-    i = np.arange(places)
+    i = np.arange(positions)
     none_before = np.concatenate(([1.0], np.cumprod((size - relevant - i[:-1]) / (size - i[:-1]))))
     return float(np.sum(none_before * relevant / (size - i) * reciprocal(start + 1 + i)))
 

@@ -1,6 +1,6 @@
-"""Names of metrics as other tools write them: read as the tool means them, or refused with the reason.
+"""Translate the names of metrics that other tools use, or reject them with the reason.
 
-A name that two tools give to different metrics is told apart by its exact spelling, or refused.
+A name that two tools use for different metrics is distinguished by its exact spelling, or rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_LEVELS = 100
 
 @dataclass(frozen=True)
 class Written:
-    """A metric as it was written: the name, the options in parentheses and the cutoff, not yet checked."""
+    """The parts of a written metric, not yet checked: the name, the options in parentheses and the cutoff."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -28,15 +28,15 @@ class Written:
     """The relevance level of ranx's notation ``map@10-l2``."""
 
     def renamed(self, name: str, **options: str) -> Written:
-        """The same with another name, and *options* where no other value was written."""
+        """Return it with another name, and with *options* that are not written."""
         return replace(self, name=name, options={**options, **self.options})
 
     def without(self, *options: str) -> Written:
-        """The same without some options."""
+        """Return it without some options."""
         return replace(self, options={name: value for name, value in self.options.items() if name not in options})
 
     def cut_at(self, cut: str) -> Written:
-        """The same with a cutoff; an error if it already has one."""
+        """Return it with a cutoff; raise if it already has one."""
         if self.cut is not None:
             raise InputError(f"{self.name} has two cutoffs, {cut} and {self.cut}", remedy=f"write {self.name}@{cut}")
         return replace(self, cut=cut)
@@ -51,13 +51,13 @@ _SIMILARITY = (
     r"(?:.+[_-])?(?P<similarity>cosine|cos_sim|dot_score|dot|euclidean|manhattan)[_-]"
     r"(?P<metric>accuracy|precision|recall|mrr|ndcg|map)"
 )
-"""sentence-transformers' name of a metric: that of the evaluator, if it has one, the similarity, the metric."""
+"""A metric name of sentence-transformers: the name of the evaluator, if any, the similarity and the metric."""
 _LEVEL = r"(?P<rest>.+[^\W_])-l(?P<level>\d+)"
 
 
 _RANKS = "5,10,15,20,30,100,200,500,1000"
 _LEVELS = ",".join(f"{level / 10}" for level in range(11))
-# What trec_eval prints where only the name of a family of measures is given, and where no measure is named at all.
+# What trec_eval prints for the name of a family of measures, and by default (official).
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "P": (f"P@{_RANKS}",),
     "map_cut": (f"map@{_RANKS}",),
@@ -72,10 +72,10 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
 
 
 def expand(metric: object) -> list[str]:
-    """The metrics that one entry of a list of metrics stands for, as text.
+    """Return the metrics that one entry of a list of metrics means, as text.
 
-    Several cutoffs after one name (``ndcg@1,5,10``, trec_eval's ``P.5,10``), the families of trec_eval (``P``,
-    ``official``), and a measure object of ir_measures.
+    An entry may have several cutoffs (``ndcg@1,5,10``, trec_eval's ``P.5,10``), or be a family of trec_eval (``P``,
+    ``official``) or a measure object of ir_measures.
 
     >>> expand("P.5,10"), expand("success")
     (['P.5', 'P.10'], ['success@1', 'success@5', 'success@10'])
@@ -92,25 +92,25 @@ def expand(metric: object) -> list[str]:
 
 
 def as_text(metric: object) -> str:
-    """A metric as text: a string as it is, a measure object of ir_measures by its name and parameters."""
+    """Return a string unchanged, and a measure object of ir_measures as its name and parameters."""
     if isinstance(metric, str):
         return metric
     if is_measure(metric):
-        # Its own text leaves out gains that are the grade itself.
+        # str(metric) leaves out gains that equal the grade.
         parameters = ",".join(f"{name}={value!r}" for name, value in metric.params.items())  # type: ignore[attr-defined]
         return f"{metric.NAME}({parameters})"  # type: ignore[attr-defined]
     raise InputError(
-        f"{shorten(metric)} of type {type(metric).__name__} is no metric", remedy='write its name, such as "ndcg@10"'
+        f"{shorten(metric)} of type {type(metric).__name__} is not a metric", remedy='write its name, such as "ndcg@10"'
     )
 
 
 def is_measure(metric: object) -> bool:
-    """Whether *metric* is a measure object of ir_measures, which is not imported for that."""
+    """Return True for a measure object of ir_measures, without importing that package."""
     return type(metric).__module__.partition(".")[0] == "ir_measures" and hasattr(metric, "params")
 
 
 def split(text: str) -> Written:
-    """Take a written metric apart: ``name``, ``name@k``, ``name(option=value, …)@k``.
+    """Split a written metric into its parts: ``name``, ``name@k``, ``name(option=value, …)@k``.
 
     >>> split("nDCG(dcg='exp-log2', gains={0:0,1:1})@10").options
     {'dcg': 'exp-log2', 'gains': '{0:0,1:1}'}
@@ -135,7 +135,7 @@ def split(text: str) -> Written:
 
 
 def _trec_parameters(name: str, written: str) -> dict[str, str]:
-    """The parameters of trec_eval's ``ndcg.1=3.5,2=9`` and ``rbp.p=0.9``: gains of grades, and named ones."""
+    """Parse the parameters of trec_eval's ``ndcg.1=3.5,2=9`` and ``rbp.p=0.9``: gains of grades, and named ones."""
     if "=" not in written:
         _refuse(Written(name), name.lower())
         raise InputError(f"{name} has no parameters {shorten(written)}", remedy=f"write {name}(parameter=value)")
@@ -146,23 +146,23 @@ def _trec_parameters(name: str, written: str) -> dict[str, str]:
 
 
 def translate(written: Written, known: Collection[str]) -> Written:
-    """Read a name as the tool that writes it so means it.
+    """Translate a name of another tool to the name and options that mean the same metric here.
 
     Args:
-        written: the metric as written.
-        known: goldrank's own names and aliases, in lower case.
+        written: The written metric.
+        known: The names and aliases of goldrank in lower case.
 
     Returns:
         The metric under one of the *known* names, or under a name that no tool is known to use.
 
     Raises:
-        InputError: a known tool has this metric and goldrank does not compute it, or two tools mean different metrics.
+        InputError: A known tool has this metric and goldrank does not compute it, or two tools mean different metrics.
     """
     if nauc := re.fullmatch(_NAUC, written.name, re.IGNORECASE):
         inner = f"{nauc['metric'].lower()}@{nauc['cut']}"
         return written.renamed("nauc", of=inner, confidence=nauc["confidence"].lower())
     if written.cut is not None and (named := re.fullmatch(_SIMILARITY, written.name, re.IGNORECASE)):
-        # The run has been ranked by that similarity already.
+        # The run is already ranked by that similarity.
         written = replace(written, name=named["metric"].lower())
     if written.name in _EXACT:
         return _EXACT[written.name](_shared_options(written))
@@ -170,7 +170,7 @@ def translate(written: Written, known: Collection[str]) -> Written:
     name = written.name.lower()
     _refuse(written, name)
     if name not in known and name not in _FOREIGN:
-        # MeanRank, hit-ratio and rprecision differ from a known name only in what separates its words.
+        # MeanRank, hit-ratio and rprecision differ from a known name only in the separators of words.
         name = next((other for other in (*known, *_FOREIGN) if _joined(other) == _joined(name)), name)
     if name in _FOREIGN:
         return _FOREIGN[name](_shared_options(written))
@@ -178,15 +178,17 @@ def translate(written: Written, known: Collection[str]) -> Written:
 
 
 def unknown_metric(name: str, known: Mapping[str, str]) -> InputError:
-    """The error for a name that no metric has.
+    """Return the error for a name that no metric has.
 
-    A guess is made only where all names at one slip of the keyboard are those of one metric, for a guess at another
-    metric would be believed; of three letters, any other one may be meant.
+    It suggests a metric only if all names at edit distance 1 mean that metric, because users would believe a wrong
+    suggestion; names of three letters are too short for one.
 
     Args:
-        name: the name as written, in lower case.
-        known: goldrank's own names and aliases, each with the name of its metric.
+        name: The written name in lower case.
+        known: The names and aliases of goldrank, each with the name of its metric.
     """
+    from rapidfuzz.distance import OSA
+
     listing = "goldrank list metrics"
     glued = re.fullmatch(r"(?P<base>.*[a-z])[-_]?(?P<cut>\d+)", name)
     if glued and (glued["base"] in known or glued["base"] in _FOREIGN):
@@ -194,7 +196,7 @@ def unknown_metric(name: str, known: Mapping[str, str]) -> InputError:
             f"there is no metric {shorten(name)}", remedy=f"write {glued['base']}@{glued['cut']} ({listing})"
         )
     meanings = {**{other: reading(Written(other)).name for other, reading in _FOREIGN.items()}, **known}
-    near = [other for other in meanings if _one_slip(_joined(name), _joined(other))]
+    near = [other for other in meanings if OSA.distance(_joined(name), _joined(other), score_cutoff=1) <= 1]
     sure = len(_joined(name)) > 3 and len({meanings[other] for other in near}) == 1
     meant = f"did you mean {near[-1]!r}?" if sure else "see the list"
     return InputError(f"there is no metric {shorten(name)}", remedy=f"{meant} ({listing})")
@@ -204,18 +206,8 @@ def _joined(name: str) -> str:
     return re.sub("[-_]", "", name)
 
 
-def _one_slip(written: str, meant: str) -> bool:
-    """Whether one letter is missing, wrong or too much, or two letters changed places."""
-    short, long = sorted((written, meant), key=len)
-    start = next((place for place, letter in enumerate(short) if letter != long[place]), len(short))
-    if len(short) == len(long):
-        swapped = written[start : start + 2] == meant[start : start + 2][::-1]
-        return short[start + 1 :] == long[start + 1 :] or (swapped and short[start + 2 :] == long[start + 2 :])
-    return short[start:] == long[start + 1 :]
-
-
 def _read_cutoff(written: Written, known: Container[str]) -> Written:
-    """Read a cutoff or parameter that is part of the name, as in ``P_10``, ``ndcg_at_10``, ``P.10`` and ``rbp.80``."""
+    """Parse a cutoff or parameter that is part of the name, as in ``P_10``, ``ndcg_at_10``, ``P.10`` and ``rbp.80``."""
     lower = written.name.lower()
     if lower in known or lower in _FOREIGN or lower in REFUSED:
         return written
@@ -231,7 +223,7 @@ def _read_cutoff(written: Written, known: Container[str]) -> Written:
         return _set_f(replace(written, options={"beta": number}))
     if mark == "." and base not in _TREC_CUTOFFS and base not in REFUSED:
         raise InputError(
-            f"the number in {shorten(written.name)} can be no cutoff: after a dot, trec_eval writes one only for "
+            f"the number in {shorten(written.name)} cannot be a cutoff: after a dot, trec_eval writes one only for "
             f"{', '.join(_TREC_CUTOFFS)}",
             remedy=f"write {match['name']}@{number} if {number} is the cutoff",
         )
@@ -239,7 +231,7 @@ def _read_cutoff(written: Written, known: Container[str]) -> Written:
 
 
 def _read_persistence(written: Written, name: str, mark: str, number: str) -> Written:
-    """In ranx's ``rbp.80`` the digits are the decimals of p, and every item weighs its grade."""
+    """Parse ranx's ``rbp.80``, where the digits are the decimals of p and the weight of an item is its grade."""
     if name == "rbp" and mark == "." and number.isdecimal():
         return written.renamed("rbp", p=f"0.{number}", gain="linear")
     raise InputError(
@@ -252,7 +244,7 @@ _TREC_CUTOFFS = ("p", "recall", "map_cut", "ndcg_cut", "success", "iprec_at_reca
 
 
 def _shared_options(written: Written) -> Written:
-    """Options that many measures of ir_measures share: cutoff, recall, judged_only and dcg."""
+    """Translate the options that many measures of ir_measures share: cutoff, recall, judged_only and dcg."""
     for option in ("cutoff", "recall"):
         if option in written.options:
             written = written.without(option).cut_at(written.options[option])
@@ -273,7 +265,7 @@ def _shared_options(written: Written) -> Written:
 
 
 def _as(name: str, cutoff_option: str | None = None, **settings: str) -> Callable[[Written], Written]:
-    """A reading as another name with settings; *cutoff_option* is the tool's name of the cutoff."""
+    """Return a translation to another name with settings; *cutoff_option* is the option that holds the cutoff."""
 
     def read(written: Written) -> Written:
         if cutoff_option is not None and cutoff_option in written.options:
@@ -286,7 +278,7 @@ def _as(name: str, cutoff_option: str | None = None, **settings: str) -> Callabl
 
 
 def _accuracy(written: Written) -> Written:
-    """mteb's retrieval score ``accuracy`` is recall@1; ``accuracy@k`` of sentence-transformers is the hit rate."""
+    """Translate ``accuracy`` of mteb, which is recall@1, and ``accuracy@k`` of sentence-transformers, the hit rate."""
     return written.renamed("recall").cut_at("1") if written.cut is None else written.renamed("hit_rate")
 
 
@@ -302,12 +294,12 @@ def _ir_measures_accuracy(written: Written) -> Written:
 
 
 def _rank_biased_precision(written: Written) -> Written:
-    """ir_measures weighs by the grade unless a relevance level makes it binary."""
+    """Translate RBP of ir_measures, which weighs by the grade unless a relevance level makes it binary."""
     return written.renamed("rbp") if "rel" in written.options else written.renamed("rbp", gain="linear")
 
 
 def _set_f(written: Written) -> Written:
-    """The parameter of trec_eval, which ir_measures hands on under the name beta, is beta squared."""
+    """Translate the parameter of trec_eval, which ir_measures calls beta: it is beta squared."""
     squared = written.options.get("beta")
     written = written.without("beta").renamed("set_f")
     if squared is None:
@@ -336,13 +328,13 @@ _EXACT: dict[str, Callable[[Written], Written]] = {
     "BPref": _as("bpref", negative="unjudged"),
     "SetF": _set_f,
 }
-"""Names of which only this spelling means this metric."""
+"""Names that have this meaning only in this spelling."""
 
 _ANY_CASE: dict[str, Callable[[Written], Written]] = {
     "accuracy": _accuracy,
     "top_k_accuracy": _as("hit_rate"),
     "HitRate": _as("hit_rate"),
-    # Of those who work on Wikipedia similarities: the share of the gold in the top k, averaged over queries.
+    # In work on Wikipedia similarities: the share of the gold in the top k, averaged over queries.
     "HitRatio": _as("recall"),
     "mean_percentile_rank": _as("mpr"),
     "percentile_rank": _as("mpr"),
@@ -358,7 +350,7 @@ _ANY_CASE: dict[str, Callable[[Written], Written]] = {
     "dcg_burges": _as("dcg", gain="exp"),
     "SetP": _set_precision,
     "NumRet": _number_retrieved,
-    # scikit-learn sees only the items that were scored.
+    # scikit-learn reads only the items that were scored.
     "ndcg_score": _as("ndcg", "k", ideal="retrieved"),
     "dcg_score": _as("dcg", "k"),
     "roc_auc_score": _as("auc", unfound="skip"),
@@ -379,7 +371,7 @@ _FOREIGN = {name.lower(): reading for name, reading in _ANY_CASE.items()}
 
 
 def refuse_other_similarity(metrics: Iterable[object], similarity: str) -> None:
-    """Raise if sentence-transformers' name of a metric has another similarity than the one that ranks."""
+    """Raise if a metric name of sentence-transformers contains another similarity than the one that ranks."""
     same = {"cos_sim": "cosine", "dot_score": "dot", "euclidean": "l2"}
     for text in (metric for metric in metrics if isinstance(metric, str)):
         head, _, cut = text.rpartition("@")
@@ -392,7 +384,7 @@ def refuse_other_similarity(metrics: Iterable[object], similarity: str) -> None:
 
 
 def foreign_names(metric: str) -> dict[str, str]:
-    """The foreign names that are read as a variant of *metric*, each with the variant."""
+    """Return the names of other tools for variants of *metric*, each with the variant."""
     readings = {name: reading(Written(name)) for name, reading in {**_ANY_CASE, **_EXACT}.items()}
     return {name: _shown(reading) for name, reading in readings.items() if reading.name == metric}
 
@@ -403,7 +395,7 @@ def _shown(reading: Written) -> str:
 
 
 def _refuse(written: Written, name: str) -> None:
-    """Raise if *name* is a metric that a known tool has and goldrank does not compute."""
+    """Raise if a known tool has a metric of that name and goldrank does not compute it."""
     if name in REFUSED:
         what, remedy = REFUSED[name]
         raise InputError(

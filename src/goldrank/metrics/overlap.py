@@ -1,4 +1,4 @@
-"""Rank-biased overlap, and the metrics that compare a ranking with the ideal one by it: rbo and compat."""
+"""Rank-biased overlap of two rankings, and the metrics that compare a ranking with the ideal one: rbo and compat."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from goldrank.metrics.placement import Placement
 
 
 @dataclass(frozen=True)
-class Overlap:
+class RankBiasedOverlap:
     """The rank-biased overlap of two rankings of which only the top is known."""
 
     extrapolated: float
-    """RBO_ext: the agreement seen so far is taken to go on below."""
+    """RBO_ext: assumes that the agreement stays the same below the known part."""
     low: float
-    """RBO_min: nothing below is common to both."""
+    """RBO_min: assumes that the rankings have nothing in common below."""
     residual: float
-    """RBO_res: how much higher than ``low`` it is if all below agrees."""
+    """RBO_res: how much higher than ``low`` it is if the rankings agree below."""
 
 
-def rank_biased_overlap(first: Ints, second: Ints, shared: tuple[Ints, Ints], p: float) -> Overlap:
+def rank_biased_overlap(first: Ints, second: Ints, shared: tuple[Ints, Ints], p: float) -> RankBiasedOverlap:
     """Compute the rank-biased overlap of two rankings, which may differ in length [1]_.
 
-    Items with equal scores share the rank of the first of them, so that a prefix holds all of a tie or nothing: the
-    agreement at depth d is 2 |common| / (|prefix of the first| + |prefix of the second|).
+    Items with equal scores share the rank of the first of them, so that a prefix contains all of a tie or none of it:
+    the agreement at depth d is 2 |common| / (|prefix of the first| + |prefix of the second|).
 
     Args:
-        first: the rank of each item of the first ranking, from 1, ascending.
-        second: the same of the second ranking.
-        shared: for the items that are in both, their ranks in the first and in the second.
-        p: persistence, above 0 and below 1: the chance that a reader goes on to the next rank.
+        first: The ranks of the items of the first ranking, from 1, ascending.
+        second: The same of the second ranking.
+        shared: The ranks of the common items in the first ranking, and those in the second.
+        p: The persistence, above 0 and below 1: the probability that a reader goes on to the next rank.
 
     References:
         .. [1] W. Webber, A. Moffat, J. Zobel, "A similarity measure for indefinite rankings", ACM Transactions on
@@ -46,7 +46,7 @@ def rank_biased_overlap(first: Ints, second: Ints, shared: tuple[Ints, Ints], p:
     """
     short, long = sorted((len(first), len(second)))
     if not short:
-        return Overlap(0.0, 0.0, 1.0)
+        return RankBiasedOverlap(0.0, 0.0, 1.0)
     depth = np.arange(1, long + 1)
     prefixes = [np.maximum(np.searchsorted(ranks, depth, side="right"), depth) for ranks in (first, second)]
     common = np.searchsorted(np.sort(np.maximum(*shared)), depth, side="right")
@@ -58,7 +58,7 @@ def rank_biased_overlap(first: Ints, second: Ints, shared: tuple[Ints, Ints], p:
     seen = (1.0 - p) / p * float(np.sum((agreement + beyond) * weights))
     extrapolated = seen + ((at_long - at_short) / long + at_short / short) * p**long
     low = (1.0 - p) / p * (float(np.sum((overlap - at_long) * weights / depth)) - at_long * math.log1p(-p))
-    return Overlap(min(extrapolated, 1.0), low, _residual(short, long, at_long, p))
+    return RankBiasedOverlap(min(extrapolated, 1.0), low, _residual(short, long, at_long, p))
 
 
 def _residual(short: int, long: int, overlap: float, p: float) -> float:
@@ -79,11 +79,11 @@ def _persistence(default: float) -> Parameter:
 
 @dataclass(frozen=True)
 class _Ideal:
-    """The relevant results against the ideal ranking: gold by grade, and equal grades in the order of the run."""
+    """The relevant results compared with the ideal ranking: gold by grade, equal grades in the order of the run."""
 
     query: Ints
     both: Ints
-    """For each relevant result the depth from which it is in both rankings."""
+    """For each relevant result the depth from which on it is in both rankings."""
     relevant: Ints
     """Relevant items of the gold, by query."""
 
@@ -95,19 +95,19 @@ def _against_ideal(placement: Placement) -> _Ideal:
     rows = rows[np.lexsort((rank[rows], -placement.gold_grade[rows], placement.gold_query[rows]))]
     query = placement.gold_query[rows]
     ideal = np.arange(len(rows)) - np.searchsorted(query, query) + 1
-    found = np.isfinite(rank[rows])
-    both = np.maximum(ideal[found], rank[rows][found]).astype(np.int64)
-    return _Ideal(query[found], both, np.bincount(query, minlength=placement.count))
+    ranked = np.isfinite(rank[rows])
+    both = np.maximum(ideal[ranked], rank[rows][ranked]).astype(np.int64)
+    return _Ideal(query[ranked], both, np.bincount(query, minlength=placement.count))
 
 
 def _table(p: float, depth: int) -> Floats:
-    """The sums of p^d / d over the depths up to 0, 1, … *depth*."""
+    """Compute the sums of p^d / d over the depths up to 0, 1, … *depth*."""
     depths = np.arange(1, depth + 1)
     return np.concatenate(([0.0], np.cumsum(np.power(p, depths) / depths)))
 
 
 def _powers(p: float, depth: Ints) -> Floats:
-    """The sum of p^d over the depths from 1 to *depth*."""
+    """Compute the sum of p^d over the depths from 1 to *depth*."""
     total: Floats = p * (1.0 - np.power(p, depth)) / (1.0 - p)
     return total
 

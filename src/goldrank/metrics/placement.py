@@ -1,15 +1,15 @@
-"""Hits under stated conventions: every found item with the span of positions it may take.
+"""Apply conventions to hits: every retrieved judged item with the span of positions that it may have.
 
-One description serves all tie policies. An item takes one of the positions ``start + 1 … start + size``, each
-with the same chance. A policy that orders the tied items gives spans of size 1; the policy ``expected`` leaves
-the span as wide as the tie. A metric written as an expectation over spans is therefore right under both.
+An item has one of the positions ``start + 1 … start + size``, each with the same probability. Under a policy that
+orders tied items, the size is 1; under the policy ``expected`` it is the size of the tie. A metric that is written as
+an expectation over spans is therefore correct under all policies.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Groups:
-    """Spans that hold relevant items, in order of query and position."""
+    """Spans that contain relevant items, in order of query and position."""
 
     query: Ints
     start: Ints
@@ -31,17 +31,21 @@ class Groups:
     relevant: Ints
     """How many of the items in the span are relevant."""
     before: Ints
-    """How many relevant items stand in earlier spans of the query."""
+    """How many relevant items are in earlier spans of the query."""
     first: Mask
-    """Whether this is the query's first span with a relevant item."""
+    """Whether this is the first span of the query with a relevant item."""
+
+    def of_first(self) -> Groups:
+        """Return the first span with a relevant item of each query that has one."""
+        return Groups(*(getattr(self, column.name)[self.first] for column in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Judged items with their spans; what every metric reads.
+    """Judged items with their spans: the input of every metric.
 
-    The found items come first in ``found_*`` order: by query, then by position. ``gold_*`` hold all judged
-    items, found or not, in the order of the hits.
+    The retrieved judged items are ordered by query, then by position. The columns ``gold_*`` contain all judged items,
+    retrieved or not, in the order of the hits.
     """
 
     queries: list[str]
@@ -49,30 +53,29 @@ class Placement:
     start: Ints
     size: Ints
     alone: Ints
-    """The start each found item has when it is judged by itself: it differs from ``start`` only under
-    ``optimistic`` and ``pessimistic``, where several tied gold items cannot all be first (or last) at once but
-    a metric that pools over gold items asks for each on its own, and under ``positives=filtered``, where other gold
-    is no rival."""
+    """The start of each item when it is ranked by itself, for metrics that pool over gold items. It differs from
+    ``start`` under ``optimistic`` and ``pessimistic`` ties, where several tied gold items cannot all be first (or last)
+    at once, and under ``positives=filtered``, where the other gold items are removed from the ranking."""
     alone_size: Ints
-    """The size of its span when it is judged by itself."""
+    """The size of its span when it is ranked by itself."""
     grade: Floats
     gold_query: Ints
     gold_grade: Floats
     depth: Ints
     candidates: Ints | None
-    """How many items each query's ranking could have held, where the corpus is known."""
+    """How many items the ranking of each query could have contained, if the corpus is known."""
     exhaustive: bool
     row: Ints
-    """For each found item its position in ``gold_*``."""
+    """The position of each item in the columns ``gold_*``."""
     gold_items: list[str]
     gold_subtopics: list[dict[str, float]] | None
-    """For each judged item the grade for each subtopic; None where the gold was not judged by subtopic."""
+    """For each judged item the grade for each subtopic; None if the gold was not judged by subtopic."""
     confidence: Floats | None
-    """How sure the run is of each query, as in ``Hits``."""
+    """The confidence of the run in each query, as in ``Hits``."""
 
     @property
     def count(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return len(self.queries)
 
     def total(self, query: Ints, values: Floats | Ints | Mask | None = None) -> Floats:
@@ -81,15 +84,15 @@ class Placement:
         return np.bincount(query, weights, minlength=self.count).astype(np.float64)
 
     def is_relevant(self, grade: Floats, rel: float | None) -> Mask:
-        """Which grades count as relevant: at least *rel*, or above 0 when it is None."""
+        """Return whether each grade counts as relevant: at least *rel*, or above 0 if that is None."""
         return _is_relevant(grade, rel)
 
     def relevant_count(self, rel: float | None) -> Floats:
-        """The number of relevant gold items of each query."""
+        """Count the relevant gold items of each query."""
         return self.total(self.gold_query, self.is_relevant(self.gold_grade, rel))
 
     def groups(self, rel: float | None) -> Groups:
-        """The spans that hold relevant items."""
+        """Return the spans that contain relevant items."""
         if rel not in self._groups:
             self._groups[rel] = _group(self, self.is_relevant(self.grade, rel))
         return self._groups[rel]
@@ -110,12 +113,14 @@ def place(hits: Hits, conventions: Conventions) -> Placement:
         hits = _condense(hits)
     query, found = hits.query_index, hits.found
     shared = _with_own_gold(hits) if conventions.self_matches == "aside" else hits
-    start, _, size = _spans(shared, conventions.ties)
-    judged_alone = hits
+    together = _spans(shared, conventions.ties)
+    start, size, depth = together.start, together.size, shared.depth
     if conventions.positives == "filtered":
-        judged_alone = _without_other_positives(hits, conventions.relevance_level)
-    _, alone, alone_size = _spans(judged_alone, conventions.ties)
-    depth = shared.depth
+        hits_alone = _without_other_positives(hits, conventions.relevance_level)
+    else:
+        hits_alone = hits
+    by_itself = _spans(hits_alone, conventions.ties)
+    alone, alone_size = by_itself.start_alone, by_itself.size
     if conventions.self_matches == "implied":
         start, alone = np.maximum(start - 1, 0), np.maximum(alone - 1, 0)
     elif conventions.self_matches == "first":
@@ -152,12 +157,12 @@ def _candidates(hits: Hits, self_matches: str) -> Ints | None:
         return None
     if self_matches == "first":
         return np.full(len(hits.queries), hits.corpus - 1)
-    # Where rankings are whole their length says which queries were themselves in the corpus and dropped.
+    # The length of a ranking of the whole corpus says whether the query itself was in the corpus and removed.
     return hits.depth if hits.exhaustive else np.full(len(hits.queries), hits.corpus - (hits.dropped_self > 0))
 
 
 def _select(hits: Hits, conventions: Conventions) -> Hits:
-    """Leave out the queries and gold items that the conventions leave out, and the query's own entry or not."""
+    """Remove the queries and gold items that the conventions exclude, and include or exclude the query itself."""
     if conventions.self_matches in ("keep", "first", "implied"):
         if conventions.self_matches != "keep" and hits.dropped_self and not len(hits.own):
             raise InputError(
@@ -190,33 +195,33 @@ def _select(hits: Hits, conventions: Conventions) -> Hits:
 
 
 def _with_own_gold(hits: Hits) -> Hits:
-    """The query's own entry in the ranking of those queries whose gold it is, so that all their gold is in one."""
+    """Include the query itself in the ranking of queries that are their own gold, so that all their gold is ranked."""
     own = hits.is_own & hits.found
     if not len(hits.own) or not own.any():
         return hits
     chosen = np.zeros(len(hits.queries), bool)
     chosen[hits.query_index[own]] = True
-    kept, rows = hits.with_own(), chosen[hits.query_index]
+    included, rows = hits.with_own(), chosen[hits.query_index]
     columns: dict[str, Any] = {
-        name: np.where(rows, getattr(kept, name), getattr(hits, name))
+        name: np.where(rows, getattr(included, name), getattr(hits, name))
         for name in ("above", "tied", "tied_docid", "tied_input")
     }
-    return replace(hits, depth=np.where(chosen, kept.depth, hits.depth), **columns)
+    return replace(hits, depth=np.where(chosen, included.depth, hits.depth), **columns)
 
 
 def _without_other_positives(hits: Hits, relevance_level: float | None) -> Hits:
-    """Each gold item's counts less the query's other gold items above it and tied with it.
+    """Subtract from the counts of each relevant item the other relevant items of the query.
 
-    Hits tell that by themselves: of two items of a query, the one with fewer items above it stands above the other,
-    and items with equally many are tied.
+    The hits suffice for that: of two items of a query, the one with fewer items above it is above the other, and items
+    with equally many are tied.
     """
-    # Counts that leave the query's own entry out do not compare with those of the entry itself.
-    told, left_out = hits.with_own(), hits.is_own if len(hits.own) else np.zeros(len(hits), bool)
+    # Counts that exclude the query itself cannot be compared with the counts of the query itself.
+    complete, excluded = hits.with_own(), hits.is_own if len(hits.own) else np.zeros(len(hits), bool)
     query, positive = hits.query_index, hits.found & _is_relevant(hits.grade, relevance_level)
-    rival = positive & ~left_out
+    rival = positive & ~excluded
     columns: dict[str, Any] = {}
     for name in ("tied_docid", "tied_input"):
-        above, tied, before = _tally(query, told.above, getattr(told, name), rival)
+        above, tied, before = _tally(query, complete.above, getattr(complete, name), rival)
         columns |= {"above": hits.above - above, "tied": hits.tied - tied, name: getattr(hits, name) - before}
     for name, column in columns.items():
         columns[name] = np.where(positive, column, getattr(hits, name))
@@ -224,11 +229,10 @@ def _without_other_positives(hits: Hits, relevance_level: float | None) -> Hits:
 
 
 def _tally(query: Ints, above: Ints, among: Ints, counted: Mask) -> tuple[Ints, Ints, Ints]:
-    """For each row, how many of its query's other *counted* rows stand above it, are tied with it, and come before it
-    in the order that *among* gives the tie."""
+    """Count for each row the other *counted* rows of its query: those above it, those tied with it, and those tied with
+    it that come first in the order of *among*."""
     order = np.lexsort((among, above, query))
-    new_query = np.diff(query[order], prepend=-1) != 0
-    new_tie = new_query | (np.diff(above[order], prepend=-2) != 0)
+    new_query, new_tie = _boundaries(query[order], above[order])
     tie, chosen = np.cumsum(new_tie) - 1, counted[order].astype(np.int64)
     passed = np.cumsum(chosen) - chosen
     at_query = passed[np.flatnonzero(new_query)[np.cumsum(new_query) - 1]]
@@ -240,13 +244,12 @@ def _tally(query: Ints, above: Ints, among: Ints, counted: Mask) -> tuple[Ints, 
 
 
 def _condense(hits: Hits) -> Hits:
-    """Ranks among the judged items only; a grade below 0 marks an item of the pool that was not judged."""
+    """Rank the judged items only; a grade below 0 marks an item of the pool that was not judged."""
     hits = replace(hits, above=np.where(hits.grade < 0, -1, hits.above))
     query = hits.query_index
     rows = np.flatnonzero(hits.found)
     rows = rows[np.lexsort((hits.tied_docid[rows], hits.above[rows], query[rows]))]
-    new_query = np.diff(query[rows], prepend=-1) != 0
-    new_group = new_query | (np.diff(hits.above[rows], prepend=-1) != 0)
+    new_query, new_group = _boundaries(query[rows], hits.above[rows])
     position = np.arange(len(rows))
     query_start = position[new_query][np.cumsum(new_query) - 1]
     group = np.cumsum(new_group) - 1
@@ -261,35 +264,48 @@ def _condense(hits: Hits) -> Hits:
     return replace(hits, depth=np.bincount(query[rows], minlength=len(hits.queries)), corpus=None, **columns)
 
 
-def _spans(hits: Hits, ties: str) -> tuple[Ints, Ints, Ints]:
-    """For each row the start and size of its span, and its start when judged by itself."""
-    one = np.ones_like(hits.above)
+class _Spans(NamedTuple):
+    """The spans of all rows of some hits."""
+
+    start: Ints
+    start_alone: Ints
+    """The start of each item when it is ranked by itself."""
+    size: Ints
+
+
+def _spans(hits: Hits, ties: str) -> _Spans:
+    single = np.ones_like(hits.above)
     if ties == "expected":
-        return hits.above, hits.above, hits.tied + 1
+        return _Spans(hits.above, hits.above, hits.tied + 1)
     if ties in ("docid", "input"):
         start = hits.above + (hits.tied_docid if ties == "docid" else hits.tied_input)
-        return start, start, one
+        return _Spans(start, start, single)
     if not hits.tied.any():
-        return hits.above, hits.above, one
-    # Tied gold items stand together at the front (or the back) of their tie, the best grade outermost.
+        return _Spans(hits.above, hits.above, single)
+    # Tied gold items are together at the front (or the back) of their tie, the highest grade outermost.
     sign = -1 if ties == "optimistic" else 1
     query = hits.query_index
     order = np.lexsort((sign * hits.grade, hits.above, query))
-    new = (np.diff(query[order], prepend=-1) != 0) | (np.diff(hits.above[order], prepend=-2) != 0)
+    _, new = _boundaries(query[order], hits.above[order])
     group = np.cumsum(new) - 1
     among = np.empty(len(hits), np.int64)
     among[order] = np.arange(len(hits)) - np.flatnonzero(new)[group]
     if ties == "optimistic":
-        return hits.above + among, hits.above, one
+        return _Spans(hits.above + among, hits.above, single)
     judged = np.empty(len(hits), np.int64)
     judged[order] = np.bincount(group)[group]
-    return hits.above + hits.tied + 1 - judged + among, hits.above + hits.tied, one
+    return _Spans(hits.above + hits.tied + 1 - judged + among, hits.above + hits.tied, single)
+
+
+def _boundaries(query: Ints, position: Ints) -> tuple[Mask, Mask]:
+    """Return whether each row begins a new query, and whether it begins a new query or position; rows are sorted."""
+    new_query = np.diff(query, prepend=-1) != 0
+    return new_query, new_query | (np.diff(position, prepend=-1) != 0)
 
 
 def _group(placement: Placement, relevant: Mask) -> Groups:
     query, start, size = placement.query[relevant], placement.start[relevant], placement.size[relevant]
-    new_query = np.diff(query, prepend=-1) != 0
-    new = new_query | (np.diff(start, prepend=-1) != 0)
+    new_query, new = _boundaries(query, start)
     heads = np.flatnonzero(new)
     position = np.arange(len(query))
     query_head = position[new_query][np.cumsum(new_query) - 1]

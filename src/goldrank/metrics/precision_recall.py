@@ -1,4 +1,4 @@
-"""How much of the gold stands in the top k: precision, recall, hit rate, hits, F1, R-precision, judged."""
+"""Metrics of the top k: precision, recall, hit rate, hits, F1, R-precision and the share of judged items."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from goldrank.hits import Floats
 from goldrank.metrics.definition import AVERAGE, RELEVANT, Definition, Parameter, Values, register
-from goldrank.metrics.expectation import none_in_draw, share_within
+from goldrank.metrics.expectation import none_in_sample, share_within
 from goldrank.metrics.placement import Placement
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:
-    """``top / bottom``, 0 where there is nothing to divide by."""
+    """Compute ``top / bottom``, and 0 where the divisor is 0."""
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def found_within(p: Placement, k: int | None, rel: float | None) -> Floats:
-    """The (expected) number of relevant items in each query's top *k*."""
+    """Count the relevant items in the top *k* of each query; under ``expected`` ties, the expected number."""
     relevant = p.is_relevant(p.grade, rel)
     query = p.query[relevant]
     return p.total(query, share_within(p.start[relevant], p.size[relevant], k))
@@ -37,21 +37,14 @@ def _recall(p: Placement, k: int | None, cap: str, rel: float | None) -> Values:
 
 
 def _hit_rate(p: Placement, k: int | None, rel: float | None) -> Values:
-    groups = p.groups(rel)
-    first = groups.first
-    query, start, size, relevant = (
-        groups.query[first],
-        groups.start[first],
-        groups.size[first],
-        groups.relevant[first],
-    )
-    chance = np.ones(len(query))
+    first = p.groups(rel).of_first()
+    chance = np.ones(len(first.query))
     if k is not None:
-        chance = np.where(start < k, 1.0, 0.0)
-        cut = np.flatnonzero((start < k) & (start + size > k))
-        chance[cut] = 1.0 - none_in_draw(size[cut], relevant[cut], k - start[cut])
+        chance = np.where(first.start < k, 1.0, 0.0)
+        cut = np.flatnonzero((first.start < k) & (first.start + first.size > k))
+        chance[cut] = 1.0 - none_in_sample(first.size[cut], first.relevant[cut], k - first.start[cut])
     values = np.zeros(p.count)
-    values[query] = chance
+    values[first.query] = chance
     return Values(values)
 
 
@@ -62,7 +55,7 @@ def _hits(p: Placement, k: int | None, average: str, rel: float | None) -> Value
 
 
 def averaged(total: Floats, gold: Floats, average: str) -> Values:
-    """The mean over each query's gold items, and how much a query counts: as many items as it has, or one."""
+    """Average over the gold items of each query, and weight each query by its number of gold items, or all equally."""
     if average == "items":
         return Values(ratio(total, gold), weights=gold)
     return Values(np.where(gold > 0, ratio(total, gold), np.nan))

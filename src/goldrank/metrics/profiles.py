@@ -1,4 +1,4 @@
-"""Profiles: named sets of conventions that reproduce what known systems print."""
+"""Profiles: named sets of conventions that reproduce the numbers of known tools."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from goldrank.metrics.definition import Metric, Setting
 
 @dataclass(frozen=True)
 class Profile:
-    """The conventions of one system: how ranks are read, and which variant of each metric it prints."""
+    """The conventions of one tool: how hits become ranks, and which variant of each metric it computes."""
 
     name: str
     title: str
     conventions: Conventions = field(default_factory=Conventions)
     settings: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
     metrics: tuple[str, ...] = ("ndcg@10", "map", "mrr@10", "recall@100", "precision@10")
-    """What the system prints by default, and what is scored when nothing else is asked for."""
+    """The metrics that the tool prints, and that are scored by default."""
     notes: str = ""
 
     other_meanings: Mapping[str, str] = field(default_factory=dict)
-    """Metrics of goldrank whose name means something else in this system, each with what to write instead."""
+    """Metrics of goldrank whose name means another metric in this tool, each with what to write instead."""
 
     def apply(self, metric: Metric, relevance_level: float | None = None) -> Metric:
-        """The metric as this system computes it, where the user did not say otherwise.
+        """Return the metric as this tool computes it; parameters that are set in *metric* stay.
 
         Args:
-            metric: the metric as asked for.
-            relevance_level: the smallest grade that is relevant, for metrics with binary relevance.
+            metric: The requested metric.
+            relevance_level: The smallest grade that is relevant, for metrics with binary relevance.
 
         Raises:
-            InputError: the system uses the name for another metric.
+            InputError: The tool uses the name for another metric.
         """
         if metric.name in self.other_meanings:
             raise InputError(
@@ -194,7 +194,7 @@ PROFILES: dict[str, Profile] = {entry.name: entry for entry in _ALL}
 
 
 def find_profile(name: str | Profile) -> Profile:
-    """The profile of that name."""
+    """Return the profile of that name."""
     if isinstance(name, Profile):
         return name
     if name not in PROFILES:

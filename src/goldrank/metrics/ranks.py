@@ -1,4 +1,4 @@
-"""Where the gold stands, as a rank: mean rank, median rank, mean percentile rank, AUC."""
+"""Metrics of the ranks of gold items: mean rank, median rank, mean percentile rank, AUC."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNFOUND = Parameter(
 
 
 def _refuse_unfound(p: Placement, metric: str, unfound: str, rel: float | None) -> Floats:
-    """Per query, the number of relevant gold items that were not ranked; refused where no policy covers them."""
+    """Count the unranked relevant gold items of each query that count as ranked last; raise if *unfound* is refuse."""
     relevant = p.is_relevant(p.grade, rel)
     absent = p.relevant_count(rel) - p.total(p.query[relevant])
     if unfound == "refuse" and absent.any():
@@ -33,7 +33,7 @@ def _refuse_unfound(p: Placement, metric: str, unfound: str, rel: float | None) 
 
 
 def _last_rank(p: Placement) -> Floats:
-    """The rank of an item behind everything: one below the ranking where the corpus is not known."""
+    """Return the rank of an item after all others: one below the ranking if the corpus is not known."""
     return (p.depth + 1 if p.candidates is None else p.candidates).astype(np.float64)
 
 
@@ -49,11 +49,10 @@ def _undefined_where_empty(total: Floats, count: Floats) -> Floats:
 
 
 def _first_rank(p: Placement, rel: float | None, absent: Floats) -> Floats:
-    groups = p.groups(rel)
-    first = groups.first
+    first = p.groups(rel).of_first()
     values = np.where(absent > 0, _last_rank(p), np.nan)
-    # The first of m items placed at random among t stands at (t + 1) / (m + 1) on average.
-    values[groups.query[first]] = groups.start[first] + (groups.size[first] + 1) / (groups.relevant[first] + 1)
+    # The first of m items at random positions among t is at (t + 1) / (m + 1) on average.
+    values[first.query] = first.start + (first.size + 1) / (first.relevant + 1)
     return values
 
 

@@ -1,4 +1,4 @@
-"""Metrics that known tools have and goldrank does not compute, each with the reason and what to ask for instead."""
+"""Metrics of known tools that goldrank does not compute, each with the reason and an alternative."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     name.lower(): (f"{tool} {what}", remedy)
     for tool, rows in {
         "trec_eval's": (
-            ("runid", "name of the run, which is no metric", "see the names of the runs in the output"),
-            ("relstring", "string of grades, which is no number", "goldrank score --per-query shows every query"),
+            ("runid", "name of the run, which is not a metric", "see the names of the runs in the output"),
+            ("relstring", "string of grades, which is not a number", "goldrank score --per-query shows every query"),
             ("Rprec_mult", _because("precision at multiples of R", _NO_USE), "ask for r_precision or precision@k"),
             (
                 "relative_P",
@@ -42,12 +42,12 @@ REFUSED: dict[str, tuple[str, str]] = {
             ("map_avgjg", _because("map over judgment groups", _GROUPS), "ask for map"),
             ("P_avgjg", _because("precision over judgment groups", _GROUPS), "ask for precision@k"),
             ("Rprec_mult_avgjg", _because("Rprec_mult over judgment groups", _GROUPS), "ask for r_precision"),
-            ("official", "group of measures, which is no metric", _NAME_METRICS),
-            ("set", "group of measures, which is no metric", _NAME_METRICS),
-            ("all_trec", "group of measures, which is no metric", _NAME_METRICS),
-            ("all_prefs", "group of measures, which is no metric", _NAME_METRICS),
-            ("prefs", "group of measures, which is no metric", _NAME_METRICS),
-            ("qrels_jg", "group of measures, which is no metric", _NAME_METRICS),
+            ("official", "group of measures, which is not a metric", _NAME_METRICS),
+            ("set", "group of measures, which is not a metric", _NAME_METRICS),
+            ("all_trec", "group of measures, which is not a metric", _NAME_METRICS),
+            ("all_prefs", "group of measures, which is not a metric", _NAME_METRICS),
+            ("prefs", "group of measures, which is not a metric", _NAME_METRICS),
+            ("qrels_jg", "group of measures, which is not a metric", _NAME_METRICS),
         ),
         "SDR's": (
             ("1-MPR", "complement of mpr, as its paper prints it", "write mpr, and subtract it from 1"),
@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[str, str]] = {
              "write mrr, the same where a query has one gold item"),
         ),
         "scipy's": tuple(
-            (name, "correlation of two lists of numbers, which is no metric of a ranking",
+            (name, "correlation of two lists of numbers, which is not a metric of a ranking",
              "goldrank run -t sts-b reports it; to compare two rankings write rbo")
             for name in ("spearman", "pearson", "kendall", "kendalltau", "kendall_tau")
         ),
@@ -114,4 +114,4 @@ REFUSED: dict[str, tuple[str, str]] = {
     }.items()
     for name, what, remedy in rows
 }  # fmt: skip
-"""By name in lower case: whose metric it is with the reason, and the remedy, in which @k stands for the cutoff."""
+"""By name in lower case: the tool and the reason, and the remedy, in which @k stands for the cutoff."""

@@ -1,4 +1,4 @@
-"""Measures with a model of the user: rank-biased precision and expected reciprocal rank."""
+"""Metrics with a user model: rank-biased precision and expected reciprocal rank."""
 
 from __future__ import annotations
 
@@ -89,19 +89,19 @@ def _err_of_query(start: Ints, size: Ints, go_on: Floats, k: int | None) -> floa
         if k is not None and first >= k:
             break
         passed = _chance_to_pass(width, go_on[begin:end])
-        places = width if k is None else min(width, k - first)
-        ranks = np.arange(first + 1, first + places + 1)
-        total += reached * float(np.sum((passed[:places] - passed[1 : places + 1]) / ranks))
+        count = width if k is None else min(width, k - first)
+        ranks = np.arange(first + 1, first + count + 1)
+        total += reached * float(np.sum((passed[:count] - passed[1 : count + 1]) / ranks))
         reached *= float(passed[width])
     return total
 
 
 def _chance_to_pass(width: int, go_on: Floats) -> Floats:
-    """The mean chance to pass 0, 1, … width places of a tie, over all its orders.
+    """Compute the mean probability to pass 0, 1, … width positions of a tie, over all its orders.
 
-    The chance to pass the first p places is the mean over p-subsets of the product of their ``go_on`` (1 for
-    items that gain nothing): a normalised elementary symmetric polynomial, built up one item at a time. The
-    chance to stop at place p is the difference of two neighbours.
+    The probability to pass the first p positions is the mean over p-subsets of the product of their ``go_on`` (1 for
+    items without gain): a normalised elementary symmetric polynomial, built up one item at a time. The probability to
+    stop at position p is the difference of two neighbours.
     """
     if width == 1:
         return np.array([1.0, go_on[0]])
