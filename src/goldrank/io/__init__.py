@@ -55,7 +55,7 @@ class RowsFile:
     data: bytes | MappedFile
     """A large TREC file is mapped, any other is read."""
     name: str
-    """What it is called in messages."""
+    """The name of the file in messages."""
     kind: Kind
     format: str
 
@@ -87,7 +87,7 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> RowsFile
 
 
 def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
-    """Return the format that the first lines show; None where they do not show one."""
+    """Return the format of the first lines; None if it cannot be recognised."""
     from goldrank.io.formats.detection import recognise
 
     head = mapped[: 1 << 16]
@@ -105,7 +105,7 @@ def no_rows(name: str) -> InputError:
 def write(columns: Columns, path: PathLike, kind: Kind, format: str | None = None, tag: str = "goldrank") -> None:
     """Write *columns* to *path* ("-" is standard output), whole or not at all.
 
-    The suffix tells the format unless *format* names it, and a second suffix (.gz, .zst, .xz, .bz2) the
+    The suffix decides the format unless *format* names it, and a second suffix (.gz, .zst, .xz, .bz2) the
     compression. *tag* is the last column of a TREC run.
     """
     if format is None:

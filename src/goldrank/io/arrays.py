@@ -41,7 +41,7 @@ def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
         with np.load(path, allow_pickle=False) as arrays:
             content = {name: arrays[name] for name in arrays.files}
         for name, array in content.items():
-            # What has no .npy inside comes out as bytes.
+            # Members that are not .npy files are returned as bytes.
             if not isinstance(array, np.ndarray):
                 raise ValueError(f"{name[:60]!r} is no array")
         return content

@@ -24,7 +24,7 @@ KINDS = {
     "downloads": "the downloaded files of data sets",
 }
 ABANDONED_SECONDS = 3600.0
-"""After so many seconds without a write, a temporary file belongs to no running process."""
+"""A temporary file that was not written for this number of seconds belongs to no running process."""
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
@@ -50,7 +50,7 @@ def list_entries(kind: str) -> list[CachedPath]:
 def _measure(path: Path) -> CachedPath:
     sizes, times = [], [0.0]
     for file in [path] if path.is_file() else _files(path):
-        # A file may be removed meanwhile by the process that uses it.
+        # Another process may remove a file meanwhile.
         with suppress(OSError):
             status = file.stat()
             sizes.append(status.st_size)

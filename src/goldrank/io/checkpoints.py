@@ -20,7 +20,7 @@ _SUM_DIGITS = 16
 
 
 class Checkpoint:
-    """The rankings that a search has computed so far, in a file named by a digest of all that decides them.
+    """The rankings that a search has computed so far, in a file named by a digest of everything that decides them.
 
     Each line is a checksum and a JSON object of rankings, written at once and synced under a lock. A line that was left
     unfinished by a kill or a full disk is never read, and is cut off by the next `add`. Several processes may add to a

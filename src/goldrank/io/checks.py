@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from goldrank.errors import InputError, shorten
 
 Place = Callable[[int], str]
-"""Where a row is, such as "bm25.run:17", from the number of the row."""
+"""Returns the place of a row, such as "bm25.run:17", for the number of the row."""
 
-# float() also takes "1_000", "nan", "infinity" and the digits of every script.
+# float() also accepts "1_000", "nan", "infinity" and the digits of every script.
 _DECIMAL = frozenset("0123456789+-.eE \t")
 
 
@@ -31,7 +31,7 @@ def parse_values(tokens: Sequence[str], *, value: str, place: Place) -> NDArray[
 
 
 def parse_ranks(cells: Sequence[object]) -> NDArray[np.float64]:
-    """Parse the cells of a rank column; one that holds no number is NaN, since ranks are evidence and not data."""
+    """Parse the cells of a rank column; cells without a number become NaN, because ranks are not used for scoring."""
     ranks = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         try:
@@ -93,13 +93,13 @@ def _id_string(cell: object, role: str, integers: bool, place: Place, row: int) 
     )
 
 
-# How programs write whole numbers that went through a double: 9007199254740992.0 and 9.007199254740993e+15.
+# Notations of integers that were converted to a double: 9007199254740992.0 and 9.007199254740993e+15.
 _FLOAT_NOTATION = re.compile(r"[0-9]{16,}\.0|[0-9]\.[0-9]{5,}[eE]\+?(1[5-9]|2[0-9])")
 _EXACT = 2.0**53
 
 
 def refuse_rounded(ids: Sequence[str], *, role: str, place: Place) -> None:
-    """Raise for an id that was written from a floating-point number too large to hold it exactly."""
+    """Raise InputError for an id that was a floating-point number and is too large to be exact."""
     if "." not in "".join(ids):
         return
     for row, text in enumerate(ids):
@@ -183,7 +183,7 @@ def non_finite(token: str, *, value: str, where: str) -> InputError:
 
 
 def not_a_number(token: str, *, value: str, where: str) -> InputError:
-    """Return the error for a value that is no decimal number at all."""
+    """Return the error for a value that is not a decimal number."""
     return InputError(
         f"the {value} {shorten(token)} is not a number",
         where=where,
@@ -192,7 +192,7 @@ def not_a_number(token: str, *, value: str, where: str) -> InputError:
 
 
 def find_duplicate(values: Sequence[Hashable]) -> tuple[int, int] | None:
-    """Return the positions of the first value that is repeated: where it is first, and where it is again.
+    """Return the positions of the first value that is repeated: of its first and of its second occurrence.
 
     >>> find_duplicate(["a", "b", "c", "b"]), find_duplicate(["a", "b"])
     ((1, 3), None)

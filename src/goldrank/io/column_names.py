@@ -1,4 +1,4 @@
-"""Find columns of a table by the names people give them."""
+"""Find columns of a table by their usual names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from goldrank.errors import InputError, shorten
 from goldrank.io.columns import VALUE_WORD, Kind
 
-# Earlier groups win: where a table has both `query_id` and `query`, the second is the text of the query, and
-# where it has `docno` and `docid` (PyTerrier) the second is a number inside the index.
+# Earlier groups take precedence: if a table has both `query_id` and `query`, the latter is the text of the query, and
+# if it has `docno` and `docid` (PyTerrier), the latter is a number inside the index.
 QUERY = (("query_id", "queryid", "qid", "q_id", "topic_id"), ("query", "topic"))
 ITEM = (
     ("docno",),
     ("item_id", "itemid", "doc_id", "docid", "document_id", "corpus_id", "pid", "passage_id", "did"),
     ("item", "doc", "document"),
 )
-# A run with nothing but a `grade` or `label` is gold in the place of a run, so a run does not take those.
+# A table with a `grade` or `label` instead of a score is gold, so these names are not accepted for a run.
 VALUE: dict[Kind, tuple[tuple[str, ...], ...]] = {
     "gold": (("grade", "relevance", "rel", "label"), ("score", "value", "sim", "similarity")),
     "run": (("score", "sim", "similarity"), ("value", "relevance", "rel")),
@@ -25,7 +25,7 @@ SUBTOPIC = ("subtopic", "subtopic_id")
 
 
 def normal(name: object) -> str:
-    """Return a column name without differences that mean nothing: case, outer spaces, hyphens.
+    """Return a column name in a normal form: lower case, without outer spaces, with underscores for hyphens and spaces.
 
     >>> normal(" Query-ID ")
     'query_id'
@@ -42,10 +42,10 @@ def find_columns(
     item: str | None = None,
     value: str | None = None,
 ) -> list[int]:
-    """Return the positions of the query, item and value columns, and of one more where the table has it.
+    """Return the positions of the query, item and value columns, and of a fourth column if there is one.
 
-    The fourth is the subtopic of gold or the rank of a run, which is no score but tells how the run was ordered. A name
-    given by the caller is taken as it is.
+    The fourth is the subtopic of gold or the rank of a run, which is no score but shows how the run was ordered. Names
+    that the caller gives must match exactly.
 
     >>> find_columns(["query-id", "corpus-id", "score"], "gold", where="qrels.tsv")
     [0, 1, 2]
@@ -60,7 +60,7 @@ def find_columns(
 
 
 def first_of(names: Iterable[object], wanted: Sequence[str]) -> int | None:
-    """Return the position in *names* of the first of the *wanted* names that is there, differences of case apart.
+    """Return the position in *names* of the first of the *wanted* names that occurs in any case; None if none does.
 
     >>> first_of(["Text", "_ID"], ("id", "_id")), first_of(["Text"], ("id", "_id"))
     (1, None)
@@ -104,6 +104,6 @@ def _find(names: Sequence[object], role: str, groups: Sequence[Sequence[str]], g
 
 
 def listing(names: Sequence[object], limit: int = 12) -> str:
-    """Return column names for a message, shortened where there are many."""
+    """Return column names for a message, shortened if there are many."""
     shown = ", ".join(shorten(str(name), 30) for name in names[:limit])
     return (shown or "none") + (f" and {len(names) - limit} more" if len(names) > limit else "")

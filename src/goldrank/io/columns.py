@@ -30,9 +30,9 @@ VALUE_WORD: dict[Kind, str] = {"gold": "grade", "run": "score"}
 class Columns:
     """Rows grouped by query: queries in order of first appearance, the items of each query in input order.
 
-    The rows of query *i* are ``starts[i]:starts[i + 1]``; a query that was listed without items has none.
-    *source* names where they came from, for messages. *ranks* are those of a run whose file has a column for
-    them, NaN where it holds no number. *unnamed* says that no header calls the values scores or grades.
+    The rows of query *i* are ``starts[i]:starts[i + 1]``; a query without items has none. *source* is the origin of
+    the rows, for messages. *ranks* are the ranks of a run whose file has a column for them, NaN for cells without a
+    number. *unnamed* says that no header calls the values scores or grades.
     """
 
     queries: list[str]
@@ -41,11 +41,11 @@ class Columns:
     values: NDArray[np.float64]
     source: str
     subtopics: list[dict[str, float]] | None = None
-    """Of gold judged by subtopic: for each row the grade for each subtopic. The row's value is the highest of them."""
+    """For gold judged by subtopic: the grade of each row for each subtopic. The value of the row is the highest one."""
     ranks: NDArray[np.float64] | None = None
     unnamed: bool = False
     by_position: bool = False
-    """Whether the queries had no ids and were counted from 0."""
+    """Whether the queries had no ids and were numbered from 0."""
 
     def rows_by_query(self) -> Iterator[tuple[str, slice]]:
         """Yield each query with the slice of its rows."""
@@ -75,7 +75,7 @@ def group(
         kind: What the values are.
         source: Where the rows come from, for messages.
         place: Where a row is, for messages.
-        listed: The queries in order, where some of them may have no row.
+        listed: The queries in order, if some of them may have no row.
         ranks: The rank of each row, from the rank column of a run.
         subtopics: The subtopic of each row of gold; an item then has a row for each of its subtopics.
     """
@@ -86,7 +86,7 @@ def group(
     code_of_row = np.fromiter((codes.setdefault(q, len(codes)) for q in queries), np.int64, len(queries))
     starts = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.bincount(code_of_row, minlength=len(codes)), out=starts[1:])
-    # Most files are grouped already, and reordering a list of strings costs more than reading it.
+    # Most files are already grouped, and reordering a list of strings costs more than reading it.
     if (code_of_row[1:] >= code_of_row[:-1]).all():
         order, grouped = np.arange(len(items)), list(items)
     else:
@@ -111,8 +111,8 @@ def columns_of_cells(
     """Check the cells of a table and group its rows.
 
     Args:
-        cells: The columns as `find_columns` orders them: query, item, value, and maybe the subtopic of gold or the rank
-            of a run.
+        cells: The columns in the order of `find_columns`: query, item, value, and optionally the subtopic of gold or
+            the rank of a run.
         kind: What the values are.
         source: Where the table comes from, for messages.
         place: Where a row is, for messages.
@@ -203,7 +203,7 @@ def row_queries(columns: Columns) -> list[str]:
 
 
 def refuse_empty_queries(columns: Columns, format: str) -> None:
-    """Raise for a query without items, which would vanish from a file that holds one row per item."""
+    """Raise InputError for a query without items, which a file with one row per item cannot hold."""
     sizes = columns.starts[1:] - columns.starts[:-1]
     if len(sizes) and not sizes.all():
         raise InputError(

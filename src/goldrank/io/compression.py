@@ -19,10 +19,10 @@ COMPRESSIONS = tuple(_SUFFIXES.values())
 _FIRST_BYTES = {"gzip": b"\x1f\x8b", "Zstandard": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bzip2": b"BZh"}
 _LIMIT_VARIABLE = "GOLDRANK_MAX_BYTES"
 _SMALLEST_LIMIT = 1 << 30
-# Text hardly ever shrinks to less than a tenth; what was made to fill memory or disk does, to a thousandth and less.
+# Text rarely compresses to less than a tenth; archives made to fill memory or disk compress to a thousandth and less.
 _RATIO = 20
 _PIECE = 1 << 18
-# Zstandard decompresses all that it is given, and 4 bytes may become 128 KB.
+# Zstandard decompresses its whole input at once, and 4 bytes may become 128 KB.
 _ZSTD_PIECE = 1 << 12
 # Memory that xz may use: its strongest setting needs 65 MB.
 _XZ_MEMORY = 1 << 29
@@ -51,7 +51,7 @@ def size_limit(packed: int = 0, smallest: int = _SMALLEST_LIMIT) -> int:
 
 
 def over_limit(limit: int, name: str, *, packed: bool = False) -> InputError:
-    """Return the error for a source that gives more than `size_limit`."""
+    """Return the error for a source with more bytes than `size_limit`."""
     what = f"the file unpacks to more than {size_text(limit)}" if packed else f"more than {size_text(limit)} came"
     instead = "unpack it first" if packed else "write it to a file first"
     return InputError(
@@ -126,7 +126,7 @@ class _Archive(io.RawIOBase):
 
 
 class _Unpacker:
-    """Decompresses the streams of a file one after another, and refuses anything between or behind them."""
+    """Decompress the streams of a file one after another, and refuse anything between or after them."""
 
     def __init__(self, compression: str) -> None:
         self._compression, self._engine = compression, _engine(compression)
@@ -155,7 +155,7 @@ class _Unpacker:
                 return
 
     def _begin(self, data: bytes) -> bytes:
-        """Skip padding and start the next stream; return its first bytes, or nothing while more have to come."""
+        """Skip padding and start the next stream; return its first bytes, or nothing if more bytes are needed."""
         if not self._head and self._compression in ("gzip", "xz"):
             rest = data.lstrip(b"\0")
             self._padding += len(data) - len(rest)
@@ -164,7 +164,7 @@ class _Unpacker:
                 return b""
         self._refuse_padding()
         self._head += data
-        # A frame of Zstandard may also be one to skip, with other first bytes.
+        # Zstandard also has skippable frames, with other first bytes.
         first = b"" if self._compression == "Zstandard" else _FIRST_BYTES[self._compression]
         if not self._head.startswith(first[: len(self._head)]):
             raise ValueError("the stream is followed by something else")
@@ -216,7 +216,7 @@ def _engine(compression: str) -> _Engine:
         return _Engine(zstd.ZstdDecompressor, _unpack_bounded, (zstd.ZstdError,))
     import zstandard
 
-    # Its stream reader takes a truncated frame for complete.
+    # The stream reader of this package does not notice that a frame is truncated.
     return _Engine(
         zstandard.ZstdDecompressor().decompressobj,
         lambda stream, data: [stream.decompress(data)],
@@ -239,7 +239,7 @@ def _unpack_bounded(stream: Any, data: bytes) -> Iterator[bytes]:
 
 
 def open_compressor(out: BinaryIO, suffix: str) -> BinaryIO:
-    """Return a stream that writes to *out* what it is given, compressed as the *suffix* says."""
+    """Return a stream that compresses what is written to it into *out*, by the compression of *suffix*."""
     if suffix == ".gz":
         import gzip
 

@@ -21,8 +21,8 @@ from goldrank.progress import Progress
 
 _CHUNK = 1 << 16
 ANSWER_LIMIT = 1 << 28
-"""The most bytes of a response that is held in memory."""
-# The limit of a download of unknown size: a server could send for ever.
+"""The most bytes of a response, which is held in memory."""
+# The limit of a download of unknown size, because a server could send bytes for ever.
 _LARGEST_DOWNLOAD = 1 << 36
 # HTTP status codes after which a request is repeated.
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
@@ -148,7 +148,7 @@ def _download(wanted: _Wanted, attempts: int, pause: float) -> None:
 
 def _transfer(wanted: _Wanted, progress: Progress) -> None:
     """Request what is missing and append it; raise `_BrokenError` unless the file is then complete."""
-    start, mark = _kept(wanted)
+    start, mark = _received_part(wanted)
     headers = {"User-Agent": "goldrank", "Accept-Encoding": "identity"}
     if start:
         headers |= {"Range": f"bytes={start}-", "If-Range": mark}
@@ -169,7 +169,7 @@ def _transfer(wanted: _Wanted, progress: Progress) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416:
-            # The part received before does not fit the file that is there now.
+            # The part received before does not belong to the file that the server has now.
             wanted.forget_part()
         elif error.code not in _BUSY:
             raise _unreachable(wanted, f"HTTP {error.code} {error.reason}") from None
@@ -219,7 +219,7 @@ def read_answer(reply: Any, *, seconds: float) -> bytes:
         if time.monotonic() > end:
             raise EndlessAnswerError(f"a text that was not complete after {seconds:.0f} s")
     if reply.length:
-        # Unlike read(), read1() takes a connection that broke off for the end.
+        # Unlike read(), read1() does not distinguish a broken connection from the end of the response.
         raise http.client.IncompleteRead(b"", reply.length)
     return b"".join(parts)
 
@@ -236,8 +236,8 @@ def _next(source: Any) -> bytes:
     return chunk
 
 
-def _kept(wanted: _Wanted) -> tuple[int, str]:
-    """Return how many bytes were received before, and the validator by which the server knows if they still match."""
+def _received_part(wanted: _Wanted) -> tuple[int, str]:
+    """Return how many bytes were received before, and the validator of the version that they belong to."""
     try:
         about = json.loads(wanted.about_part.read_bytes())
         size = wanted.part.stat().st_size

@@ -1,4 +1,4 @@
-"""Bytes in and out: whole files read whatever their compression, and written completely or not at all."""
+"""Read whole files of any compression, and write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from goldrank.io.memory_mapping import MappedFile, unchanged
 PathLike = str | os.PathLike[str]
 
 _CHUNK = 1 << 22
-# A plain file from this size on is mapped: to copy it would cost as much as half of scoring it.
+# Plain files of at least this size are memory-mapped: copying one would take half as long as scoring it.
 _MAP_FROM = 1 << 24
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be computed again: $GOLDRANK_CACHE, or one in the system's place for caches."""
+    """Return the cache folder: $GOLDRANK_CACHE, or that of the platform."""
     if given := os.environ.get("GOLDRANK_CACHE"):
         return Path(given).expanduser()
     from platformdirs import user_cache_path
@@ -36,22 +36,22 @@ def cache_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """Return the folder of what the user made and must not lose, in the system's place for such data."""
+    """Return the data folder of the platform, for results that the user must not lose."""
     from platformdirs import user_data_path
 
     return user_data_path("goldrank", appauthor=False)
 
 
 def display_name(path: PathLike) -> str:
-    """Return how messages call *path*."""
+    """Return the name of *path* in messages."""
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return the decompressed content of *path* ("-" is standard input), known to be UTF-8 text or Parquet.
+    """Return the decompressed content of *path* ("-" is standard input), which must be UTF-8 text or Parquet.
 
-    The compression is recognised by the first bytes, not by the name. A byte order mark is taken away. What does not
-    say its size, a pipe or an archive, is read up to `size_limit`.
+    The compression is recognised by the first bytes, not by the name. A byte order mark is removed. Sources of unknown
+    size, pipes and archives, are read up to `size_limit`.
     """
     name = display_name(path)
     try:
@@ -63,13 +63,13 @@ def read_bytes(path: PathLike) -> bytes:
 
 
 def map_text(path: PathLike) -> MappedFile | None:
-    """Return a large plain text file in place, checked like `read_bytes`; None for any other file."""
+    """Map a large plain text file into memory, checked as by `read_bytes`; return None for any other file."""
     try:
         if os.fspath(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < _MAP_FROM:
             return None
         mapped = MappedFile.open(path)
     except (OSError, ValueError):
-        return None  # reading it will say what is wrong
+        return None  # reading the file will report the error
     if mapped is None:
         return None
     head = mapped[:16]
@@ -122,7 +122,7 @@ def _content(path: PathLike, name: str) -> bytes:
 
 
 def refuse_device(descriptor: int, name: str) -> None:
-    """Raise for a device such as /dev/zero, which gives bytes without end; a terminal and /dev/null end."""
+    """Raise InputError for an endless device such as /dev/zero; terminals and /dev/null are accepted."""
     status = os.fstat(descriptor)
     ends = os.isatty(descriptor) or os.path.samestat(status, Path(os.devnull).stat())
     if stat.S_ISBLK(status.st_mode) or (stat.S_ISCHR(status.st_mode) and not ends):
@@ -133,7 +133,7 @@ def _read_whole(stream: IO[bytes], name: str) -> bytes:
     first = _next_chunk(stream)
     compression = compression_of(first[:16])
     if compression is None and not is_parquet(first):
-        # What is no text is refused before the rest of it fills the memory.
+        # A file that is not text is refused before the rest of it fills the memory.
         _refuse_nul(first, name)
     size = _known_size(stream)
     chunks: Iterator[bytes] = chain([first], iter(partial(_next_chunk, stream), b""))
@@ -150,7 +150,7 @@ def _read_whole(stream: IO[bytes], name: str) -> bytes:
 
 
 def _next_chunk(stream: IO[bytes]) -> bytes:
-    """Return the next bytes; a pipe may give few at a time, which is only the end where there are none."""
+    """Return the next bytes; a pipe may return few bytes at a time, and none only at its end."""
     parts, missing = [], _CHUNK
     while missing and (part := stream.read(missing)):
         parts.append(part)
@@ -159,10 +159,10 @@ def _next_chunk(stream: IO[bytes]) -> bytes:
 
 
 def _known_size(stream: IO[bytes]) -> int | None:
-    """Return the size of a plain file; None for what does not say it."""
+    """Return the size of a plain file; None for other sources."""
     try:
         status = os.fstat(stream.fileno())
-    except OSError:  # no file of the system's, as in a test
+    except OSError:  # not a file of the operating system, as in a test
         return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -187,7 +187,7 @@ def _nearest(path: Path) -> str:
 
 
 def without_mark(data: bytes, name: str) -> bytes:
-    """Return the data without its byte order mark; other marks than that of UTF-8 are refused."""
+    """Return the data without a byte order mark of UTF-8; raise InputError for other byte order marks."""
     if data[:3] == b"\xef\xbb\xbf":
         return data[3:]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:4] == b"\x00\x00\xfe\xff":
@@ -239,10 +239,10 @@ def _line(data: bytes, at: int) -> int:
 
 
 def write_atomically(path: PathLike, write: Callable[[BinaryIO], object]) -> None:
-    """Let *write* fill a new file beside *path* and move it into place, so that no half of it is ever seen.
+    """Let *write* fill a new file beside *path* and move it into place, so that no incomplete file is ever visible.
 
-    The suffix sets the compression (.gz, .zst, .xz, .bz2); the same content gives the same bytes. "-" is
-    standard output, uncompressed.
+    The suffix decides the compression (.gz, .zst, .xz, .bz2); equal content gives equal bytes. "-" is standard output,
+    uncompressed.
     """
     name = os.fspath(path)
     if name == "-":
@@ -250,7 +250,7 @@ def write_atomically(path: PathLike, write: Callable[[BinaryIO], object]) -> Non
         sys.stdout.buffer.flush()
         return
     try:
-        # A link is followed, so that the file behind it changes and the link stays.
+        # Follow a link, so that its target is replaced and the link stays.
         target = Path(path).resolve()
         if target.is_dir():
             raise InputError("this is a folder, not a file", where=name, remedy="name a file inside it")

@@ -1,4 +1,4 @@
-"""Digest files by their content, and cache the digests of large files until they change."""
+"""Digest texts, and files by their content; the digests of large files are cached until the files change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from goldrank.io.private_files import make_private_folder
 
 FOLDER = "fingerprints"
 _CHUNK = 1 << 22
-# Up to this size a file is always read: that takes no longer than a second.
+# Files up to this size are always read, which takes at most a second.
 _ALWAYS_READ = 1 << 26
 # A file may change again within the resolution of its times, which is up to two seconds.
 _SETTLED_SECONDS = 3.0
@@ -23,10 +23,10 @@ FileState = tuple[int, int, int, int, int]
 
 
 def file_state(path: str | os.PathLike[str]) -> FileState:
-    """Return what tells that a file is still the one it was: device, inode, size, and the times of both changes.
+    """Return what shows whether a file has changed: device, inode, size, and the times of both changes.
 
-    The time of the last status change (ctime) is set by the system alone: whoever writes a file, or replaces it and
-    sets its modification time back, still changes that.
+    Only the system sets the time of the last status change (ctime): it changes even if someone writes or replaces a
+    file and sets its modification time back.
     """
     status = Path(path).stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
@@ -35,8 +35,8 @@ def file_state(path: str | os.PathLike[str]) -> FileState:
 def file_digest(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file's content, as hexadecimal digits.
 
-    The digest of a file over 64 MiB is kept in the cache folder under the state of the file, so that it is read again
-    only after a change.
+    The digest of a file over 64 MiB is cached under the state of the file, so that the file is read again only after a
+    change.
     """
     file = Path(path)
     state = file_state(file)
@@ -46,11 +46,18 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     digest = content_digest(file, "sha256")
     settled = time.time() - max(state[3], state[4]) / 1e9 > _SETTLED_SECONDS
     if remembered is not None and settled and file_state(file) == state:
-        # A cache that cannot be written is done without.
+        # A cache that cannot be written is not an error.
         with suppress(Exception):
             make_private_folder(remembered.parent)
             write_atomically(remembered, lambda out: out.write(digest.encode()))
     return digest
+
+
+def add_text(digest: hashlib._Hash, text: str) -> None:
+    """Add a text with its length to a digest, so that ("ab", "c") and ("a", "bc") have different digests."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    digest.update(len(encoded).to_bytes(8, "little"))
+    digest.update(encoded)
 
 
 def content_digest(file: Path, algorithm: str) -> str:

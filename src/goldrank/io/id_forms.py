@@ -1,4 +1,4 @@
-"""Ids that mean the same and are written differently: Unicode forms, number formats, case and white space."""
+"""Find ids that differ only in spelling: Unicode form, number format, case or white space."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,60}(\.[0-9]{0,60})?([eE][+-]?[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class IdForms:
-    """A way in which ids of two sides differ although they mean the same, with an example."""
+    """A difference in spelling between the ids of two sides, with an example."""
 
     what: str
     """The difference, such as "the number format"."""
     one: str
     other: str
     count: int
-    """How many ids of the first side have such a partner."""
+    """The number of ids of the first side that differ only in this from one of the second."""
     remedy: str
 
     def __str__(self) -> str:
         return f"{self.what} (such as {shorten(self.one)} and {shorten(self.other)})"
 
 
-def compare_forms(ones: Iterable[str], others: Iterable[str]) -> IdForms | None:
-    """Return the difference in spelling that explains most ids of *ones* that are not in *others*; None if none does.
+def compare_forms(first: Iterable[str], second: Iterable[str]) -> IdForms | None:
+    """Return the difference in spelling that explains most of the ids in *first* that are not in *second*, or None.
 
     >>> str(compare_forms(["007", "12"], ["7", "12"]))
     "the number format (such as '007' and '7')"
     """
-    unmatched, partners = set(ones), set(others)
+    unmatched, partners = set(first), set(second)
     unmatched, partners = unmatched - partners, partners - unmatched
     differences = [_compare(unmatched, partners, what, form, remedy) for what, form, remedy in _FORMS]
     return max((forms for forms in differences if forms), key=lambda forms: forms.count, default=None)
 
 
 def disjoint_queries(gold: Sequence[str], run: Sequence[str]) -> InputError:
-    """Return the error for a run that has no query of the gold, with the remedy where only the writing differs."""
+    """Return the error for a run that has no query of the gold, with a remedy if only the spelling differs."""
     forms = compare_forms(gold, run)
     return InputError(
         f"no query of the run is in the gold (the run has {shorten(run[0])}, the gold {shorten(gold[0])})",

@@ -1,4 +1,4 @@
-"""Columns from queries mapped to their items, as JSON files and Python objects hold them."""
+"""Build Columns from mappings of queries to items, as in JSON files and Python objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 
 
 def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, *, integers: bool) -> Columns:
-    """Columns of (query, answer) pairs, where an answer has any of the shapes that `unfold` knows."""
+    """Return the columns of (query, answer) pairs; an answer has any of the forms that `unfold` accepts."""
     listed: list[object] = []
     items: list[object] = []
     values: list[object] = []
@@ -58,7 +58,7 @@ def _by_subtopic(
     listed: list[str],
     integers: bool,
 ) -> Columns:
-    """Columns of gold whose items hold a grade for each subtopic: ``{"q1": {"d3": {"1": 2, "2": 1}}}``."""
+    """Return the columns of gold whose items have a grade for each subtopic: ``{"q1": {"d3": {"1": 2, "2": 1}}}``."""
     rows = list(chain.from_iterable(map(repeat, range(len(items)), map(len, judged))))
 
     def place_of(row: int) -> str:

@@ -1,4 +1,4 @@
-"""Map large plain files into memory, and refuse one that changes while it is mapped."""
+"""Map large plain files into memory, and refuse files that change while they are mapped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goldrank.native import truncation_guard
 
 
 class MappedFile(mmap.mmap):
-    """A large plain file seen in place, without a copy; good as long as nobody writes into the file."""
+    """A large plain file that is mapped into memory; it is valid as long as nobody writes to the file."""
 
     _path: str | os.PathLike[str]
     _stamp: tuple[int, int, int, int]
@@ -22,7 +22,7 @@ class MappedFile(mmap.mmap):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> MappedFile | None:
-        """Map the file at *path*; None where nothing could keep the process alive if the file were truncated."""
+        """Map the file at *path*; return None if the process would not survive a truncation of the file."""
         if truncation_guard is None:
             return None
         with Path(path).open("rb") as stream:
@@ -35,7 +35,7 @@ class MappedFile(mmap.mmap):
         return mapped
 
     def refuse_if_changed(self) -> None:
-        """Raise if the file was written into since it was opened; one that was replaced or removed is still whole."""
+        """Raise InputError if the file was written to since it was opened; replaced and removed files stay valid."""
         try:
             now = _stamp(Path(self._path).stat())
         except OSError:
@@ -54,7 +54,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 @contextmanager
 def unchanged(data: bytes | MappedFile) -> Iterator[None]:
-    """Refuse a mapped file that changed before the body ran or while it did, whatever the body made of it."""
+    """Raise InputError if a mapped file changed before or during the body, even if the body failed."""
     if not isinstance(data, MappedFile):
         yield
         return

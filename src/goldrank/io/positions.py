@@ -1,4 +1,4 @@
-"""Columns from lists and arrays with the items of one query after the other; positions are the query ids."""
+"""Build Columns from lists and arrays of items, one for each query; the positions are the query ids."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
 from goldrank.io.mappings import from_pairs
 
 NO_ITEM = -1
-"""The label that faiss gives to places for which it found nothing."""
+"""The label that faiss returns where it found no item."""
 _RECORD_NAMES = frozenset(name for names in (*QUERY, *ITEM) for name in names)
 
 
 def is_by_position(obj: object) -> bool | None:
-    """Tell lists of items, one for each query, from (query, item, value) rows; None where both readings fit.
+    """Return True for lists of items, one per query, False for (query, item, value) rows, and None if it is ambiguous.
 
-    Tuples of three are rows. Lists of three are rows where a cell is a text and another a number or where the third is
-    no whole number; of three whole numbers both readings fit.
+    Tuples of three are rows. Lists of three are rows if they mix texts and numbers or if the third cell is not an
+    integer; lists of three integers are ambiguous.
 
     >>> is_by_position([[11, 1], [4, 16, 1]]), is_by_position([["q1", "d3", 0.5]]), is_by_position([[11, 1, 7]])
     (True, False, None)
@@ -44,11 +44,10 @@ def is_by_position(obj: object) -> bool | None:
 
 
 def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Columns:
-    """Columns from lists, sets, dicts or arrays of items, one for each query; the queries are "0", "1", ….
+    """Return the columns of lists, sets, dicts or arrays of items, one for each query; the queries are "0", "1", ….
 
-    A two-dimensional array has one row for each query, as the labels of a faiss search have. A pair of such arrays,
-    one of scores and one of labels in either order, is what a search of faiss or hnswlib returns. The label -1 is no
-    item.
+    A two-dimensional array has one row for each query, like the labels of a faiss search. A pair of such arrays, scores
+    and labels in either order, is the result of a search by faiss or hnswlib. The label -1 is no item.
 
     >>> columns = columns_by_position([[11, 1], [4]], "run")
     >>> columns.queries, columns.items, columns.values.tolist()
@@ -70,7 +69,7 @@ def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Colu
 
 
 def ambiguous_rows(kind: Kind, where: str | None = None) -> InputError:
-    """Return the error for lists of three whole numbers, which fit two readings."""
+    """Return the error for lists of three integers, which are ambiguous."""
     value = VALUE_WORD[kind]
     return InputError(
         f"every list of the {kind} holds three numbers, which may be a (query, item, {value}) row or three items of "
@@ -83,13 +82,13 @@ def ambiguous_rows(kind: Kind, where: str | None = None) -> InputError:
 
 
 def _is_row(entry: object) -> bool:
-    """Return True for what can only be a (query, item, value) row, such as a named tuple."""
+    """Return True for an entry that can only be a (query, item, value) row, such as a named tuple."""
     if hasattr(entry, "_fields"):
         return True
     if not isinstance(entry, (tuple, list)) or len(entry) != 3:
         return False
     if isinstance(entry, tuple):
-        # A (item, score) pair is a tuple of two, so that a list of pairs is never taken for a row.
+        # An (item, score) pair is a tuple of two, so a list of pairs is never mistaken for a row.
         return not any(isinstance(cell, (tuple, list)) for cell in entry)
     texts = sum(isinstance(cell, str) for cell in entry)
     is_float = isinstance(entry[2], (float, np.floating))
@@ -149,7 +148,7 @@ def _from_search(scores: Any, labels: Any, kind: Kind) -> Columns:
         source="the result of the search",
         place=place,
         listed=map(str, range(len(labels))),
-        # A search lists the best first, which tells distances from similarities.
+        # A search returns the best item first, which distinguishes distances from similarities.
         ranks=(places + 1).astype(np.float64),
     )
     return replace(columns, by_position=True)

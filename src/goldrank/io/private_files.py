@@ -1,4 +1,4 @@
-"""Create folders and files that nobody but the user can read, and lock files between processes."""
+"""Create folders and files that only the user can read, and lock files between processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lock_file(stream: BinaryIO) -> Iterator[None]:
 
         while True:
             with suppress(OSError):
-                # A byte far behind the end: on Windows a lock keeps others from reading what it covers.
+                # Lock a byte far behind the end: on Windows, other processes cannot read locked bytes.
                 stream.seek(1 << 62)
                 msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
                 break
@@ -41,9 +41,9 @@ def lock_file(stream: BinaryIO) -> Iterator[None]:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create *folder*, and missing ones around it, for the user alone; one that exists stays as it is.
+    """Create *folder* and its missing parents for the user only; an existing folder is not changed.
 
-    Inside a folder that the group, but not everybody, may write, the group has access too: that is how people share.
+    Inside a folder that the group, but not everybody, may write to, the group has access as well, for sharing.
     """
     if folder.is_dir():
         return
@@ -52,20 +52,20 @@ def make_private_folder(folder: Path) -> None:
     shared = _is_shared(folder.parent)
     folder.mkdir(mode=0o770 if shared else 0o700, exist_ok=True)
     if shared:
-        # The umask took the group's right to write; another user may own it by now.
+        # The umask may have removed the group's permission to write; another user may own the folder by now.
         with suppress(OSError):
             folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o070)
 
 
 def make_private_file(file: Path) -> None:
-    """Create an empty file for the user alone, unless it exists."""
+    """Create an empty file for the user only, unless it exists."""
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         restrict(file)
 
 
 def restrict(file: Path) -> None:
-    """Leave access to a file to the user alone, and to the group where the folder is shared."""
+    """Restrict access to a file to the user, and to the group if the folder is shared."""
     with suppress(OSError):
         file.chmod(0o660 if _is_shared(file.parent) else 0o600)
 

@@ -1,7 +1,7 @@
-"""Files anywhere: a plain local path, or a URL of any file system that pyarrow or fsspec knows.
+"""Access files by a local path or by a URL of any file system that pyarrow or fsspec supports.
 
-Work that is cut into parts happens on other machines too, which see a local path only where all of them mount it. So
-an error here names the machine it came up on. Addresses are shown without what may be secret in them.
+Other machines of a cluster can read a local path only if all of them mount it, so errors name the machine on which they
+occurred. Addresses are shown without their secrets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from goldrank.io.fingerprints import file_digest
 from goldrank.io.formats.parquet import load_pyarrow
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# The file system, and behind user and password the place in it, without parameters.
+# The file system and, after user and password, the path in it, without parameters.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/@?#]*@)?([^?#]*)")
 
 
@@ -61,7 +61,7 @@ def file_system(url: str) -> tuple[Any, str]:
     return _opened(url) if _SCHEME.match(url) else (fs.LocalFileSystem(), str(Path(url).absolute()))
 
 
-# Opening a file system may mean asking a server, which is done once for an address and not for every look at it.
+# Opening a file system may require a request to a server, so it is done once per address.
 @lru_cache(maxsize=1024)
 def _opened(url: str) -> tuple[Any, str]:
     pyarrow, _ = load_pyarrow()
@@ -88,7 +88,7 @@ def _opened(url: str) -> tuple[Any, str]:
 
 
 def write_whole(url: str, fill: Callable[[Any], object]) -> None:
-    """Let *fill* write a new file beside the address and move it there: whole or not at all; parents are made."""
+    """Let *fill* write a new file beside the address and move it into place; missing parents are created."""
     system, path = file_system(url)
     with _faults(url, "written"):
         if system.type_name == "local":
@@ -104,7 +104,7 @@ def write_whole(url: str, fill: Callable[[Any], object]) -> None:
                 fill(stream)
             system.move(temporary, path)
         except BaseException:
-            # What went wrong first is what the user has to hear.
+            # The first error is the one to report.
             with suppress(Exception):
                 system.delete_file(temporary)
             raise
@@ -135,9 +135,9 @@ def is_folder(url: str) -> bool:
 
 
 def stamp(url: str) -> str:
-    """Return what tells that a file was changed: a digest of a local one, size and time of one elsewhere.
+    """Return what shows whether a file has changed: a digest of a local file, size and time of a remote one.
 
-    Other file systems say no more, and to read a file from there twice would cost as much as the work on it.
+    Remote file systems offer no more, and reading a remote file twice would cost as much as the work on it.
     """
     information = _information(url)
     if information.type.name != "File":
@@ -160,7 +160,7 @@ def list_files(folder: str, endings: Sequence[str]) -> list[str]:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder with all that is in it; one that is not there is fine."""
+    """Remove a folder with its content; a missing folder is not an error."""
     system, path = file_system(folder)
     with _faults(folder, "removed"), suppress(FileNotFoundError):
         system.delete_dir(path)
@@ -168,7 +168,7 @@ def remove_tree(folder: str) -> None:
 
 @contextmanager
 def _faults(url: str, done: str) -> Iterator[None]:
-    """Turn what file systems raise into a sentence with the machine, the address and what to do."""
+    """Turn errors of file systems into InputErrors with the machine, the address and a remedy."""
     pyarrow, _ = load_pyarrow()
     try:
         yield

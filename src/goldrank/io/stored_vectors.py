@@ -74,7 +74,7 @@ class StoredVectors:
 
     @property
     def stamp(self) -> str:
-        """A digest of what the shards hold, from the sums of their ids and vectors."""
+        """A digest of the content of the shards, from the checksums of their ids and vectors."""
         digest = hashlib.blake2b(digest_size=8)
         for shard in self.shards:
             digest.update(shard_stamp(shard).encode())
@@ -85,12 +85,12 @@ class StoredVectors:
 
     @cached_property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
         return self._file(0).dimension
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and numbers in a row."""
+        """The number of rows, and the dimension."""
         return self._count, self.dimension
 
     def __getitem__(self, chosen: slice | Sequence[int] | Ints) -> Floats:

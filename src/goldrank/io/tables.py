@@ -1,4 +1,4 @@
-"""Columns from Python objects: dictionaries, data frames, Arrow tables, datasets, arrays and tuples."""
+"""Build Columns from Python objects: dictionaries, data frames, Arrow tables, datasets, arrays and tuples."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_pos
 def columns_from(
     obj: object, kind: Kind, query: str | None = None, item: str | None = None, value: str | None = None
 ) -> Columns:
-    """Columns from any object that holds queries, items and values.
+    """Return the columns of any object with queries, items and values.
 
-    Accepted are a mapping of queries to items (``{"q1": {"d3": 2}}`` or ``{"q1": ["d3"]}``), a pandas or
-    polars data frame, a pyarrow table, a Hugging Face dataset, anything else that streams Arrow, a numpy
-    structured array, Qrels and Run of ranx, tuples of (query, item, value) or named tuples such as Qrel and ScoredDoc
-    of ir_measures and ir_datasets, in a list or as they come, and what `columns_by_position` takes: lists or an array
-    with the items of one query after the other; as gold, also articles with an id and labels, in a list of records or
-    a table. *query*, *item* and *value* name the columns of a table whose names are not the usual ones. Nothing is
-    imported to find out what *obj* is.
+    Accepted are a mapping of queries to items (``{"q1": {"d3": 2}}`` or ``{"q1": ["d3"]}``), a pandas or polars data
+    frame, a pyarrow table, a Hugging Face dataset, any other object that streams Arrow, a numpy structured array, Qrels
+    and Run of ranx, and a list or an iterator of (query, item, value) tuples or of named tuples such as Qrel and
+    ScoredDoc of ir_measures and ir_datasets; also lists or an array with the items of each query, as in
+    `columns_by_position`. *query*, *item* and *value* name the columns of a table with unusual names. No package is
+    imported to find out the type of *obj*.
 
     >>> columns_from({"q1": {"d3": 2}}, "gold").items
     ['d3']
@@ -77,7 +76,7 @@ def holds_labels(obj: object) -> bool:
 
 
 def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callable[[int], object]] | None:
-    """Return the column names of a table and a function from a position to a column; None for what is no table."""
+    """Return the column names of a table and a function from a position to a column; None if *obj* is no table."""
     if library == "pandas" and type_name == "DataFrame":
         return list(obj.columns), lambda position: obj.iloc[:, position]
     if library == "polars" and type_name == "DataFrame":
@@ -86,7 +85,7 @@ def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callab
         names = obj.dtype.names
         return list(names), lambda position: obj[names[position]]
     if library == "datasets" and type_name == "Dataset":
-        # Formatting as Arrow applies the dataset's own selection and order of rows.
+        # The Arrow format applies the selection and order of rows of the dataset.
         obj = obj.with_format("arrow")[:]
     elif not (library == "pyarrow" and type_name == "Table"):
         if not hasattr(obj, "__arrow_c_stream__"):
@@ -96,7 +95,7 @@ def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callab
 
 
 def columns_from_arrays(query: object, item: object, value: object, kind: Kind) -> Columns:
-    """Columns from three arrays (numpy, pandas, polars, Arrow or lists) of the same length.
+    """Return the columns of three arrays (numpy, pandas, polars, Arrow or lists) of the same length.
 
     >>> columns_from_arrays([7, 7], ["a", "b"], [0.5, 0.25], "run").queries
     ['7']
@@ -113,7 +112,7 @@ def columns_from_arrays(query: object, item: object, value: object, kind: Kind) 
 
 
 def columns_from_arrow(table: Any, kind: Kind, *, source: str, place: Place) -> Columns:
-    """Columns from a pyarrow table of the columns query, item, value and perhaps subtopic (gold) or rank (runs)."""
+    """Return the columns of a pyarrow table with query, item, value and optionally subtopic (gold) or rank (runs)."""
     return columns_of_cells([_cells(column) for column in table.columns], kind, source=source, place=place)
 
 
@@ -124,7 +123,7 @@ def _row_of(source: str) -> Place:
 def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
     names = getattr(rows[0], "_fields", ()) if rows else ()
     if names and all(getattr(row, "_fields", ()) == names for row in rows):
-        # Qrel and ScoredDoc of ir_measures and ir_datasets, and whatever else names its parts.
+        # Named tuples such as Qrel and ScoredDoc of ir_measures and ir_datasets.
         positions = find_columns(names, kind, where=source)[:3]
         cells = [[row[position] for row in rows] for position in positions]  # type: ignore[index]
         return columns_of_cells(cells, kind, source=source, place=_row_of(source))
@@ -145,7 +144,7 @@ def _cells(array: Any) -> Sequence[object]:
         kind = str(array.type)
         if kind in _ARROW_TEXT or (kind in _ARROW_NUMBERS and array.null_count == 0):
             return _array_cells(array.to_numpy(zero_copy_only=False))
-        # Through numpy a null integer would become NaN; as Python values nulls stay None.
+        # In numpy, null integers would become NaN; as Python values they stay None.
         return array.to_pylist()  # type: ignore[no-any-return]
     if isinstance(array, (np.ndarray, np.generic)):
         return _array_cells(np.asarray(array))

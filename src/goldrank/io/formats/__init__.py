@@ -29,7 +29,7 @@ _MODULES = {
     "parquet": "parquet",
 }
 
-# Columns of a TREC line, and which of them (from 0) holds the value.
+# The number of columns of a TREC line, and the position of the value.
 TREC_LAYOUT: dict[Kind, tuple[int, int]] = {"gold": (4, 3), "run": (6, 4)}
 
 _FORMAT_OF_SUFFIX = {
@@ -66,7 +66,7 @@ def format_for(path: PathLike, kind: Kind) -> str:
 
 
 def format_module(format: str) -> Any:
-    """Load the module of a format, which has ``load`` and ``dump``; an unknown name is refused with similar ones."""
+    """Import the module of a format, which has ``load`` and ``dump``; raise InputError for an unknown name."""
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS, "goldrank list formats")
     return import_module(f"goldrank.io.formats.{_MODULES[format]}")

@@ -1,4 +1,4 @@
-"""Read and write CSV and TSV files, BEIR qrels among them: with a header of known names, or three bare columns."""
+"""Read and write CSV and TSV files, including BEIR qrels: with a header, or with three columns without one."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _MUST_QUOTE = {
 
 
 def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
-    """Read a table whose header names the query, item and value, or that is just those three columns."""
+    """Read a table whose header names query, item and value, or that has these three columns and no header."""
     rows = split_rows(data, name, format)
     first_line, first = next(rows, (0, []))
     if not first:
         raise InputError("the file holds no rows", where=name, remedy="check that it was written completely")
-    # No column is named by a number, so a number in the third of three columns is a row, not a header.
+    # The name of a column is not a number, so a number in the third of three columns shows a row, not a header.
     bare = len(first) == 3 and is_number(first[2])
     positions = [0, 1, 2] if bare else find_columns(first, kind, where=f"{name}:{first_line}")
     lines: list[int] = []
@@ -51,16 +51,16 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
 
 
 def split_rows(data: bytes, name: str, format: str, *, skip_blanks: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line it starts in; rows must be as long as the first.
+    """Yield each row that is not blank, with the number of its first line; all rows must have the same length.
 
-    Blanks after a comma are not part of a cell of CSV if *skip_blanks*: "q1, d1, 1" means the item "d1".
+    With *skip_blanks*, blanks after a comma of CSV are not part of the cell: "q1, d1, 1" means the item "d1".
     """
     text = io.StringIO(data.decode(), newline="")
     return refuse_ragged(parse_rows(text, name, format, skip_blanks=skip_blanks, longest=len(data)), name)
 
 
 def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows with their lines, and raise for one that is not as long as the first."""
+    """Yield the rows with their line numbers, and raise InputError for one that is not as long as the first."""
     width = 0
     for line, row in rows:
         width = width or len(row)
@@ -76,13 +76,13 @@ def refuse_ragged(rows: Iterable[tuple[int, list[str]]], name: str) -> Iterator[
 def parse_rows(
     lines: Iterable[str], name: str, format: str, *, skip_blanks: bool = True, longest: int = 1 << 30
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line it starts in; a cell has at most *longest* characters."""
-    # A cell may hold a whole article; csv's own limit is for those who cannot know the size beforehand.
+    """Yield each row that is not blank, with the number of its first line; a cell has at most *longest* characters."""
+    # A cell may contain a whole article, so the default limit of csv is too low.
     csv.field_size_limit(max(csv.field_size_limit(), longest))
     reader = csv.reader(
         lines,
         delimiter=_DELIMITER[format],
-        # The writer of this module quotes ids that do start with a space.
+        # `dump` quotes ids that start with a space.
         skipinitialspace=skip_blanks and format == "csv",
         strict=True,
     )
@@ -101,7 +101,7 @@ def parse_rows(
 
 
 def table_records(data: bytes, name: str, format: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield each row of a table as a record under the names of its header, with its place."""
+    """Yield each row of a table as a record with the names of the header as keys, with its place."""
     rows = split_rows(data, name, format)
     first_line, header = next(rows, (1, []))
     names = [normal(cell) for cell in header if cell.strip()]
@@ -116,7 +116,7 @@ def table_records(data: bytes, name: str, format: str) -> Iterator[tuple[str, di
 
 
 def dump(columns: Columns, kind: Kind, format: str, tag: str = "") -> bytes:
-    """Return the text of the file, with a header, quoting only what has to be quoted."""
+    """Return the content of the file, with a header; cells are quoted only if necessary."""
     refuse_empty_queries(columns, format.upper())
     for role, ids in (("query", columns.queries), ("item", columns.items)):
         refuse_rounded(ids, role=role, place=lambda _: columns.source)

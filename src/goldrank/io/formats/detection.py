@@ -20,7 +20,7 @@ _DELIMITERS = {"tsv": "\t", "csv": ","}
 
 
 def recognise(data: bytes, kind: Kind, name: str) -> str:
-    """Return the format of *data*, one of `FORMATS`; an unknown one is refused with the first line."""
+    """Return the format of *data*, one of `FORMATS`; raise InputError with the first line if it is unknown."""
     if is_parquet(data):
         return "parquet"
     if _JSON_START.match(data):
@@ -33,7 +33,7 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
     at, line = first
     format = _tabular(line, kind)
     if format is None and line.lstrip().startswith("#"):
-        # No format has comments; the reader of the format of the other rows reports this line.
+        # No format has comments; the reader of the recognised format reports this line.
         row = next((text for _, text in _lines(data) if not text.lstrip().startswith("#")), "")
         format = _tabular(row, kind)
     format = format or _nearly(line)
@@ -47,11 +47,11 @@ def recognise(data: bytes, kind: Kind, name: str) -> str:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield every line that is not blank, with the offset of its first visible character."""
+    """Yield each line that is not blank, with the offset of its first character that is not white space."""
     end = 0
     while (visible := _VISIBLE.search(data, end)) is not None:
         line_end = _LINE_END.search(data, visible.start())
-        assert line_end is not None  # the end of the data is an end of line too
+        assert line_end is not None  # the end of the data also ends a line
         start, end = end, line_end.start()
         blank = data[start : visible.start()]
         indent = len(blank) - max(blank.rfind(b"\n"), blank.rfind(b"\r")) - 1
@@ -67,12 +67,12 @@ def _cells(line: str, format: str) -> list[str]:
 
 
 def _words(line: str) -> list[str]:
-    # The native reader splits at the white space of ASCII, str.split() at that of every script.
+    # The native reader splits at ASCII white space only, str.split() at any white space of Unicode.
     return [word.decode() for word in line.encode().split()]
 
 
 def _headed(line: str) -> str | None:
-    """TSV, BEIR or CSV by a header of known names."""
+    """Recognise TSV, BEIR or CSV by a header of known names."""
     for format in _DELIMITERS:
         names = [normal(cell) for cell in _cells(line, format)]
         if format == "tsv" and names == ["query_id", "corpus_id", "score"]:
@@ -97,13 +97,13 @@ def _trec(line: str, kind: Kind) -> str | None:
 
 
 def _bare(line: str, format: str) -> str | None:
-    """TSV or CSV by three columns, of which the last is a number."""
+    """Recognise TSV or CSV by three columns, of which the last is a number."""
     cells = _cells(line, format)
     return format if len(cells) == 3 and all(cells) and is_number(cells[2]) else None
 
 
 def _nearly(line: str) -> str | None:
-    """Return the format that a faulty line was probably meant to be; its reader then reports the fault."""
+    """Return the probable format of a faulty line, whose reader then reports the fault."""
     cells = _words(line)
     if 3 <= len(cells) <= 8 and "," not in cells[1] and any(map(is_number, cells[1:])):
         return "trec"

@@ -28,17 +28,17 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|NaN|-?Infinity')
 _COLON = re.compile(r"\s*:")
 _MTEB_MODEL = "mteb_model_meta"
 _MTEB_SCORES = re.compile(r'\s*\{[^{\[]{0,500}"mteb_version"[^{\[]{0,500}"scores"\s*:\s*\{')
-# In the place of the fourth cell of a record that has none.
+# The fourth cell of a record that has none.
 _ABSENT = object()
 _QUERY_NAMES = frozenset(name for names in QUERY for name in names)
 
 
 class _RefusedError(Exception):
-    """The text is JSON as Python reads it, but repeats a key or holds NaN or Infinity."""
+    """The text is JSON for Python, but repeats a key or contains NaN or Infinity."""
 
 
 def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
-    """Read JSON or, a record per line, JSON Lines: a query with one item and its value, or with its *results*."""
+    """Read JSON, or JSON Lines whose records have a query with one item and its value, or with its *results*."""
     if format == "json":
         return _load_json(data, kind, name)
     lines = data.decode().split("\n")
@@ -49,9 +49,8 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
 def _load_json(data: bytes, kind: Kind, name: str) -> Columns:
     """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}``, a list of records, or a list of lists by position.
 
-    A list of items means grade 1 for each in gold. In a run it is a ranking, best first: of n items the first
-    gets the score n and the last 1, so that the order is kept. The evaluation script of FlagEmbedding puts a run under
-    the key ``search_results``, beside what made it.
+    In gold, the items of a list have grade 1. In a run, a list is a ranking, best first, and its items get the scores
+    n, n - 1, …, 1. The evaluation script of FlagEmbedding writes a run under the key ``search_results``.
     """
     text = data.decode()
     if _MTEB_SCORES.match(text):
@@ -87,9 +86,9 @@ def _load_json(data: bytes, kind: Kind, name: str) -> Columns:
 
 
 def _mteb_rankings(content: dict[str, object], name: str) -> object:
-    """Return the rankings in a predictions file of mteb, which must hold a single subset and split.
+    """Return the rankings in a predictions file of mteb, which must have a single subset and split.
 
-    The results of a query are in heap order there; they are sorted by score.
+    The results of a query are in heap order in the file; they are sorted by score.
     """
     by_split = {
         f"{subset}/{split}": rankings
@@ -105,7 +104,7 @@ def _mteb_rankings(content: dict[str, object], name: str) -> object:
         )
     (rankings,) = by_split.values()
     if isinstance(rankings, dict) and all(isinstance(results, dict) for results in rankings.values()):
-        with suppress(TypeError):  # scores that are no numbers, which the reader refuses with the place
+        with suppress(TypeError):  # scores that are not numbers, which the reader refuses with their place
             return {
                 query: dict(sorted(results.items(), key=lambda entry: -entry[1])) for query, results in rankings.items()
             }
@@ -146,7 +145,7 @@ def decode_text(text: str, name: str, first_line: int) -> object:
 
 
 def refuse_surrogates(content: object, written: str, where: str) -> None:
-    """Raise where a string of *content* holds half of a surrogate pair, which only an escape of the text can bring."""
+    """Raise InputError if a string of *content* contains an unpaired surrogate, which only an escape can express."""
     if "\\u" not in written and "\\U" not in written:
         return
     waiting = [content]
@@ -179,12 +178,12 @@ def _refuse_constant(_: str) -> NoReturn:
     raise _RefusedError
 
 
-# One decoder for all lines: making one costs as much as a short line.
+# One decoder for all lines, because creating one takes as long as decoding a short line.
 _DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
 
 
 def _refusal(text: str, name: str, first_line: int) -> InputError:
-    # The parser does not say where its hooks were called, so the text is walked again for the place.
+    # The parser does not report where it calls its hooks, so the text is parsed again to find the place.
     open_objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         text_of_token = token.group()
@@ -261,7 +260,7 @@ def _from_records(
 
 
 def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> list[str]:
-    """Return the keys of a record as `find_columns` orders them; those of query and results where it has *results*."""
+    """Return the keys of a record in the order of `find_columns`; of one with *results*, those of query and results."""
     results = next((key for key in layout if normal(key) == "results"), None)
     if results is None:
         return [layout[position] for position in find_columns(layout, kind, where=where)]
@@ -269,12 +268,12 @@ def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> list[str]:
 
 
 def dump(columns: Columns, kind: Kind, format: str, tag: str = "") -> bytes:
-    """Return the text of the file."""
+    """Return the content of the file."""
     return _dump_json(columns, kind) if format == "json" else _dump_jsonl(columns, kind)
 
 
 def _dump_json(columns: Columns, kind: Kind) -> bytes:
-    """``{"q1": {"d3": 2}}``, one query per line; gold judged by subtopic is ``{"q1": {"d3": {"1": 2}}}``."""
+    """Write ``{"q1": {"d3": 2}}``, one query per line; gold by subtopic is ``{"q1": {"d3": {"1": 2}}}``."""
     encoder = json.JSONEncoder(ensure_ascii=False)
     values = columns.values.tolist()
 
@@ -293,7 +292,7 @@ def _dump_json(columns: Columns, kind: Kind) -> bytes:
 
 
 def _dump_jsonl(columns: Columns, kind: Kind) -> bytes:
-    """``{"query": "q1", "item": "d3", "grade": 2}``, one row per line."""
+    """Write ``{"query": "q1", "item": "d3", "grade": 2}``, one row per line."""
     refuse_empty_queries(columns, "JSON Lines")
     encoder = json.JSONEncoder(ensure_ascii=False)
     encoded = {query: encoder.encode(query) for query in columns.queries}

@@ -17,7 +17,7 @@ from goldrank.io.tables import columns_from_arrow
 
 
 def load(data: bytes, kind: Kind, name: str, format: str = "parquet") -> Columns:
-    """Read the query, item and value columns; a row's place is counted from 1."""
+    """Read the query, item and value columns; messages number rows from 1."""
     pyarrow, parquet = load_pyarrow()
     with parquet_faults(name):
         file = parquet.ParquetFile(pyarrow.BufferReader(data))
@@ -39,7 +39,7 @@ def parquet_table(data: bytes, name: str) -> Any:
 
 @contextmanager
 def parquet_faults(name: str) -> Iterator[None]:
-    """Turn what pyarrow raises for a damaged file into an `InputError`."""
+    """Turn the errors of pyarrow for a damaged file into an `InputError`."""
     pyarrow, _ = load_pyarrow()
     try:
         yield
@@ -52,7 +52,7 @@ def parquet_faults(name: str) -> Iterator[None]:
 
 
 def _refuse_large(about: Any, packed: int, name: str) -> None:
-    """Raise for a small file that claims to hold billions of equal values."""
+    """Raise InputError for a small file that claims to have billions of equal values."""
     limit = size_limit(packed)
     if 8 * about.num_rows * about.num_columns > limit:
         raise over_limit(limit, name, packed=True)

@@ -1,7 +1,7 @@
-"""Read the plain data in pickles that are not trusted; nothing in them is ever executed.
+"""Read plain data from untrusted pickles without executing anything in them.
 
-The operations are executed here and not by the standard library's unpickler, so that each of them is on a list of
-harmless ones and is counted: a pickle of a few hundred bytes can ask for endless work.
+This module interprets the operations instead of the standard library's unpickler, so that only harmless ones are
+allowed and all are counted: a pickle of a few hundred bytes can cause endless work.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from goldrank.io.files import PathLike, display_name
 
 SIZE_LIMIT = 256 << 20
 WORK_LIMIT = 5_000_000
-"""Operations in one pickle. A mark or a new dictionary counts as 4, a new set as 8, a key as the values in it."""
+"""The most operations in one pickle; a mark or a new dictionary counts as 4, a new set as 8, a key by its size."""
 DEPTH_LIMIT = 64
-# A value that is written once can be met many times: so often more than there are operations, and so often in a key.
+# Values that are written once may be referenced many times: limits on the visits in all, and on those of one key.
 _SHARED_LIMIT = 2_000_000
 _KEY_LIMIT = 10_000
-# Equal hashes make a dictionary slow. Keys of real data hardly ever share one, apart from -1 and -2.
+# Equal hashes make a dictionary slow. Keys of real data rarely have equal hashes, except for -1 and -2.
 _EQUAL_HASHES = 64
 _INTEGER_BYTES = 1024
 _NUMBER_DIGITS = 4300
@@ -50,10 +50,10 @@ def read_restricted(path: PathLike) -> object:
 
 
 def load_restricted(data: bytes, where: str) -> object:
-    """Return the value in a pickle if it is made of plain data alone; anything else is refused unexecuted.
+    """Return the value in a pickle if it consists of plain data; raise InputError for anything else.
 
-    Plain are None, bool, int, float, str, bytes, list, tuple, set, frozenset, dict, OrderedDict, and defaultdict whose
-    factory is dict, list, int, set or float. *where* names the file in messages.
+    Plain data are None, bool, int, float, str, bytes, list, tuple, set, frozenset, dict, OrderedDict, and defaultdict
+    with the factory dict, list, int, set or float. *where* names the file in messages.
 
     >>> import pickle
     >>> load_restricted(pickle.dumps({"wine": {"grape": 1}}), "gold.pkl")
@@ -72,7 +72,7 @@ def load_restricted(data: bytes, where: str) -> object:
     except MemoryError:
         raise InputError("the pickle does not fit in memory", where=where, remedy=_REMEDY) from None
     except Exception as error:
-        # What a damaged pickle makes an operation raise; no code of the pickle has run.
+        # Errors that operations of a damaged pickle raise; no code of the pickle has run.
         raise InputError(
             f"the pickle is truncated or damaged ({reason_of(error)} at byte {reader.at})",
             where=where,
@@ -84,7 +84,7 @@ def load_restricted(data: bytes, where: str) -> object:
 
 @dataclass(frozen=True, eq=False)
 class _Type:
-    """A type that a pickle names; it never leaves the reader."""
+    """A type that a pickle names; it is never returned."""
 
     name: str
 
@@ -106,11 +106,11 @@ _VALUES = (
 # Operations whose argument is a line with a number.
 _NUMBER_LINES = frozenset(["INT", "LONG", "FLOAT", "PUT", "GET"])
 _OWN_HASH = (1 << 61) - 1
-"""Integers below it are their own hashes."""
+"""Smaller integers are equal to their hashes."""
 
 
 class _Reader:
-    """Executes the operations of one pickle and counts them; the standard library reads their arguments."""
+    """Execute the operations of one pickle and count them; the standard library reads their arguments."""
 
     def __init__(self, data: bytes, where: str) -> None:
         self.at = 0
@@ -148,7 +148,7 @@ class _Reader:
 
     def _argument(self, opcode: pickletools.OpcodeInfo, stream: BytesIO) -> Any:
         if opcode.name == "STRING":
-            # The strings of Python 2 are bytes, mostly UTF-8, and not ASCII as pickletools takes them for.
+            # The strings of Python 2 are bytes, mostly UTF-8, although pickletools decodes them as ASCII.
             line = stream.readline().removesuffix(b"\n")
             if len(line) < 2 or line[:1] != line[-1:] or line[:1] not in (b"'", b'"'):
                 raise ValueError("a text without quotes")
@@ -222,7 +222,7 @@ class _Reader:
         self._stack.append(frozenset(self._new_set(values)))
 
     def put(self, index: int) -> None:
-        # An unpickler makes room for all numbers below the highest; an honest pickle counts up.
+        # An unpickler allocates memory for all numbers below the highest; a regular pickle counts up.
         if not 0 <= index <= self.work:
             raise ValueError(f"a value kept under {index}")
         self._memo[index] = self._stack[-1]
@@ -244,7 +244,7 @@ class _Reader:
         self._stack.append(self._call(_exactly(called, _Type).name, _exactly(arguments, tuple)))
 
     def _call(self, name: str, arguments: Any) -> Any:
-        """Return the container that a pickle creates by a call; all other types only stand for a factory."""
+        """Return the container that a pickle creates by a call; other types may only be factories."""
         if name in ("set", "frozenset") and len(arguments) <= 1:
             values = self._new_set(_exactly(arguments[0], list) if arguments else [])
             return values if name == "set" else frozenset(values)
@@ -289,7 +289,7 @@ class _Reader:
     def _check_key(self, container: object, key: Any) -> None:
         """Charge for the hash of *key*, and refuse keys that were chosen to make the container slow.
 
-        Texts and bytes have seeded hashes, and small integers hashes of their own.
+        Texts and bytes have seeded hashes, and small integers have distinct ones.
         """
         kind = type(key)
         if kind is str or kind is bytes or (kind is int and -_OWN_HASH < key < _OWN_HASH):
@@ -326,8 +326,8 @@ def _tuple_of(size: int) -> Callable[[_Reader, Any], None]:
     return push
 
 
-# All that builds instances, calls methods or reaches outside (BUILD, INST, OBJ, NEWOBJ, PERSID, EXT …) is left out, and
-# so is what only a hand-made pickle holds (DUP, POP).
+# Operations that build instances, call methods or refer to anything outside (BUILD, INST, OBJ, NEWOBJ, PERSID, EXT …)
+# are not allowed, nor are those that occur only in hand-made pickles (DUP, POP).
 _OPERATIONS: dict[str, Callable[[_Reader, Any], None]] = {
     "PROTO": _Reader.protocol, "FRAME": _Reader.ignore, "MARK": _Reader.mark,
     "NONE": _Reader.push, "NEWTRUE": _pushing(lambda: True), "NEWFALSE": _pushing(lambda: False),
@@ -353,7 +353,7 @@ def _exactly(value: Any, kind: type) -> Any:
 
 
 def _find_type(module: str, name: str, *, where: str) -> _Type:
-    # Pickles of protocol 2 and below call the module as Python 2 did.
+    # Pickles of protocol 2 and below use the module name of Python 2.
     named = _TYPES.get(("builtins" if module == "__builtin__" else module, name))
     if named is None:
         raise InputError(
@@ -377,7 +377,7 @@ def _key_size(key: Any, where: str) -> int:
 
 
 def _refuse_expanding(loaded: object, limit: int, where: str) -> None:
-    """Raise for lists and dictionaries that hold themselves, or each other so often that none could go through them."""
+    """Raise InputError for lists and dictionaries that contain themselves, or each other too often to be traversed."""
     for number, value in enumerate(_walk(loaded, where)):
         if number > limit:
             raise _expands(where)
@@ -386,7 +386,7 @@ def _refuse_expanding(loaded: object, limit: int, where: str) -> None:
 
 
 def _walk(value: object, where: str) -> Iterator[object]:
-    """Yield each value inside *value* as often as it is met; too deep ones are refused."""
+    """Yield each value inside *value* as often as it is referenced; raise InputError if it is nested too deeply."""
     yield value
     waiting: list[Iterator[object]] = [_inside(value)]
     while waiting:

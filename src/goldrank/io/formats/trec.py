@@ -1,4 +1,4 @@
-"""Read and write TREC runs (six columns, maybe text after the tag) and qrels (four columns)."""
+"""Read and write TREC runs (six columns, optionally with text after the tag) and qrels (four columns)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _load_subtopics(data: bytes | MappedFile, name: str) -> Columns:
 
 
 def _repeats_with_other_subtopic(data: bytes | MappedFile, fault: RowFault) -> bool:
-    """Return True if the item that *fault* found twice for a query has different second columns there."""
+    """Return True if the rows of the item that is repeated for a query differ in their second column."""
     item, query = (str(detail).encode() for detail in fault.details)
     cells = (line.split() for line in bytes(data).split(b"\n", fault.line)[: fault.line])
     return len({row[1] for row in cells if len(row) == 4 and (row[0], row[2]) == (query, item)}) > 1
@@ -81,7 +81,7 @@ def load_head(data: bytes | MappedFile, name: str, rows: int) -> Columns:
 
 
 def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
-    """Return the error for a fault that the native parser found in the file or (at line 0) the mapping *name*."""
+    """Return the error for a fault that the native parser reports in the file or (at line 0) the mapping *name*."""
     details, value = fault.details, VALUE_WORD[kind]
     if fault.line == 0:
         return _mapping_error(fault, name, value)
@@ -185,7 +185,7 @@ def _ranks(items: list[str], values: list[float]) -> list[int]:
 
 
 def _refuse_unwritable(role: str, ids: list[str], source: str) -> None:
-    # split() knows the white space of every script; readers differ in which of it they split at.
+    # split() knows all white space of Unicode; readers differ in where they split.
     if " ".join(ids).split() == ids and "\0" not in "".join(ids):
         if role != "query":
             return

@@ -1,9 +1,9 @@
-"""Vectors in Parquet shards: written whole or not at all, read fast and only as needed, checked as they are read.
+"""Read and write vectors in Parquet shards, of which single rows can be read and are checked by checksums.
 
-A shard has an id and a fixed-size list of float32 in each row, uncompressed, in groups of `GROUP_ROWS` rows with a
-single page each. The numbers of a group then lie side by side at the end of its column, so that they are read right
-into the matrix where they are wanted, all of them or a few rows; that these bytes are the vectors is what a checksum
-for every `PIECE_ROWS` rows shows. A file that is laid out otherwise, by another Parquet writer, is read the usual way.
+A row of a shard is an id and a fixed-size list of float32, uncompressed, in groups of `GROUP_ROWS` rows with a single
+page each. The numbers of a group are therefore contiguous at the end of its column and can be read directly into a
+matrix, all of them or a few rows. A checksum for every `PIECE_ROWS` rows proves that these bytes are the vectors. Files
+of other Parquet writers are decoded by pyarrow.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 GROUP_ROWS = 4096
-"""Rows of a row group: as many as a transform takes at once."""
+"""Rows of a row group: as many as a transform processes at once."""
 
 PIECE_ROWS = 32
-"""Rows with a checksum of their own, so that a single row is read without the whole group."""
+"""Rows with one checksum, so that a single row can be read without the whole group."""
 
 _FORMAT = 1
 _KEY, _ENDS = b"goldrank", b"goldrank.ends"
@@ -41,7 +41,7 @@ _AGAIN = "write the shard again"
 
 @dataclass(frozen=True)
 class VectorShard:
-    """Some of the items: where their vectors lie, the number of the first of them among all, and how many they are."""
+    """A part of the items: the file of their vectors, the number of the first one among all items, and their count."""
 
     path: str
     first: int
@@ -51,7 +51,7 @@ class VectorShard:
 def write_vectors(
     path: str, ids: Sequence[str], vectors: Floats, *, noted: Mapping[str, int | None] | None = None
 ) -> None:
-    """Write ids and vectors as one shard, whole or not at all, with what is *noted* of its texts."""
+    """Write ids and vectors as one shard, whole or not at all, with notes on its texts in *noted*."""
     pyarrow, parquet = load_pyarrow()
     rows = _float32(vectors, path)
     if len(ids) != len(rows):
@@ -65,7 +65,7 @@ def write_vectors(
         "vectors": _sums_of(rows),
         "noted": dict(noted or {}),
     }
-    # Lists without nulls are read nearly half as fast again as those that may have some.
+    # Lists that cannot be null are read nearly 50% faster.
     kind = pyarrow.list_(pyarrow.field("element", pyarrow.float32(), nullable=False), rows.shape[1])
     fields = [pyarrow.field("id", pyarrow.string(), nullable=False), pyarrow.field("vector", kind, nullable=False)]
     columns = [names, pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(rows.reshape(-1)), type=kind)]
@@ -79,7 +79,7 @@ def write_vectors(
             for start in range(0, len(rows), GROUP_ROWS):
                 writer.write_table(table.slice(start, GROUP_ROWS), row_group_size=GROUP_ROWS)
                 ends.append(stream.tell())
-            # Before its version 16 pyarrow cannot say so, and the groups are decoded when they are read.
+            # Before version 16, pyarrow cannot write this metadata, and groups are decoded when they are read.
             if hasattr(writer, "add_key_value_metadata"):
                 writer.add_key_value_metadata({_ENDS: json.dumps(ends)})
 
@@ -93,12 +93,12 @@ def read_vectors(path: str) -> tuple[list[str], Floats]:
 
 
 class ShardFile:
-    """An open shard; what is read from it was compared with its checksum."""
+    """An open shard; everything read from it is verified by its checksum."""
 
     def __init__(self, path: str) -> None:
         pyarrow, parquet = load_pyarrow()
         self.path = path
-        # What pyarrow and json make of a damaged file.
+        # Errors that pyarrow and json raise for a damaged file.
         plain = (OSError, ValueError, LookupError, TypeError, AttributeError)
         self._faults = (pyarrow.ArrowException, *plain)
         self._stream = open_input(path)
@@ -107,7 +107,7 @@ class ShardFile:
             about = json.loads(self._file.schema_arrow.metadata[_KEY])
             self.noted: dict[str, int | None] = dict(about["noted"])
             self._sums: dict[str, list[int]] = {name: about[name] for name in ("ids", "vectors")}
-            # Where the vectors of each group end; the file says so too, but pyarrow dies of some faults there.
+            # The end of the vectors of each group; the file has it as well, but some faults there crash pyarrow.
             self._ends: list[int] = json.loads((self._file.metadata.metadata or {}).get(_ENDS, "[]"))
             self.count = int(self._file.metadata.num_rows)
             self.dimension = int(self._file.schema_arrow.field("vector").type.list_size)
@@ -134,12 +134,12 @@ class ShardFile:
 
     @property
     def sums(self) -> bytes:
-        """The sums of ids and vectors, by which this content is known."""
+        """The checksums of ids and vectors, which identify the content."""
         return json.dumps([self.count, self.dimension, self._sums], sort_keys=True).encode()
 
     @property
     def groups(self) -> int:
-        """How many row groups there are."""
+        """The number of row groups."""
         return -(-self.count // GROUP_ROWS)
 
     def ids(self) -> Any:
@@ -182,7 +182,7 @@ class ShardFile:
         return min(GROUP_ROWS, self.count - group * GROUP_ROWS)
 
     def _read(self, group: int, first: int, rows: Floats) -> None:
-        """Fill *rows* with those of a group from the *first* on, where a piece starts."""
+        """Fill *rows* with the rows of a group from *first* on, which must be the start of a piece."""
         try:
             if self._ends:
                 self._stream.seek(self._ends[group] - (self._rows_in(group) - first) * self.dimension * rows.itemsize)
@@ -200,7 +200,7 @@ class ShardFile:
         return found == self._sums["vectors"][start : start + len(found)]
 
     def _decoded(self, group: int) -> Floats:
-        """Return the group as Parquet reads it."""
+        """Return the vectors of a group as decoded by pyarrow."""
         column = self._file.read_row_group(group, columns=["vector"], use_threads=False).column(0)
         decoded: Floats = column.combine_chunks().flatten().to_numpy().reshape(-1, self.dimension)
         return decoded
@@ -220,7 +220,7 @@ def open_shard(shard: VectorShard) -> ShardFile:
 
 
 def shard_stamp(shard: VectorShard) -> str:
-    """Return a digest of what a shard holds, from the sums that it was written with."""
+    """Return a digest of the content of a shard, from the checksums in its metadata."""
     with open_shard(shard) as file:
         return hashlib.blake2b(file.sums, digest_size=8).hexdigest()
 
@@ -255,15 +255,15 @@ def _float32(vectors: Any, path: str) -> Floats:
 
 
 def _sums_of(rows: Floats) -> list[int]:
-    """For each piece the sum of its bytes taken as whole numbers of 64 bits: faults are found, forgers are not.
+    """Return the sum of the bytes of each piece as 64-bit integers, which detects faults but not manipulation.
 
-    It is had at the speed of memory, where any other checksum takes as long as reading and a fifth of counting.
+    It is as fast as the memory; any other checksum takes as long as reading and a fifth as long as counting hits.
     """
     whole = len(rows) // PIECE_ROWS * PIECE_ROWS
     words = rows[:whole].reshape(-1).view("<u8")
     sums: list[int] = words.reshape(-1, PIECE_ROWS // 2 * rows.shape[1]).sum(axis=1).tolist()
     if whole < len(rows):
-        # The last piece may end in half a number.
+        # The last piece may not be a multiple of 8 bytes.
         halves = rows[whole:].reshape(-1).view("<u4")
         low, high = (int(halves[side::2].sum(dtype="<u8")) for side in (0, 1))
         sums.append((low + (high << 32)) % 2**64)

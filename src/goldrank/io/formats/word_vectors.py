@@ -1,6 +1,6 @@
-"""Word-vector files: GloVe and word2vec text, word2vec binary, fastText .vec and Parquet, packed or not.
+"""Read word-vector files: GloVe and word2vec text, word2vec binary, fastText .vec and Parquet, compressed or not.
 
-The first reading writes the matrix and the words to the cache folder; every later one maps them into memory.
+The first reading writes matrix and words to the cache folder; later ones map them into memory.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _WORD_COLUMNS = ("word", "token", "key", "term", "index", "text")
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words and one row for each; what was left out of the file is counted."""
+    """Words with one row each, and the number of lines that were left out."""
 
     matrix: Matrix
     row: Mapping[str, int]
-    """The row of each word, in the order of the file, mostly that of their frequency."""
+    """The row of each word, in the order of the file, which is usually that of frequency."""
     duplicates: int = 0
-    """Lines whose word had come before; the first one counts."""
+    """The number of lines with a repeated word; the first line of a word counts."""
     skipped: int = 0
-    """Lines too short to be a vector by the rule ``evalrank``, and other files' headers."""
+    """The number of lines that are too short to be a vector by the rule ``evalrank``, and of headers."""
 
     @property
     def words(self) -> list[str]:
@@ -64,7 +64,7 @@ class WordVectors:
 def read_word_vectors(
     path: str | os.PathLike[str], *, rule: Rule = "plain", encoding: str = "utf-8", cache: bool = True
 ) -> WordVectors:
-    """Read a word-vector file of any known format, or map what an earlier call saved for the same file.
+    """Read a word-vector file of any supported format, or map the cached result of an earlier call.
 
     Args:
         path: the file; Parquet needs a column of words and one of vectors, or a lone .npy file beside it.
@@ -81,14 +81,14 @@ def read_word_vectors(
     if cache and (vectors := _mapped(folder)) is not None:
         return vectors
     vectors = _first_wins(*_read(file, rule, encoding))
-    # What was read while the file changed must not stand for either content.
+    # If the file changed while it was read, the result belongs to neither content.
     if cache and file_state(file) == state:
         _keep(vectors, folder)
     return vectors
 
 
 def word_vector_files(file: Path) -> list[Path]:
-    """Return the files that the vectors come from: the file itself, and a lone .npy beside a Parquet file."""
+    """Return the files of the vectors: the file itself, and the only .npy file beside a Parquet file."""
     with file.open("rb") as stream:
         packed = stream.read(4) == b"PAR1"
     beside = sorted(file.parent.glob("*.npy")) if packed else []
@@ -96,7 +96,7 @@ def word_vector_files(file: Path) -> list[Path]:
 
 
 def _key(file: Path, rule: str, encoding: str) -> str:
-    """Return a cache key: the content of the files, never their paths or times, and how they are read."""
+    """Return a cache key of the content of the files and how they are read, not of their paths or times."""
     parts = (_FORMAT, [file_digest(part) for part in word_vector_files(file)], rule, encoding)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
@@ -113,7 +113,7 @@ def _mapped(folder: Path) -> WordVectors | None:
 
 
 def _keep(vectors: WordVectors, folder: Path) -> None:
-    """Write beside and rename, so that no half of it is ever seen; a cache that cannot be written is done without."""
+    """Write a new folder and rename it, so that it is never incomplete; errors of the cache are ignored."""
     temporary = folder.with_name(f".{folder.name}.{os.urandom(6).hex()}")
     try:
         make_private_folder(temporary)
@@ -121,7 +121,7 @@ def _keep(vectors: WordVectors, folder: Path) -> None:
         write_vocabulary(temporary, vectors.words)
         counts = {"duplicates": vectors.duplicates, "skipped": vectors.skipped}
         (temporary / "counts.json").write_text(json.dumps(counts), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)  # only there if it could not be read
+        shutil.rmtree(folder, ignore_errors=True)  # exists only if it could not be read
         temporary.rename(folder)
     except OSError:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -201,7 +201,7 @@ def _is_binary(lines: list[bytes], dim: int) -> bool:
     try:
         return len(numbers) != dim or not np.isfinite([float(number) for number in numbers]).all()
     except ValueError:
-        # A bad number in a text is still text: only binary data has control characters.
+        # A malformed number is still text: only binary data has control characters.
         return any(byte < 9 or 14 <= byte < 32 for byte in lines[0])
 
 
@@ -238,7 +238,7 @@ def _cut_short(file: Path, count: int, row: int) -> InputError:
 
 
 class _TextReader:
-    """Takes a text file block by block; a block of well-formed lines is parsed as a whole."""
+    """Parse a text file block by block; a block of well-formed lines is parsed at once."""
 
     def __init__(self, file: Path, rule: Rule, encoding: str, dim: int | None) -> None:
         self._file, self._rule, self._encoding, self._dim = file, rule, encoding, dim
@@ -256,7 +256,7 @@ class _TextReader:
         if not rows:
             return
         if self._dim is None:
-            # The commonest length, because the first word may hold a space.
+            # The most common length, because the first word may contain a space.
             self._dim = mode(len(line.split()) - 1 for _, line in islice(rows, 1000)) or 1
         parts = [line.partition(b" ") for _, line in rows]
         block = self._whole([rest for _, _, rest in parts])
@@ -277,7 +277,7 @@ class _TextReader:
         self._words += self._named(keys, [number for number, _ in rows])
 
     def result(self) -> tuple[list[str], Matrix, int]:
-        """Everything taken."""
+        """Return the vectors of all blocks."""
         if not self._blocks:
             raise InputError(
                 f"no line holds a word vector ({self._skipped} were too short)",
@@ -300,7 +300,7 @@ class _TextReader:
     def _line(self, number: int, line: bytes) -> tuple[bytes, list[float]]:
         assert self._dim is not None
         where = f"{self._file}:{number}"
-        # From the right, so that a word may hold spaces; tabs and runs of blanks only where single spaces do not fit.
+        # Split from the right, because a word may contain spaces; split at tabs and runs of blanks only if that fails.
         pieces = line.rsplit(b" ", self._dim)
         if len(pieces) <= self._dim or b"" in pieces[1:] or b"\t" in line:
             pieces = line.rsplit(None, self._dim)
@@ -337,7 +337,7 @@ def _parsed(rests: list[bytes]) -> Matrix:
     import warnings
 
     with warnings.catch_warnings():
-        # Some versions of NumPy only warn of text that is not a number.
+        # Some versions of NumPy only warn about text that is not a number.
         warnings.simplefilter("error", DeprecationWarning)
         try:
             return np.fromstring(b" ".join(rests), np.float32, sep=" ")

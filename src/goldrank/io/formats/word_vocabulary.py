@@ -1,4 +1,4 @@
-"""A vocabulary that is looked up where it lies on disk, so that opening a large one costs nothing."""
+"""A vocabulary that is looked up on disk, so that opening a large one is fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS, _ENDS, _HASHES, _ROWS = "words.bin", "ends.npy", "hashes.npy", "rows.npy
 
 
 def write_vocabulary(folder: Path, words: Sequence[str]) -> None:
-    """Write *words* so that `MappedVocabulary` finds the row of each: their bytes, and their hashes in order."""
+    """Write *words* for `MappedVocabulary`: their bytes, and their sorted hashes."""
     encoded = [_encoded(word) for word in words]
     hashes = np.fromiter(map(_hash, encoded), np.uint64, len(encoded))
     order = np.argsort(hashes, kind="stable")
@@ -25,7 +25,7 @@ def write_vocabulary(folder: Path, words: Sequence[str]) -> None:
 
 
 class MappedVocabulary(Mapping[str, int]):
-    """The row of each word, from a folder that `write_vocabulary` filled; words once asked for are remembered."""
+    """The row of each word, from a folder that `write_vocabulary` has written; looked-up words are cached."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / _WORDS
@@ -67,7 +67,7 @@ class MappedVocabulary(Mapping[str, int]):
     def _search(self, word: bytes) -> int | None:
         hash_ = np.uint64(_hash(word))
         at = int(np.searchsorted(self._hashes, hash_))
-        # Two words may share a hash, so the bytes decide.
+        # Two words may have the same hash, so the bytes are compared.
         while at < len(self._hashes) and self._hashes[at] == hash_:
             row = int(self._rows[at])
             start = int(self._ends[row - 1]) if row else 0
