@@ -137,7 +137,7 @@ def test_a_join_by_spelling_loses_what_the_thesis_lost_of_games(shared_data, tmp
     (tmp_path / "video_games.txt").write_text("Title,Sections\n" + rows)
     (tmp_path / "games_gold.json").write_bytes(path.read_bytes())
     report = check(read_collection(tmp_path))
-    told = [finding.sentence for finding in report.findings if finding.name == "told by the reader"]
+    told = [finding.sentence for finding in report.findings if finding.name == "remark of the reader"]
     assert told[-1] == (
         "Joined by the very same spelling of titles, as transformer_document_embedding does, 88 of 90 sources and 769 "
         "of 800 pairs would be left."

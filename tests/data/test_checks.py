@@ -76,7 +76,7 @@ CASES = {
     "gold queries spelt otherwise (Unicode forms)": (
         {"queries": {"\xe9": "x", "q2": "y"}, "gold": {"e\u0301": {"d1": 1}, "q2": {"d2": 1}}}, "warning",
         ("'e\u0301' is '\xe9'",)),
-    "told by the reader": ({"remarks": ["3 labels merged"]}, "note", ()),
+    "remark of the reader": ({"remarks": ["3 labels merged"]}, "note", ()),
     "nothing relevant": ({"gold": {"q1": {"d1": 0}, "q2": {"d2": 0}}}, "error", ("'q1'", "'q2'")),
 }  # fmt: skip
 

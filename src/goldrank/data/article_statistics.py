@@ -18,9 +18,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class ArticleStatistics:
-    """Counts of sources, pairs and articles; what needs the articles is None where there is only gold.
+    """Counts of sources, pairs and articles; those that need the articles are None if there is only gold.
 
-    Deviations are those of the population. Words are compared without case; a section without a text is none.
+    Standard deviations are those of the population. Words are compared without case; empty sections do not count.
     """
 
     articles: int | None

@@ -25,10 +25,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 EXAMPLES = 5
 QUANTILES = {"least": 0.0, "5%": 5.0, "25%": 25.0, "median": 50.0, "75%": 75.0, "95%": 95.0, "most": 100.0}
 
-# What no text is meant to hold; tabs and ends of lines are white space.
+# Control characters other than tabs and line breaks.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 _REPLACED = "\ufffd"
-# Each undoes one difference of spelling, the differences before it included.
+# Each form removes one more difference in spelling than the form before it.
 _FORMS: dict[str, Callable[[str], str]] = {
     "HTML entities": html.unescape,
     "Unicode forms": lambda text: unicodedata.normalize("NFC", html.unescape(text)),
@@ -67,9 +67,9 @@ class CollectionReport:
     words: dict[str, dict[str, int]] = field(default_factory=dict)
     """Words of a text, by quantile, for items and for queries."""
     statistics: ArticleStatistics | None = None
-    """Of articles with those like them: what papers on such data print."""
+    """For articles with lists of similar ones: the statistics that papers on such data print."""
     published: tuple[str, ...] = ()
-    """What others print of the same gold, and why it differs."""
+    """Counts that papers print for the same gold, and why they differ."""
     findings: tuple[Finding, ...] = ()
 
     def of(self, severity: Severity) -> list[Finding]:
@@ -101,12 +101,12 @@ def check(collection: Collection) -> CollectionReport:
         *_about_gold(gold, items, queries, related=collection.related),
         *_about_texts(items, "item"),
         *([] if collection.related else _about_texts(queries, "query")),
-        *([] if collection.related else _asked_and_ranked(items, queries)),
+        *([] if collection.related else _about_queries_among_items(items, queries)),
         *_about_leaks(collection),
         *_about_near_duplicates(collection, items),
         *_about_spelling(items, "item"),
         *([] if collection.related else _about_spelling(queries, "query")),
-        *(Finding("note", "told by the reader", 1, _sentence(remark)) for remark in collection.remarks),
+        *(Finding("note", "remark of the reader", 1, _sentence(remark)) for remark in collection.remarks),
     ]
     return CollectionReport(
         name=collection.name,
@@ -129,7 +129,7 @@ def check(collection: Collection) -> CollectionReport:
 
 
 def check_gold(gold: Columns) -> CollectionReport:
-    """Report what lists of similar articles tell without the articles: titles with the titles like them."""
+    """Check lists of similar articles without the articles: titles, each with the titles of similar articles."""
     titles = dict.fromkeys([*gold.queries, *gold.items])
     own = [query for query, item in zip(row_queries(gold), gold.items, strict=True) if query == item]
     findings = [
@@ -169,7 +169,7 @@ def check_gold(gold: Columns) -> CollectionReport:
 
 
 def content_of(document: Document) -> str:
-    """Title, headings and texts of a document, blanks between them."""
+    """Return title, headings and texts of a document, joined by blanks."""
     return " ".join([document.title, *(part for section in document.sections for part in section)])
 
 
@@ -179,7 +179,7 @@ def _gravest_first(finding: Finding) -> int:
 
 @dataclass
 class _DocumentSurvey:
-    """What one pass over documents collects of them."""
+    """What one pass over documents collects."""
 
     ids: dict[str, None] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
@@ -189,7 +189,7 @@ class _DocumentSurvey:
     """The first document of each text, by its digest, without title, headings, case and punctuation."""
     contents: dict[bytes, str] = field(default_factory=dict)
     same: list[tuple[str, str]] = field(default_factory=list)
-    """Documents with the one before that says the same."""
+    """Documents, each with an earlier one that has the same content."""
     same_title: list[tuple[str, str]] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     control: list[str] = field(default_factory=list)
@@ -198,14 +198,14 @@ class _DocumentSurvey:
 
     @classmethod
     def of(cls, documents: Documents) -> _DocumentSurvey:
-        """Go through them."""
+        """Survey all documents."""
         survey = cls()
         for document in documents:
             survey.add(document)
         return survey
 
     def add(self, document: Document) -> None:
-        """Take one in."""
+        """Survey one more document."""
         if document.id in self.ids:
             self.repeated.append(document.id)
         self.ids[document.id] = None
@@ -264,7 +264,7 @@ def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey,
     )
     for what, wanted, there in (("items", lost, items.ids), ("queries", unknown, queries.ids)):
         yield from _misspelt(what, wanted, there)
-    # Queries and items may both be numbered from 1: only the same text makes them the same.
+    # Queries and items may both be numbered from 1: an equal id means the same document only if the texts are equal.
     same = queries.ids if related else {i for text, i in queries.bodies.items() if items.bodies.get(text) == i}
     own = [query for query, item in zip(rows, gold.items, strict=True) if query == item and query in same]
     yield _finding(
@@ -273,8 +273,8 @@ def _about_gold(gold: Columns, items: _DocumentSurvey, queries: _DocumentSurvey,
         own,
         "{n} whose gold holds the query itself: excluded or a sure hit, as the profile says",
     )
-    barren = [query for query in judged if query not in relevant] if relevant else []
-    yield _finding("note", "queries with nothing relevant", barren, "{n} judged, but with nothing relevant")
+    without_relevant = [query for query in judged if query not in relevant] if relevant else []
+    yield _finding("note", "queries with nothing relevant", without_relevant, "{n} judged, but with nothing relevant")
     yield _finding(
         "note",
         "queries without gold",
@@ -338,7 +338,7 @@ def _about_texts(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
     )
 
 
-def _asked_and_ranked(items: _DocumentSurvey, queries: _DocumentSurvey) -> Iterator[Finding]:
+def _about_queries_among_items(items: _DocumentSurvey, queries: _DocumentSurvey) -> Iterator[Finding]:
     equal = [
         f"{shorten(query)} is {shorten(items.bodies[digest])}"
         for digest, query in queries.bodies.items()
@@ -359,14 +359,14 @@ _LEAKS = {
 
 
 def _about_leaks(collection: Collection) -> Iterator[Finding]:
-    """Queries that a model answers by comparing texts."""
+    """Yield findings on queries that can be answered by comparing texts."""
     if collection.format == "evalrank":
         # Its positive pairs are paraphrases by construction.
         return
     leaks = find_leaks(_relevant_pairs(collection))
-    for code, found in leaks.by_code().items():
+    for code, leaking in leaks.by_code().items():
         name, sentence = _LEAKS[code]
-        cases = [f"{shorten(query)} by {shorten(item)}" for query, item in found.items()]
+        cases = [f"{shorten(query)} by {shorten(item)}" for query, item in leaking.items()]
         yield _finding("warning", name, cases, f"{{n}} {sentence}: comparing texts finds it", quote=False)
 
 
@@ -374,9 +374,9 @@ def _relevant_pairs(collection: Collection) -> Iterator[RelevantPair]:
     gold = collection.gold
     rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
     relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
-    wanted, asking = {item for _, item in relevant}, {query for query, _ in relevant}
-    items = {document.id: document for document in collection.items if document.id in wanted}
-    queries = {document.id: content_of(document) for document in collection.queries if document.id in asking}
+    item_ids, query_ids = {item for _, item in relevant}, {query for query, _ in relevant}
+    items = {document.id: document for document in collection.items if document.id in item_ids}
+    queries = {document.id: content_of(document) for document in collection.queries if document.id in query_ids}
     for query, item in relevant:
         if query in queries and item in items:
             document = items[item]
@@ -385,7 +385,7 @@ def _relevant_pairs(collection: Collection) -> Iterator[RelevantPair]:
 
 
 def _about_near_duplicates(collection: Collection, items: _DocumentSurvey) -> Iterator[Finding]:
-    """Items that are nearly the same, and the queries that they tear apart."""
+    """Yield findings on near-duplicate items, and on queries for which only some of them are relevant."""
     if collection.format == "evalrank":
         return
     ids = [document.id for document in collection.items]
@@ -406,7 +406,7 @@ def _about_near_duplicates(collection: Collection, items: _DocumentSurvey) -> It
     for query, item, grade in zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True):
         if grade > 0:
             relevant.setdefault(query, set()).add(item)
-    torn = [
+    inconsistent = [
         query
         for query, right in relevant.items()
         if any(ids[place] not in right | {query} for item in right for place in group_of.get(item, ()))
@@ -414,13 +414,13 @@ def _about_near_duplicates(collection: Collection, items: _DocumentSurvey) -> It
     yield _finding(
         "warning",
         "gold with duplicates that are not gold",
-        torn,
+        inconsistent,
         "{n} with a relevant item whose copy or near-duplicate is not judged relevant: the copy may stand above it",
     )
 
 
 def _about_spelling(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
-    """Ids and titles that only spelling tells apart."""
+    """Yield findings on ids and titles that differ only in spelling."""
     for what, names in (("ids", survey.ids), ("titles", survey.titles)):
         for reason, pairs in _alike(names).items():
             yield _finding(
@@ -434,7 +434,7 @@ def _about_spelling(survey: _DocumentSurvey, noun: str) -> Iterator[Finding]:
 
 
 def _alike(names: Mapping[str, object]) -> dict[str, list[tuple[str, str]]]:
-    """For each kind of difference, the names with the first one that they differ from in nothing else."""
+    """Return, for each kind of difference, the names that differ from another one only in it, with that other one."""
     pairs: dict[str, list[tuple[str, str]]] = {}
     paired: set[str] = set()
     for reason, form in _FORMS.items():

@@ -21,23 +21,23 @@ from goldrank.io.columns import Columns, number_text, row_queries
 from goldrank.io.files import PathLike
 from goldrank.io.formats import delimited, trec
 
-# What a conversion leaves in a folder, besides a file per split, and therefore may replace there.
+# Files that a conversion writes besides one per split; only these are replaced.
 _WRITTEN = (
     "corpus.jsonl", "queries.jsonl", "qrels", "documents.trec", "topics.trec", "qrels.txt",
     "background_sent.txt", "basic_vocab.txt",
 )  # fmt: skip
 _EVALRANK_PAIRS = re.compile(r"pos_pair(_\d+)?\.txt")
-# EvalRank's files are read in Python's text mode, which ends a line at a carriage return too.
+# EvalRank reads its files in Python's text mode, in which a carriage return also ends a line.
 _LINE_BREAKS = re.compile(r"[\t\n\r]")
 _SPLITS = ("test", "dev", "validation", "train")
 _SINGLE = {"articles": (".jsonl",), "pairs": (".csv", ".tsv")}
 
 
 def convert(collection: Collection, path: PathLike, format: str, *, overwrite: bool = False) -> list[str]:
-    """Write a collection to *path* in one of `WRITERS`; what the format cannot hold, a sentence each.
+    """Write a collection to *path* in one of the layouts of `WRITERS`, and return remarks on what was left out.
 
-    The result is a folder; where *path* ends in .jsonl (articles) or .csv or .tsv (pairs), one file. It is written
-    under another name, read back and compared, and then put in place; what is there already is replaced only with
+    The result is a folder, or one file if *path* ends in .jsonl (articles), .csv or .tsv (pairs). It is written under
+    another name, read back and compared, and then moved into place. An existing path is replaced only with
     *overwrite*, and only if it is a collection that goldrank may have written.
     """
     if format not in WRITERS:
@@ -103,34 +103,41 @@ def _compared(collection: Collection, written: Path, format: str) -> list[str]:
     return ["The written collection reads back with differences: " + _difference(collection, again) + "."]
 
 
-def _difference(one: Collection, other: Collection) -> str:
-    if one.related != other.related:
+def _difference(collection: Collection, other: Collection) -> str:
+    if collection.related != other.related:
         return "the articles are not both queries and items any more"
     for what in ("items", "queries"):
-        if getattr(one, what).checksum != getattr(other, what).checksum:
+        if getattr(collection, what).checksum != getattr(other, what).checksum:
             return f"ids, titles, sections or white space of the {what} differ"
     return "the order or the rows of the gold differ"
 
 
 def _write_beir(collection: Collection, folder: Path, _: str | None) -> list[str]:
     gold, remarks = _with_items(collection.gold)
-    judged = set(gold.queries)
     _write_lines(folder / "corpus.jsonl", (_record("_id", document) for document in collection.items))
-    # Of articles that are all queries, only those with gold are questions to a search engine.
-    queries = (query for query in collection.queries if not collection.related or query.id in judged)
-    _write_lines(folder / "queries.jsonl", (_record("_id", query) for query in queries))
+    _write_lines(folder / "queries.jsonl", (_record("_id", query) for query in _queries(collection, gold)))
     (folder / "qrels").mkdir()
     (folder / "qrels" / f"{_file_name(collection.split)}.tsv").write_bytes(delimited.dump(gold, "gold", "beir"))
     return remarks
 
 
-def _write_articles(collection: Collection, folder: Path, name: str | None) -> list[str]:
+def _queries(collection: Collection, gold: Columns) -> Iterator[Document]:
+    """Return the queries; of a related collection, in which every article is a query, only those with gold."""
+    judged = set(gold.queries)
+    return (query for query in collection.queries if not collection.related or query.id in judged)
+
+
+def _refuse_separate_queries(collection: Collection, holder: str) -> None:
     if not collection.related:
         raise InputError(
-            "the queries are other texts than the items, which articles with labels cannot hold",
+            f"the queries are other texts than the items, which {holder} cannot hold",
             where=collection.source,
             remedy="convert to beir",
         )
+
+
+def _write_articles(collection: Collection, folder: Path, name: str | None) -> list[str]:
+    _refuse_separate_queries(collection, "articles with labels")
     gold, remarks = _with_items(collection.gold)
     labels = _labels(gold)
 
@@ -148,10 +155,8 @@ def _write_articles(collection: Collection, folder: Path, name: str | None) -> l
 
 def _write_trec(collection: Collection, folder: Path, _: str | None) -> list[str]:
     gold, remarks = _with_items(collection.gold)
-    judged = set(gold.queries)
-    queries = (query for query in collection.queries if not collection.related or query.id in judged)
     _write_lines(folder / "documents.trec", map(_trec_document, collection.items))
-    _write_lines(folder / "topics.trec", map(_topic, queries))
+    _write_lines(folder / "topics.trec", map(_topic, _queries(collection, gold)))
     (folder / "qrels.txt").write_bytes(trec.dump(gold, "gold"))
     return remarks
 
@@ -166,7 +171,7 @@ def _topic(query: Document) -> str:
     title = query.title or query.text
     known = {"description": "desc", "narrative": "narr"}
     rest = [] if not query.title else [(known.get(heading, "desc"), text) for heading, text in query.sections if text]
-    # The readers of topics take such a label away, and would take the first word of a text for one.
+    # Readers of topics remove such a label; without one they might remove the first word of the text.
     label = {"desc": "Description", "narr": "Narrative"}
     parts = "".join(f"<{tag}> {label[tag]}: {_escaped(text)}\n" for tag, text in dict(rest).items())
     return f"<top>\n<num> Number: {_escaped(_one_word(query.id))}\n<title> Topic: {_escaped(title)}\n{parts}</top>\n"
@@ -227,13 +232,8 @@ def _flat(document: Document) -> str:
 
 
 def _write_evalrank(collection: Collection, folder: Path, _: str | None) -> list[str]:
-    """Write pairs and background under the names that the reference's loaders open: one line feed ends every line."""
-    if not collection.related:
-        raise InputError(
-            "the queries are other texts than the items, which EvalRank's files cannot hold",
-            where=collection.source,
-            remedy="convert to beir",
-        )
+    """Write pairs and background under the file names of the reference implementation, with line feeds only."""
+    _refuse_separate_queries(collection, "EvalRank's files")
     remarks: list[str] = []
     flat = {document.id: _flat(document) for document in collection.items}
     texts = {text_id: " ".join(text.split()) if _LINE_BREAKS.search(text) else text for text_id, text in flat.items()}
@@ -263,7 +263,7 @@ WRITERS: dict[str, Callable[[Collection, Path, str | None], list[str]]] = {
     "pairs": _write_pairs,
     "evalrank": _write_evalrank,
 }
-"""What can be written, by the name of the reader that reads it."""
+"""The functions that write a layout, by the name of its reader."""
 
 
 def _record(id_key: str, document: Document, **more: object) -> str:
@@ -274,7 +274,7 @@ def _record(id_key: str, document: Document, **more: object) -> str:
     if document != Document.plain(document.id, document.text, document.title):
         record["sections"] = document.sections
     text = json.dumps({**record, **more}, ensure_ascii=False)
-    # Half of a surrogate pair can stand in JSON only as an escape.
+    # JSON can hold an unpaired surrogate only as an escape.
     return text if _is_utf8(text) else json.dumps({**record, **more})
 
 
@@ -297,7 +297,7 @@ def _labels(gold: Columns) -> dict[str, dict[str, float]]:
 
 
 def _with_items(gold: Columns) -> tuple[Columns, list[str]]:
-    """Return the gold without queries that list no item, which a file of one row per pair cannot hold."""
+    """Return the gold without queries that have no items, because a file with one row per pair cannot hold them."""
     sizes = np.diff(gold.starts)
     if sizes.all():
         return gold, []

@@ -1,4 +1,4 @@
-"""The labelled sets that sentence vectors are usually probed with: the files of their authors, and descriptions."""
+"""The labelled data sets that are commonly used for probing: readers for the original files, and descriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIXED = "The development part chooses the penalty."
 
 
 def _two_files(**files: str) -> Fill:
-    """Return the reader of a set with one file per label, a text a line."""
+    """Return the reader of a set with one file per label and one text per line."""
 
     def fill(folder: Path, rows: LabelledRows) -> None:
         for label, name in files.items():
@@ -47,7 +47,7 @@ def _read_sst5(folder: Path, rows: LabelledRows) -> None:
 
 
 def _lines_by_split(folder: Path, variant: str, rows: LabelledRows) -> Iterator[tuple[str, str, str]]:
-    """Yield the lines of a variant of SST with split and place, whether its folder or the one around it was named."""
+    """Yield the lines of a variant of SST with split and place; *folder* is that of the variant or its parent."""
     inside = folder / variant if (folder / variant).is_dir() else folder
     for split in SPLITS:
         for place, line in placed_lines(inside / f"sentiment-{split}", rows.remarks):
@@ -66,7 +66,7 @@ def _read_trec(folder: Path, rows: LabelledRows) -> None:
 
 
 def _read_mrpc(folder: Path, rows: LabelledRows) -> None:
-    """``quality, id, id, string, string``, with quotes that mean nothing."""
+    """``quality, id, id, string, string``; quotes are plain characters."""
     for split in ("train", "test"):
         for place, cells in _tab_table(folder / f"msr_paraphrase_{split}.txt", rows, 5):
             rows.add(place, cells[0], cells[3], cells[4], split)
@@ -107,13 +107,13 @@ def _unlike(line: str, place: str, wanted: str) -> InputError:
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """One of the sets that sentence vectors are usually probed with."""
+    """A labelled data set that is commonly used for probing."""
 
     name: str
     fill: Fill
     """Reads the files of the set."""
     folders: tuple[str, ...]
-    """What its folder may be called."""
+    """The names that its folder may have."""
     summary: str
     source: str
     counts: str
@@ -121,7 +121,7 @@ class LabelledSet:
 
     @property
     def description(self) -> DatasetDescription:
-        """Who made the set, and how large it is."""
+        """The authors and the size of the set."""
         return DatasetDescription(self.source, "none stated", self.counts, notes=self.notes, data="by path")
 
     def read(self, split: str | None = None) -> LabelledTexts:
@@ -143,7 +143,7 @@ class LabelledSet:
 
 
 def refuse_split(split: str | None) -> None:
-    """Raise for any split but test: a probe reads all splits and is tested on that one, or by folds."""
+    """Raise InputError for any split but test: a probe is tested on this split, or by cross-validation."""
     if split not in (None, "test"):
         raise InputError(f"there is no split {split!r} to evaluate", remedy="a probe is tested on test, or by folds")
 

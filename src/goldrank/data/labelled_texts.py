@@ -1,4 +1,4 @@
-"""LabelledTexts: texts or pairs of texts with a label each, which classifiers are trained and tested on."""
+"""LabelledTexts: texts or pairs of texts with labels, on which classifiers are trained and tested."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import is_missing
 from goldrank.io.column_names import first_of, listing
 from goldrank.io.files import PathLike
+from goldrank.io.fingerprints import add_text
 from goldrank.io.formats.delimited import table_records
 from goldrank.io.formats.json_files import decode
 
@@ -32,7 +33,7 @@ _SUFFIXES = (".csv", ".tsv", ".jsonl", ".json")
 
 @dataclass(frozen=True, eq=False)
 class LabelledTexts:
-    """Texts, or pairs of them, each with the label that is right.
+    """Texts or pairs of texts, each with its correct label.
 
     >>> data = LabelledTexts("moods", ("fine", "awful", "great"), ("good", "bad", "good"))
     >>> data.classes, len(data), data.has_splits
@@ -45,7 +46,7 @@ class LabelledTexts:
     seconds: tuple[str, ...] | None = None
     """The second text of each pair."""
     splits: tuple[str, ...] | None = None
-    """``train``, ``dev`` or ``test`` of each row; None where rows are split by cross-validation."""
+    """The split of each row: ``train``, ``dev`` or ``test``; None for cross-validation."""
     source: str = ""
     remarks: tuple[str, ...] = ()
 
@@ -79,11 +80,11 @@ class LabelledTexts:
 
     @property
     def has_splits(self) -> bool:
-        """Whether the data says what to learn from and what to test on."""
+        """Whether the data is divided into splits for training and testing."""
         return self.splits is not None
 
     def rows(self, split: str) -> NDArray[np.int64]:
-        """Return the rows of a split; none without splits."""
+        """Return the rows of a split; empty if there are no splits."""
         return np.flatnonzero(np.array(self.splits or (), dtype=object) == split).astype(np.int64)
 
     @cached_property
@@ -92,8 +93,7 @@ class LabelledTexts:
         digest = hashlib.sha256()
         for column in (self.texts, self.seconds, self.labels, self.splits):
             for value in column or ():
-                encoded = value.encode("utf-8", "surrogatepass")
-                digest.update(len(encoded).to_bytes(8, "little") + encoded)
+                add_text(digest, value)
             digest.update(b"\xff")
         return digest.hexdigest()[:16]
 
@@ -103,7 +103,7 @@ class LabelledTexts:
 
 @dataclass
 class LabelledRows:
-    """Labelled rows as they are read, checked one by one, with remarks on what was repaired."""
+    """Labelled rows that are being read and checked, with remarks on what was repaired."""
 
     texts: list[str] = field(default_factory=list)
     seconds: list[str] = field(default_factory=list)
@@ -112,7 +112,7 @@ class LabelledRows:
     remarks: list[str] = field(default_factory=list)
 
     def add(self, place: str, label: object, text: object, second: object = None, split: str | None = None) -> None:
-        """Add a row that is at *place*."""
+        """Add a row; *place* is where it is in the file, for error messages."""
         name = str(label).strip() if isinstance(label, (str, int)) else ""
         if is_missing(label) or not name:
             raise InputError(
@@ -121,7 +121,7 @@ class LabelledRows:
         for part in (text, *(() if second is None else (second,))):
             if not isinstance(part, str):
                 raise InputError(f"the text {shorten(part)} is no string", where=place, remedy="put it in quotes")
-            # A NUL byte in the file was refused before; JSON can also write one as an escape.
+            # NUL bytes in the file were refused before, but JSON may contain an escaped one.
             if "\0" in part:
                 raise InputError("the text holds a NUL character", where=place, remedy="give a text file")
         self.labels.append(name)
@@ -132,7 +132,7 @@ class LabelledRows:
             self.splits.append(split)
 
     def finished(self, name: str, source: PathLike) -> LabelledTexts:
-        """Return all rows, once the last is read."""
+        """Return the labelled texts after the last row was added."""
         if not self.texts:
             raise InputError("there are no labelled texts", where=str(source), remedy="check that it is complete")
         if empty := sum(not text for text in (*self.texts, *self.seconds)):
@@ -167,8 +167,8 @@ def placed_lines(file: Path, remarks: list[str]) -> Iterator[tuple[str, str]]:
 def read_labelled(path: PathLike) -> LabelledTexts:
     """Read a CSV, TSV or JSON Lines file, or a folder with one per split (train, maybe dev, test).
 
-    The columns are called text (text2 for pairs), label, and maybe split, which is train, dev or test. Without splits
-    a probe is cross-validated; without dev its settings are chosen by folds of the training part.
+    The columns are text (text2 for pairs), label, and optionally split, which is train, dev or test. Without splits, a
+    probe is cross-validated; without dev, its penalty is chosen by cross-validation of the training split.
     """
     place = Path(path).expanduser()
     rows = LabelledRows()

@@ -1,4 +1,4 @@
-"""Find queries that give their answer away: the text of a relevant item, its title, or a part of either."""
+"""Find queries that contain their answer: the text of a relevant item, its title, or a part of either."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from goldrank.data.near_duplicates import LEAST_JACCARD, LEAST_WORDS, count_word
 
 # The fields of `Leaks`, the worst first.
 _KINDS = ("same", "near", "title", "inside", "answer")
-# A shorter query, such as "red wine", stands in many texts without having been taken from them.
+# A shorter query, such as "red wine", occurs in many texts without being copied from them.
 LEAST_WORDS_INSIDE = 5
 
 
 @dataclass(frozen=True)
 class Leaks:
-    """Queries that give their answer away, by kind, each with the first relevant item that shows it."""
+    """Queries that contain their answer, by kind, each with the first such relevant item."""
 
     same: dict[str, str] = field(default_factory=dict)
-    """Queries with the very words of a relevant item."""
+    """Queries with exactly the words of a relevant item."""
     near: dict[str, str] = field(default_factory=dict)
     """Queries that are a near-duplicate of a relevant item."""
     title: dict[str, str] = field(default_factory=dict)
     """Queries that are the title of a relevant item."""
     inside: dict[str, str] = field(default_factory=dict)
-    """Queries of five words or more that stand word for word in a relevant item."""
+    """Queries of at least five words that a relevant item contains verbatim."""
     answer: dict[str, str] = field(default_factory=dict)
-    """Queries that hold the text of a relevant item word for word."""
+    """Queries that contain the text of a relevant item verbatim."""
 
     def by_code(self) -> dict[str, dict[str, str]]:
         """Return the queries under the code of the warning that names them."""
@@ -41,7 +41,7 @@ class Leaks:
 
 @dataclass(frozen=True)
 class RelevantPair:
-    """A query with a relevant item, as texts."""
+    """The texts of a query and of a relevant item."""
 
     query: str
     item: str
@@ -49,15 +49,15 @@ class RelevantPair:
     text: str
     """The whole text of the item, as a model reads it."""
     title: str = ""
-    """Its title, where the text holds it."""
+    """The title of the item, if the text contains it."""
     body: str = ""
-    """Its text without the title, where it has one."""
+    """The text of the item without its title, if it has one."""
 
 
 def find_leaks(pairs: Iterable[RelevantPair]) -> Leaks:
-    """Return the queries whose text and a relevant item's are the same, or stand in each other.
+    """Return the queries whose text equals that of a relevant item, or contains it, or is contained in it.
 
-    Case, punctuation and Unicode forms make no difference. A query is of one kind only, the worst.
+    Case, punctuation and Unicode forms are ignored. A query has one kind of leak only, the worst.
 
     >>> find_leaks([RelevantPair("q", "d", "RADIUM, and how it was found!", "Radium and how it was found")]).same
     {'q': 'd'}

@@ -1,8 +1,8 @@
 """Find near-duplicate texts: MinHash signatures over word shingles, locality-sensitive hashing, exact verification.
 
-Two texts are near-duplicates where at least half of their distinct three-word sequences are the same (Jaccard), case,
-punctuation and Unicode forms apart. Texts of fewer than `LEAST_WORDS` words are compared as wholes only. Memory is some
-180 bytes a text, whatever the length of the texts, and the result depends on nothing but the texts and their order.
+Two texts are near-duplicates if the Jaccard similarity of their sets of three-word sequences is at least 0.5; case,
+punctuation and Unicode forms are ignored. Texts of fewer than `LEAST_WORDS` words are compared as a whole. Memory is
+about 180 bytes per text of any length, and the result depends only on the texts and their order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHINGLE = 3
 # with 0.004.
 _BANDS, _ROWS = 42, 4
 METHOD = f"jaccard {LEAST_JACCARD}, {LEAST_WORDS} words, shingles of {_SHINGLE}, {_BANDS} bands of {_ROWS}"
-"""What decides the result besides the texts, for the key of a cache."""
+"""Everything that decides the result besides the texts, for the key of a cache."""
 _CHARACTERS_AT_ONCE = 1 << 20
 _CHUNK = 1 << 16
 # Chinese and Japanese are written without blanks: every character counts as a word.
@@ -32,7 +32,7 @@ Hashes = NDArray[np.uint32]
 
 
 def fold(text: str) -> str:
-    """Return the words of a text without case, punctuation and differences of Unicode form, a blank between them.
+    """Return the words of a text in one case and Unicode form, without punctuation, joined by blanks.
 
     >>> fold("The  CAT, the ﬁsh!")
     'the cat the fish'
@@ -46,7 +46,7 @@ def group_near_duplicates(texts: Callable[[], Iterable[str]]) -> list[list[int]]
     """Return groups of the positions of texts that are near-duplicates, in order of their first text.
 
     Args:
-        texts: Iterates over the texts from the beginning at each call; it is called twice, and no text is kept.
+        texts: Returns an iterator over all texts; it is called twice, and no text is held in memory.
 
     >>> wine = "a dry white wine from the slopes above the river with notes of green apple and flint"
     >>> group_near_duplicates(lambda: [wine, "something else", wine.upper() + "!", wine.replace("green", "red")])

@@ -1,4 +1,4 @@
-"""ScoredPairs: pairs of texts with the similarity that people gave them, read from any table of such pairs."""
+"""ScoredPairs: pairs of texts with human similarity scores, read from tables."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from goldrank.data.collections.streams import read_lines, read_text
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import find_duplicate, is_missing, is_number, numeric_values, parse_values, refuse_non_finite
 from goldrank.io.column_names import first_of, listing
+from goldrank.io.fingerprints import add_text
 from goldrank.io.formats.delimited import split_rows
 from goldrank.io.formats.json_files import decode
 
@@ -43,7 +44,7 @@ _BARE_COLUMNS = "texts in columns 1 and 2, score in column 3"
 
 @dataclass(frozen=True, eq=False)
 class ScoredPairs:
-    """Pairs of words or sentences in the order of their file, the higher the score the more alike.
+    """Pairs of words or sentences in the order of their file, with scores that are higher for more similar pairs.
 
     >>> pairs = ScoredPairs("tiny", ("1", "2"), ("cat", "cat"), ("dog", "car"), np.array([7.0, 1.0]), level="word")
     >>> len(pairs), pairs.first[0], pairs.second[0]
@@ -56,18 +57,18 @@ class ScoredPairs:
     second: tuple[str, ...]
     scores: NDArray[np.float64]
     subset: tuple[str, ...] = ()
-    """The part that each pair belongs to, where parts are correlated by themselves; empty where there are none."""
+    """The subset of each pair, if subsets are correlated separately; else empty."""
     level: Level = "sentence"
     training: tuple[str, ...] = ()
-    """Texts of a training split, for what has to be fitted."""
+    """Texts of a training split, for models and transforms that are fitted."""
     remarks: tuple[str, ...] = ()
     source: str = ""
     columns: str = ""
-    """What each column of the file was read as, in words."""
+    """A description of how each column of the file was read."""
 
     @property
     def oov(self) -> str:
-        """What becomes of texts without a known word unless something else is asked for."""
+        """The default treatment of texts without a known word."""
         return "skip" if self.level == "word" else "keep"
 
     @cached_property
@@ -78,8 +79,7 @@ class ScoredPairs:
         for column in (self.ids, self.first, self.second, self.subset, self.training):
             digest.update(len(column).to_bytes(8, "little"))
             for text in column:
-                encoded = text.encode("utf-8", "surrogatepass")
-                digest.update(len(encoded).to_bytes(8, "little") + encoded)
+                add_text(digest, text)
         return digest.hexdigest()[:16]
 
     def __len__(self) -> int:
@@ -88,19 +88,19 @@ class ScoredPairs:
 
 @dataclass(frozen=True, eq=False)
 class PairSets:
-    """Several sets of pairs, each of which counts alike."""
+    """Several sets of pairs, which count equally."""
 
     name: str
     sets: tuple[ScoredPairs, ...]
 
     @property
     def level(self) -> Level:
-        """Of what the pairs are; all sets are alike in that."""
+        """What the pairs consist of, which is the same in all sets."""
         return self.sets[0].level
 
     @property
     def oov(self) -> str:
-        """What becomes of texts without a known word unless something else is asked for."""
+        """The default treatment of texts without a known word."""
         return self.sets[0].oov
 
     @cached_property
@@ -111,7 +111,7 @@ class PairSets:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was left out or mended, with the name of the set."""
+        """What was left out or repaired, with the name of the set."""
         return tuple(f"{pairs.name}: {remark}" for pairs in self.sets for remark in pairs.remarks)
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ class PairSets:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair as it was read, with its place."""
+    """A pair as it was read, with its place in the file."""
 
     place: str
     id: str
@@ -131,7 +131,7 @@ class PairRow:
 
 
 def read_word_similarity(path: Path, split: str | None = None) -> ScoredPairs:
-    """Read a word-similarity file: ``word word score`` a line, separated by tabs or blanks; # starts a comment."""
+    """Read a word-similarity file: lines of ``word word score``, separated by tabs or blanks; # starts a comment."""
     choose_split(split, ("test",), str(path))
     remarks: list[str] = []
     rows = []
@@ -153,9 +153,9 @@ def read_word_similarity(path: Path, split: str | None = None) -> ScoredPairs:
 def read_scored_pairs(path: Path, split: str | None = None, level: Level | None = None) -> ScoredPairs:
     """Read a CSV, TSV or JSONL file with two texts and a number in every row.
 
-    The header or the fields name them: sentence1, sentence2 and score, or text1, word1, sentence_A and the like; an
-    id is optional. A table without a header has three columns, the score last. Where the *level* is not given, the
-    pairs are of words if no text has two.
+    The header or the fields name them: sentence1, sentence2 and score, or text1, word1, sentence_A and so on; an id is
+    optional. A table without a header has three columns, the score last. If *level* is not given, the pairs are pairs
+    of words if every text is a single word.
     """
     choose_split(split, ("test",), str(path))
     remarks: list[str] = []
@@ -177,10 +177,10 @@ def built_in_pairs(split: str | None = None) -> ScoredPairs:
 
 
 def table_rows(rows: Iterator[tuple[int, list[str]]], file: Path) -> tuple[list[PairRow], str]:
-    """Read the pairs of a table, whose header names the columns or which has three, the score last.
+    """Read the pairs of a table with a header, or with three columns without one, the score last.
 
     Returns:
-        The pairs, and what each column was read as.
+        The pairs, and a description of how each column was read.
     """
     first_line, header = next(rows, (0, []))
     bare = len(header) == 3 and is_number(header[2])
@@ -236,7 +236,7 @@ class _Fields:
         return cls(tuple(names), first, second, score, first_of(names, _ID_NAMES))
 
     def pair(self, row: Sequence[object], number: str, place: str) -> PairRow:
-        """Return the pair of a row, whose id is the *number* where it has none."""
+        """Return the pair of a row; its id is *number* if it has none."""
         given = number if self.id is None else row[self.id]
         if is_missing(given) or given == "":
             raise InputError("the id is missing", where=place, remedy="give every pair an id, or none")
@@ -244,7 +244,7 @@ class _Fields:
 
     @property
     def description(self) -> str:
-        """What each column is read as."""
+        """A description of how each column is read."""
         used = {self.first, self.second, self.score, self.id}
         return describe_columns(
             f"texts {self.names[self.first]} and {self.names[self.second]}, score {self.names[self.score]}",
@@ -253,18 +253,18 @@ class _Fields:
         )
 
 
-def describe_columns(taken: str, id_name: str | None, unused: Sequence[str]) -> str:
-    """Describe in words what the columns of a file were read as.
+def describe_columns(used: str, id_name: str | None, unused: Sequence[str]) -> str:
+    """Describe how the columns of a file were read.
 
     >>> describe_columns("texts a and b, score s", "n", ["x"])
     'texts a and b, score s, id n; not read: x'
     """
-    named = taken if id_name is None else f"{taken}, id {id_name}"
+    named = used if id_name is None else f"{used}, id {id_name}"
     return f"{named}; not read: {', '.join(unused)}" if unused else named
 
 
 def gather(rows: list[PairRow], file: Path, remarks: list[str], level: Level | None, columns: str = "") -> ScoredPairs:
-    """Check the rows of a *file* and return them as a set; where no *level* is given, the texts decide it."""
+    """Check the rows of *file* and return them as a set; if *level* is None, the texts decide it."""
     where = str(file)
     if not rows:
         raise InputError("there are no pairs", where=where, remedy="check that the file was written completely")

@@ -68,9 +68,9 @@ def read_sts_folder(path: Path, split: str | None = None) -> ScoredPairs:
 
 
 def read_sts_benchmark(path: Path, split: str | None = None) -> ScoredPairs:
-    """Read the STS benchmark: ``sts-test.csv`` and its like, separated by tabs, in which a quote is a plain character.
+    """Read the STS benchmark, ``sts-test.csv`` and so on: separated by tabs, with quotes as plain characters.
 
-    The texts of the training split are added where its file is in the same folder and another split is read.
+    The texts of the training split are added if its file is in the same folder and another split is read.
     """
     file, others = _file_of_split(path, "sts-*.csv", split)
     remarks: list[str] = []
@@ -92,7 +92,7 @@ def _benchmark_rows(file: Path, remarks: list[str]) -> list[PairRow]:
 
 
 def read_sick(path: Path, split: str | None = None) -> ScoredPairs:
-    """Read SICK: ``SICK_test_annotated.txt`` and its like, with a header, of which the relatedness is read."""
+    """Read the relatedness scores of SICK, ``SICK_test_annotated.txt`` and so on, which have a header."""
     file, _ = _file_of_split(path, "SICK_*.txt", split)
     remarks: list[str] = []
     lines = ((number, line.split("\t")) for number, line in enumerate(read_lines(file, remarks), 1) if line)
@@ -136,7 +136,7 @@ def _cells(line: str, where: str, *, at_least: int) -> list[str]:
 
 
 def _file_of_split(path: Path, pattern: str, split: str | None) -> tuple[Path, dict[str, Path]]:
-    """Return the file of a split, and those of all splits that lie in the folder."""
+    """Return the file of a split, and the files of all splits in the folder."""
     folder = path if path.is_dir() else path.parent
     there = {_split_of(file): file for file in sorted(folder.glob(pattern))}
     if not path.is_dir() and split is None:
@@ -152,11 +152,11 @@ def _split_of(file: Path) -> str:
 
 
 def read_pair_sources(paths: Sequence[PathLike]) -> list[ScoredPairs]:
-    """Read pairs with scores from files and folders, each in the layout that its content shows.
+    """Read scored pairs from files and folders; the layout of each is recognised by its content.
 
-    Known are the STS benchmark, STS 2012 to 2016, SICK, STR, word similarity, and the tables of `read_scored_pairs`.
-    Splits of the STS benchmark or of SICK that lie in one folder are one source, because they share one scale; every
-    other file is a source of its own. A folder stands for its splits, from train to test, or for all its text files.
+    Supported are the STS benchmark, STS 2012 to 2016, SICK, STR, word similarity, and the tables of
+    `read_scored_pairs`. Splits of the STS benchmark or of SICK in one folder are one source, because they have the same
+    scale; every other file is a separate source. Of a folder, all splits are read, or all its text files.
 
     Returns:
         One set per source.
@@ -173,7 +173,7 @@ def read_pair_sources(paths: Sequence[PathLike]) -> list[ScoredPairs]:
 
 
 def _pair_files(path: Path) -> list[Path]:
-    """Return the files of a path; the folder itself where sentences and scores are in separate files."""
+    """Return the files of a path; the folder itself if sentences and scores are in separate files."""
     if not path.is_dir() or any(path.glob("STS.input.*.txt")):
         return [path]
     for pattern in ("sts-*.csv", "SICK*.txt", "sem_text_rel_ranked.csv"):
@@ -204,7 +204,7 @@ def _reader_by_content(file: Path) -> PairReader:
 
 
 def _merged(parts: list[ScoredPairs]) -> ScoredPairs:
-    """Merge the splits of a data set into one source; its texts decide whether it is of words."""
+    """Merge the splits of a data set into one source; the texts decide its level."""
     first, second = ([text for part in parts for text in getattr(part, side)] for side in ("first", "second"))
     return ScoredPairs(
         parts[0].name if len(parts) == 1 else Path(parts[0].source).resolve().parent.name,
@@ -226,7 +226,7 @@ class PairSet:
     name: str
     reader: PairReader
     places: tuple[str, ...]
-    """What its folder or file may be called under a folder of data."""
+    """The paths that its folder or file may have under a folder of data."""
     summary: str
     about: DatasetDescription
 
@@ -249,7 +249,7 @@ def read_all(name: str, sets: Sequence[PairSet], path: Path | None, split: str |
 
 
 def _places(name: str, *folders: str) -> tuple[str, ...]:
-    """Return a name by itself and within the folders that EvalRank keeps it in."""
+    """Return a name alone and inside the folders in which EvalRank has it."""
     return tuple("/".join((*folders[start:], name)) for start in range(len(folders), -1, -1))
 
 
@@ -287,8 +287,8 @@ SENTENCE_SETS = (
             "Cer et al., SemEval-2017 Task 1",
             "CC BY-SA 4.0",
             "test 1,379, dev 1,500, train 5,749 pairs",
-            notes="Drawn from STS 2012 to 2017: it shares pairs with sts12 to sts16. What is fitted sees its training "
-            "split.",
+            notes="Sampled from STS 2012 to 2017: it shares pairs with sts12 to sts16. Its training split is used for "
+            "fitting.",
             data="by path",
         ),
     ),
@@ -313,7 +313,7 @@ SENTENCE_SETS = (
             "Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related?, 2023",
             "none stated",
             "5,500 pairs",
-            notes="The published EvalRank figures took each sentence for its characters, separated by blanks.",
+            notes="For the published EvalRank values, each sentence was split into characters, separated by blanks.",
             data="by path",
         ),
     ),

@@ -1,4 +1,4 @@
-"""The data of named tasks: part of goldrank, in a folder of the user, or a verified download."""
+"""Sources of the data of named tasks: built in, in a folder of the user, or a verified download."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from goldrank.io.private_files import make_private_folder
 
 @dataclass(frozen=True)
 class DatasetDescription:
-    """What a reader of a result needs to know about the data."""
+    """Source, licence, size and peculiarities of a data set, shown with results."""
 
     source: str
     licence: str
     counts: str
     original: str = ""
-    """The profile that prints what the authors printed."""
+    """The profile that reproduces the numbers of the authors."""
     notes: str = ""
     data: str = "by path, or downloaded"
-    """How the data gets here."""
+    """How the data is obtained."""
 
 
 Read = Callable[[str | None], Collection]
@@ -149,7 +149,7 @@ def _unpacked(name: str) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack a checked archive that holds one folder, completely or not at all; names that lead outside are refused."""
+    """Unpack a verified archive of one folder, completely or not at all; paths that lead outside are refused."""
     partial = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -206,7 +206,7 @@ def wikipedia(name: str, *, record: int, article_file: str, gold_folder: str, go
 
 
 def content_checksum(gold: Any) -> str:
-    """Return a digest of the content of lists of similar articles, whatever their file format."""
+    """Return a digest of lists of similar articles that does not depend on their file format."""
     plain = {source: {title: float(weight) for title, weight in similar.items()} for source, similar in gold.items()}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
@@ -235,11 +235,11 @@ def _read_url(url: str) -> bytes:
 
 
 LEE_RELATED = 0.5
-"""From this mean similarity on, of the eight to twelve persons who judged a pair, two documents count as related."""
+"""Two documents count as related from this mean similarity on, as judged by eight to twelve persons."""
 
 
 def lee(split: str | None) -> Collection:
-    """Return the Lee corpus of 50 news texts with human similarities, which the gensim package carries."""
+    """Return the Lee corpus of 50 news texts with human similarities, which is part of the gensim package."""
     choose_split(split, ("test",), "lee")
     try:
         from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""TextRule: how a document is turned into the text, or the pieces of text, that a model encodes."""
+"""TextRule: turn a document into the text, or the passages or sentences, that a model encodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+")
 
 @dataclass(frozen=True)
 class TextRule:
-    """Which parts of a document are put together, with what between them, and how much of that is kept.
+    """Which parts of a document are joined, by which separator, and how much of the result is used.
 
     >>> article = Document("w1", "Yquem", (("", "A sweet wine."), ("Vineyard", "Gravel on clay.")))
     >>> TextRule().text(article)
@@ -34,9 +34,9 @@ class TextRule:
     parts: tuple[str, ...] = ("title", "heading", "text")
     separator: str = " "
     sections: int | None = None
-    """Only so many sections from the first on."""
+    """Use only this number of sections from the beginning."""
     words: int | None = None
-    """Only so many words, white space between them, from the first on."""
+    """Use only this number of white-space separated words from the beginning."""
 
     def __post_init__(self) -> None:
         for part in self.parts:
@@ -58,12 +58,12 @@ class TextRule:
         return self._cut(self.separator.join(part for piece in self._pieces(document) for part in piece))
 
     def passages(self, document: Document) -> list[str]:
-        """Return one text for each section; the title stands before the first."""
+        """Return one text for each section; the first one begins with the title."""
         joined = [self._cut(self.separator.join(piece)) for piece in self._pieces(document)]
         return [text for text in joined if text]
 
     def sentences(self, document: Document) -> list[list[str]]:
-        """Return the sentences of each section; a title and headings are sentences of their own."""
+        """Return the sentences of each section; the title and headings are separate sentences."""
         sections = []
         for piece in self._pieces(document):
             sentences = [sentence for part in piece for sentence in split_sentences(part)]
@@ -88,7 +88,7 @@ class TextRule:
         return text if len(ends) <= self.words else text[: ends[self.words - 1]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the rule as it is recorded with a result."""
+        """Return the rule as it is stored with a result."""
         return {
             "parts": "+".join(self.parts),
             "separator": self.separator,
@@ -102,7 +102,7 @@ class TextRule:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Sentences, told apart by their closing marks.
+    """Split a text into sentences at their closing punctuation.
 
     >>> split_sentences("Is it wine? “Yes.” It is.")
     ['Is it wine?', '“Yes.”', 'It is.']

@@ -42,7 +42,7 @@ class TextList:
 
     @property
     def empty(self) -> int:
-        """How many texts are nothing but white space."""
+        """The number of texts that consist of white space only."""
         return sum(not text.strip() for text in self.texts)
 
     def __len__(self) -> int:
@@ -50,11 +50,11 @@ class TextList:
 
 
 def read_texts(path: PathLike) -> TextList:
-    """Read texts with ids; a title is put before its text, with a blank between them.
+    """Read texts with ids; titles are prepended to texts.
 
-    Records have an ``_id``, ``id`` or ``docid`` and a ``text``; tables a header with those names, or two bare
-    columns id and text; a plain text file holds one text a line, whose id is the number of the line. A folder is
-    a BEIR data set, of which ``corpus.jsonl`` is read. Files may be compressed.
+    Records have an ``_id``, ``id`` or ``docid`` and a ``text``. Tables have a header with these names, or two columns
+    id and text without a header. A plain text file has one text per line, with the line number as its id. Of a folder,
+    which must be a BEIR data set, ``corpus.jsonl`` is read. Files may be compressed.
     """
     if str(path) != "-" and Path(path).is_dir():
         path = beir_file(path, "corpus.jsonl")
@@ -81,7 +81,7 @@ def _records(path: PathLike, name: str) -> Iterable[PlacedRecord]:
         first = [line.strip() for _, line in numbered if line.strip()][:2]
         is_lines = len(first) == 2 and all(line[0] + line[-1] == "{}" for line in first)
         return parse_json_lines(numbered, name) if is_lines else parse_json(text, name)
-    # A line of text may hold anything, so nothing but a tab and a header shows that a file is not plain text.
+    # Lines of plain text may contain anything; only tabs and a header prove that a file is a table.
     cells = text.partition("\n")[0].split("\t")
     if suffix in (".csv", ".tsv") or (len(cells) > 1 and first_of(cells, ID_NAMES) is not None):
         return _table_records(data, name, suffix[1:] if suffix in (".csv", ".tsv") else "tsv")
@@ -101,7 +101,7 @@ def _table_records(data: bytes, name: str, format: str) -> Iterable[PlacedRecord
 
 
 def beir_file(folder: PathLike, *names: str) -> Path:
-    """Return the first of *names* that the folder holds, compressed or not."""
+    """Return the first of *names* that exists in the folder, compressed or not."""
     for name in names:
         for suffix in ("", *COMPRESSIONS):
             if (file := Path(folder) / f"{name}{suffix}").is_file():

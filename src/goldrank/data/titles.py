@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 def normal_title(title: str) -> str:
-    """Return a title without the differences that come from how it was stored.
+    """Return a title without differences that are due to its storage.
 
     >>> normal_title(" Ratchet &amp;amp;  Clank ")
     'Ratchet & Clank'
@@ -23,7 +23,7 @@ def normal_title(title: str) -> str:
 
 
 def repair_encoding(title: str) -> str:
-    """Undo that UTF-8 was read as Windows-1252 or Latin-1; a title of which that cannot be true stays as it is.
+    """Repair a title whose UTF-8 was decoded as Windows-1252 or Latin-1; other titles are returned unchanged.
 
     >>> repair_encoding("RomanÃ©e-Conti"), repair_encoding("Château")
     ('Romanée-Conti', 'Château')
@@ -36,10 +36,10 @@ def repair_encoding(title: str) -> str:
 
 
 def match_titles(wanted: Iterable[str], there: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """For each wanted title the spelling that is there, and the titles that are not there in any.
+    """Return the existing spelling of each wanted title, and the wanted titles that do not exist in any spelling.
 
-    The same spelling wins, then the same normal form, then that with its encoding repaired, then that without case; a
-    form that several of the titles there share names none of them, for nobody can tell which one is meant.
+    The same spelling is preferred, then the same normal form, then the same form with repaired encoding, then the same
+    form without case. A form that several existing titles share is ambiguous and matches none of them.
 
     >>> match_titles(["Dungeons & Dragons", "DOOM", "Tetris"], ["Dungeons &amp; Dragons", "Doom"])
     ({'Dungeons & Dragons': 'Dungeons &amp; Dragons', 'DOOM': 'Doom'}, ['Tetris'])

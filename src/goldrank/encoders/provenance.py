@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldrank.errors import InputError, MissingExtraError, reason_of
-from goldrank.io.fingerprints import file_digest
+from goldrank.io.fingerprints import add_text, file_digest
 
 
 def import_package(module: str, kind: str, extra: str, package: str | None = None) -> Any:
@@ -71,9 +71,7 @@ def texts_stamp(texts: Iterable[str]) -> str:
     """Return a digest of texts in their order, for the identity of a fitted model."""
     digest = hashlib.sha256()
     for text in texts:
-        encoded = text.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
+        add_text(digest, text)
     return digest.hexdigest()[:16]
 
 

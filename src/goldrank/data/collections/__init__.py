@@ -18,10 +18,10 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True)
 class CollectionReader:
-    """The module that reads a layout, loaded when it is needed, and a description for users.
+    """The module that reads a layout, which is imported when it is needed, and a description for users.
 
-    The module has ``matches(path) -> bool``, cheap and without reading whole files, and
-    ``read(path, split) -> Collection``; a *split* of None is the one people evaluate on.
+    The module has ``matches(path) -> bool``, which is fast and reads no whole files, and
+    ``read(path, split) -> Collection``; a *split* of None is the split for evaluation.
     """
 
     module: str
@@ -40,7 +40,7 @@ class CollectionReader:
         return import_module(f"goldrank.data.collections.{self.module}")
 
 
-# A path is tried in this order: the layouts that are recognised most safely come first.
+# Paths are matched in this order: layouts that are recognised most reliably come first.
 READERS: dict[str, CollectionReader] = {
     "beir": CollectionReader("beir", "a folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv"),
     "smart": CollectionReader(
@@ -71,7 +71,8 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
     Args:
         path: A folder or file, or ``irds:NAME`` or ``hf:NAME``.
         format: One of ``READERS``; recognised by content if not given.
-        split: The split; by default ``test`` where there is one.
+
+        split: The split; by default ``test`` if there is one.
     """
     text = str(path)
     refuse_content(text)
@@ -90,7 +91,7 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
     from goldrank.data.collections import wiki
 
     if wiki.find_gold_alone(Path(text)) is not None:
-        return wiki.read(path, split)  # refuses it with what is missing
+        return wiki.read(path, split)  # raises an error that says what is missing
     raise InputError(
         "this is no collection that goldrank knows",
         where=text,
@@ -100,7 +101,7 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
 
 
 def refuse_content(text: str) -> None:
-    """Raise for a text that is empty or data, and so neither a name nor a path."""
+    """Raise InputError for a text that is neither a name nor a path, but empty or data."""
     if text.strip() and max(map(len, text.split("/"))) <= _LONGEST_NAME and not any(mark in text for mark in "\n\r\0"):
         return
     from goldrank.data.collections.in_memory import ACCEPTED

@@ -45,11 +45,11 @@ def matches(path: Path) -> bool:
 
 
 def read(path: PathLike, split: str | None = None) -> Collection:
-    """Read articles and the labels that some of them carry.
+    """Read articles, some of which have labels.
 
-    A record has an id, a text or a title with sections, and labels: ids, or records with an id and maybe a grade. A
-    label without an id is looked up by its text among the titles. All articles of the split are items and queries;
-    the labels are the gold, with grade 1 if none is given. Labels that point outside the split stay in the gold.
+    A record has an id, a text or a title with sections, and labels: ids, or records with an id and an optional grade.
+    A label without an id is looked up by its text among the titles. All articles of the split are items and queries;
+    the labels are the gold, with grade 1 by default. Labels that are not in the split stay in the gold.
     """
     place = Path(path)
     if _is_saved(place):
@@ -71,7 +71,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 def from_records(
     records: Iterable[PlacedRecord], source: PathLike, split: str, splits: Mapping[str, object], name: str | None = None
 ) -> Collection:
-    """Return the collection of these articles, given with their places; its name is that of *source* unless given."""
+    """Return the collection of articles that are given with their places; its name defaults to that of *source*."""
     placed: list[tuple[str, Document]] = []
     labels: list[_Label] = []
     respelt = False
@@ -118,7 +118,7 @@ def _is_saved(path: Path) -> bool:
 
 
 def _files(path: Path) -> dict[str, list[Path]]:
-    """Return the files of each split; a file alone, or one called articles, is the split test."""
+    """Return the files of each split; a single file, or one called articles, is the split test."""
     with suppress(OSError):
         if path.is_file():
             named = stem_and_suffix(path)[1] in _SUFFIXES or is_parquet(head(path, 8))
@@ -145,7 +145,7 @@ def _looks_like_articles(file: Path) -> bool:
 
 
 def _parquet_names(file: Path) -> Sequence[str]:
-    """Return the columns of a file; those of articles where it cannot be opened, so that `read` says why."""
+    """Return the columns of a file; those of articles if it cannot be opened, so that `read` reports why."""
     with suppress(Exception):
         _, parquet = load_pyarrow()
         names: Sequence[str] = parquet.read_schema(file).names
@@ -161,7 +161,7 @@ def _load_saved(folder: Path) -> dict[str, Any]:
     try:
         loaded = datasets.load_from_disk(str(folder))
     except Exception as error:
-        # What it raises depends on which of its files is broken, and in which library that shows.
+        # The type of the error depends on the file that is damaged and the library that notices it.
         raise InputError(
             f"the data set cannot be loaded ({reason_of(error)})",
             where=str(folder),
@@ -177,7 +177,7 @@ class _Label:
     text: str
     grade: float
     sure: bool
-    """Whether the id was called one; a bare string may be a title too."""
+    """Whether the label was given as an id; a plain string may also be a title."""
 
 
 def _labels_of(record: Record, place: str) -> Sequence[object]:
@@ -190,7 +190,7 @@ def _labels_of(record: Record, place: str) -> Sequence[object]:
     if value is None or is_missing(value):
         return ()
     if isinstance(value, dict) and value and all(isinstance(column, list) for column in value.values()):
-        # Lists of records come as one list per field from older versions of the datasets package.
+        # Older versions of the datasets package return a list of records as one list per field.
         return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=False)]
     if not isinstance(value, (list, tuple)):
         raise InputError(f"the labels are {shorten(value)}, not a list", where=place, remedy='write ["id", …]')
@@ -246,7 +246,7 @@ def _gold(articles: Mapping[str, Document], labels: Sequence[_Label], source: st
 
 
 def _by_title(articles: Mapping[str, Document], wanted: Sequence[str], source: str) -> dict[str, str]:
-    """Return the ids of the articles that have the wanted titles; one without a title goes by its text."""
+    """Return the ids of the articles with the wanted titles; articles without a title are matched by their text."""
     ids: dict[str, list[str]] = {}
     for article in articles.values():
         ids.setdefault(article.title or article.text, []).append(article.id)

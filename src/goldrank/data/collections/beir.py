@@ -25,9 +25,9 @@ def matches(path: Path) -> bool:
 def read(path: PathLike, split: str | None = None) -> Collection:
     """Read a folder in the layout of BEIR.
 
-    The qrels lie in ``qrels/SPLIT.tsv``, or are one ``qrels.tsv`` or ``qrels.txt``, which is the split ``test``; any
-    format that gold can have will do. All queries of the file are kept, judged or not. A corpus of more
-    than `records.STREAM_FROM` bytes is read from its file each time, line by line.
+    The qrels are in ``qrels/SPLIT.tsv``, or in one ``qrels.tsv`` or ``qrels.txt``, which is the split ``test``; they
+    may have any format of gold. All queries of the file are read, judged or not. A corpus of more than
+    `records.STREAM_FROM` bytes is read from its file at each iteration.
     """
     folder = Path(path)
     corpus, queries = beir_file(folder, "corpus.jsonl"), beir_file(folder, "queries.jsonl")
@@ -39,7 +39,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
             remedy="add qrels/test.tsv with the columns query-id, corpus-id, score",
         )
     chosen = choose_split(split, qrels, str(folder))
-    # The judgments are the smallest file, so what is wrong with them is told before the others are read.
+    # The judgments are read first, because they are the smallest file and an error in them is reported soon.
     gold = io.read(qrels[chosen], "gold")
     return Collection(
         name=folder.resolve().name,

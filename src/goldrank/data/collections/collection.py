@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.checks import find_duplicate
 from goldrank.io.columns import Columns
 from goldrank.io.files import PathLike
+from goldrank.io.fingerprints import add_text
 
 Section = tuple[str, str]
 
@@ -44,7 +45,7 @@ class Document:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but white space is left of title, headings and texts."""
+        """Whether title, headings and texts consist of white space only."""
         return not self.title.strip() and not any(heading.strip() or text.strip() for heading, text in self.sections)
 
 
@@ -111,11 +112,8 @@ class Documents:
         digest = hashlib.sha256()
         for document in self:
             ids.append(document.id)
-            parts = [document.id, document.title, *(part for section in document.sections for part in section)]
-            for part in parts:
-                encoded = part.encode("utf-8", "surrogatepass")
-                digest.update(len(encoded).to_bytes(8, "little"))
-                digest.update(encoded)
+            for part in (document.id, document.title, *chain.from_iterable(document.sections)):
+                add_text(digest, part)
             digest.update(b"\xff")
         return ids, digest.hexdigest()[:16]
 
@@ -131,8 +129,8 @@ def _hashes_differ(ids: list[str]) -> bool:
 class Collection:
     """What an evaluation needs: items, queries and gold of one split.
 
-    In a *related* collection the articles are both: ``queries`` is the very same object as ``items``, the gold of
-    an article are the articles like it, and an article is never ranked for itself.
+    In a *related* collection the articles are both queries and items: ``queries`` and ``items`` are the same object,
+    the gold of an article are similar articles, and an article is not ranked for itself.
     """
 
     name: str
@@ -147,9 +145,9 @@ class Collection:
     format: str = ""
     """The reader that read it."""
     remarks: list[str] = field(default_factory=list)
-    """What the reader left out or repaired, a sentence each; they are shown to the user."""
+    """What the reader left out or repaired, one sentence each, for the user."""
     gold_order: tuple[int, ...] | None = None
-    """The rows of the gold in the order of the source, where the order of its pairs has to be kept."""
+    """The rows of the gold in the order of the source, if that order is needed."""
 
     def __post_init__(self) -> None:
         if self.gold.subtopics is not None:
@@ -170,7 +168,7 @@ class Collection:
         digest = hashlib.sha256(self.items.checksum.encode())
         digest.update(b"related" if self.related else self.queries.checksum.encode())
         gold = self.gold
-        # The same number may be written -0.0 and 0.0.
+        # Adding 0.0 turns -0.0 into 0.0, which is the same number.
         values = (gold.values + 0.0).tolist()
         for query, rows in gold.rows_by_query():
             judged = (f"{item}={value!r}" for item, value in zip(gold.items[rows], values[rows], strict=True))

@@ -27,7 +27,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class PositivePair:
-    """A text and one that means the same."""
+    """A text, and a text with the same meaning."""
 
     text: str
     positive: str
@@ -42,9 +42,9 @@ def matches(path: Path) -> bool:
 def read(path: PathLike, split: str | None = None) -> Collection:
     """Read positive pairs and the background from a folder.
 
-    The pairs lie in ``pos_pair….txt`` or ``pairs.tsv``, two texts a line with a tab between them; the background in
-    ``background….txt`` or in files of words, ``basic_vocab.txt`` before ``wiki_vocab.txt``, one text a line. The
-    background is made of the texts of the pairs, then those of the files, each once.
+    The pairs are in ``pos_pair….txt`` or ``pairs.tsv``, with two texts per line, separated by a tab. The background is
+    in ``background….txt`` or in files of words, ``basic_vocab.txt`` before ``wiki_vocab.txt``, with one text per line.
+    The corpus consists of the texts of the pairs, then those of the files, each once.
     """
     folder = Path(path)
     pair_files, background_files = _files(folder)
@@ -67,8 +67,8 @@ def collection_of(
 ) -> Collection:
     """Return the collection in which the text of each pair is a query for its positive, ranked among all texts.
 
-    A text is known by itself where all are words, else by a number; a text of several pairs is one query with as many
-    right items. A pair given again counts once. A pair of a text with itself stays: it is ranked like any other.
+    The id of a text is the text itself if all texts are words, else a number. A text of several pairs is one query
+    with several relevant items. Repeated pairs count once. A pair of a text with itself is ranked like any other.
     """
     texts = dict.fromkeys(text for pair in pairs for text in (pair.text, pair.positive))
     in_pairs = len(texts)
@@ -102,14 +102,11 @@ def collection_of(
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
     """Return the files of pairs and of background texts, sorted by name, so that basic_vocab comes first."""
-    named = sorted((stem_and_suffix(file)[0].lower(), file) for file in files_in(folder) if _is_text(file))
+    parts = ((*stem_and_suffix(file), file) for file in files_in(folder))
+    named = sorted((stem.lower(), file) for stem, suffix, file in parts if suffix in _SUFFIXES)
     pairs = [file for stem, file in named if stem == "pairs" or stem.startswith("pos_pair")]
     background = [file for stem, file in named if stem.startswith("background") or stem.endswith("_vocab")]
     return pairs, background
-
-
-def _is_text(file: Path) -> bool:
-    return stem_and_suffix(file)[1] in _SUFFIXES
 
 
 def _read_pairs(file: Path, remarks: list[str]) -> list[PositivePair]:
@@ -136,5 +133,5 @@ def _read_pairs(file: Path, remarks: list[str]) -> list[PositivePair]:
 
 
 def read_texts(file: Path, remarks: list[str]) -> list[str]:
-    """Read the texts of a file that holds one a line, without blank lines."""
+    """Read a file with one text per line, without blank lines."""
     return [text for line in read_lines(file, remarks) if (text := line.strip())]

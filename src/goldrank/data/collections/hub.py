@@ -71,10 +71,10 @@ def _read_retrieval(package: Any, name: str, configurations: Sequence[str], spli
 
     def documents(configuration: str) -> Documents:
         parts = dict(_asked(lambda: package.load_dataset(name, configuration), name))
-        # The parts of a corpus that all splits share are mostly called corpus and queries.
+        # A corpus that all splits share usually has one split called corpus, and the queries one called queries.
         rows = parts[next((part for part in (chosen, configuration) if part in parts), next(iter(parts)))]
         source = f"hf:{name} ({configuration})"
-        # The package keeps them in a file that is mapped, so they are gone through without being held.
+        # The package maps its file into memory, so the documents can be iterated over without loading them.
         return Documents(lambda: (parse_document(record, place) for place, record in placed_rows(rows, source)), source)
 
     queries = documents("queries")
@@ -115,7 +115,7 @@ def _collection(
 
 
 def _part(folder: Path, name: str) -> dict[str, list[Path]]:
-    """Return the files of one configuration by split; a file not named for one is under its configuration's name."""
+    """Return the files of one configuration by split; files without a split in their name are under its own name."""
     by_split: dict[str, list[Path]] = {}
     for file in files_in(folder / name):
         stem, suffix = stem_and_suffix(file)
@@ -150,6 +150,6 @@ def _asked(ask: Callable[[], Any], name: str) -> Any:
     except GoldrankError:
         raise
     except Exception as error:
-        # "An error occurred while generating the dataset" says less than what caused it.
+        # The cause says more than "An error occurred while generating the dataset".
         reason = reason_of(error.__cause__ or error)
         raise InputError(f"the data set cannot be loaded ({reason})", where=f"hf:{name}", remedy=_LOCAL) from None

@@ -23,14 +23,14 @@ _GOLD = ("qrels", "default", "gold", "relevant_docs")
 
 
 def collection_from(data: object, split: str | None = None, name: str = "records") -> Collection:
-    """Return the collection that a Python object holds; a copy is made, so that later changes of *data* do not show.
+    """Return the collection in a Python object, as a copy that later changes of *data* do not affect.
 
     Args:
         data: articles as records with an id, a text (or a title with sections) and maybe labels, as a list, a Hugging
             Face ``Dataset``, a data frame or an Arrow table; a mapping of splits to any of these, such as a
             ``DatasetDict``; or a mapping with ``corpus``, ``queries`` and ``qrels``, or a tuple of these three.
-        split: which split of a mapping; by default the one people evaluate on.
-        name: what the collection is called in results.
+        split: the split of a mapping; by default the one for evaluation.
+        name: the name of the collection in results.
 
     >>> collection_from([{"id": "a", "text": "one", "labels": ["b"]}, {"id": "b", "text": "two"}])
     Collection(records/test: 2 items, related, 1 judged)
@@ -60,7 +60,7 @@ def _articles(rows: Sequence[Record], name: str, split: str, splits: Mapping[str
 
 
 def _joined(rows: Sequence[Record], similar: Sequence[Record]) -> list[Record]:
-    """Articles and their targets, as transformer_document_embedding loads them, in one record each."""
+    """Join articles and their targets, as transformer_document_embedding loads them, into one record each."""
     targets = {row.get("source_id"): row.get("target_ids") for row in similar}
     return [
         {
@@ -108,7 +108,7 @@ def _judgments(part: Any, place: str) -> Columns:
 
 
 def gold_from(data: object) -> Columns:
-    """Return the labels of articles alone as gold, whether or not the records have texts."""
+    """Return only the labels of articles as gold; the records need no texts."""
     placed = ((place, {"text": "", **record}) for place, record in _placed(_rows(data), _place(data)))
     return articles.from_records(placed, _place(data), "test", {"test": data}, "records").gold
 
@@ -119,7 +119,7 @@ def _documents(part: Any, key: str, split: str, place: str) -> Documents:
     if _is_splits(part):
         part = part[split] if split in part else next(iter(part.values()))
     if key == "corpus" and type(part).__module__.partition(".")[0] == "datasets":
-        # It does not change and is mapped from its file: it is gone through without being held in memory.
+        # A Dataset is immutable and mapped from its file, so it can be iterated over without loading it.
         return Documents(lambda: (parse_document(record, row) for row, record in _placed(part, where)), where)
     rows: Sequence[Record] | None
     if isinstance(part, Mapping):

@@ -58,7 +58,7 @@ def _load_package() -> Any:
 
 
 def _with_split(package: Any, name: str, split: str | None) -> tuple[str, tuple[str, ...]]:
-    """Return the full name, and the splits beside the one it names; none where the name has no splits."""
+    """Return the full name, and all splits of the data set; empty if the name has no splits."""
     known = list(package.registry)
     try:
         package.load(name)

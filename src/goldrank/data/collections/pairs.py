@@ -1,4 +1,4 @@
-"""Read pairs of texts: a CSV or TSV of queries and the items that answer them, maybe with a grade."""
+"""Read pairs of texts: a CSV or TSV of queries and relevant items, optionally with a grade."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def read(path: PathLike, split: str | None = None) -> Collection:
     """Read pairs of texts from a file, or from a folder with one file per split.
 
     The header names the columns: the query (or question, anchor, sentence1), the item (or passage, document, answer,
-    positive, sentence2) and maybe a grade (or score, label), which is 1 if not given. Columns called negative hold
-    further items. Without columns query_id and item_id, each distinct text is one query or item, numbered in the
-    order in which they come: q1, q2 … and d1, d2 ….
+    positive, sentence2) and optionally a grade (or score, label), by default 1. Columns called negative contain further
+    items. Without columns query_id and item_id, each distinct text is one query or item, numbered in order of
+    appearance: q1, q2 … and d1, d2 ….
     """
     files = _files(Path(path))
     if not files:
@@ -79,7 +79,7 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    """Return the file of each split; none where this is something else."""
+    """Return the file of each split; empty if the path is something else."""
     with suppress(OSError):
         if stem_and_suffix(path)[1] in _SUFFIXES and path.is_file():
             return {"test": path}
@@ -91,7 +91,7 @@ def _files(path: Path) -> dict[str, Path]:
 
 @dataclass
 class _Side:
-    """The queries or the items, each text under the id it was given or a number."""
+    """The queries or the items, each under its given id or a number."""
 
     letter: str
     role: str
@@ -147,7 +147,7 @@ def _read_pairs(file: Path) -> _Pairs:
         )
     query_id, item_id, grade = (first_of(first, wanted) for wanted in (_QUERY_ID, _ITEM_ID, _GRADE))
     negatives = [at for at, name in enumerate(names) if name.rstrip("_0123456789") in ("negative", "negatives")]
-    unanswering: list[tuple[str, str]] = []
+    negative_texts: list[tuple[str, str]] = []
     for number, row in rows:
         place = f"{file}:{number}"
         pairs.lines.append(number)
@@ -155,16 +155,16 @@ def _read_pairs(file: Path) -> _Pairs:
         pairs.item_of_row.append(pairs.items.add(row[item].strip(), _cell(row, item_id), place))
         if grade is not None:
             pairs.grades.append(row[grade].strip())
-        unanswering += [(row[at].strip(), place) for at in negatives]
-    _add_negatives(unanswering, pairs)
+        negative_texts += [(row[at].strip(), place) for at in negatives]
+    _add_negatives(negative_texts, pairs)
     return pairs
 
 
-def _add_negatives(found: Sequence[tuple[str, str]], pairs: _Pairs) -> None:
-    """Add the texts that answer nothing, after all others, so that ids do not depend on their being there."""
+def _add_negatives(texts: Sequence[tuple[str, str]], pairs: _Pairs) -> None:
+    """Add the texts that are relevant to no query, after all others, so that the ids of those do not change."""
     items = pairs.items
     known = set(items.texts.values())
-    for text, place in found:
+    for text, place in texts:
         if text and text not in known:
             known.add(text)
             pairs.negatives += 1
@@ -183,7 +183,7 @@ def _cell(row: Sequence[str], at: int | None) -> str | None:
 
 
 def _merge_repeated(pairs: _Pairs, grades: Sequence[float], place: Place) -> tuple[list[int], list[str]]:
-    """Return the rows without repeated pairs, and a remark on those; a repeated pair must have the same grade."""
+    """Return the rows without repeated pairs, and a remark on these; a repeated pair must have the same grade."""
     first: dict[tuple[str, str], int] = {}
     for row, pair in enumerate(zip(pairs.query_of_row, pairs.item_of_row, strict=True)):
         before = first.setdefault(pair, row)

@@ -24,13 +24,13 @@ from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 ID_NAMES = ("_id", "id", "docid", "doc_id", "docno", "qid", "query_id", "pid", "corpus_id", "item_id")
 TEXT_NAMES = ("text", "contents", "content", "body", "passage", "sentence", "document", "query")
 STREAM_FROM = 1 << 26
-"""Bytes of documents from which on they are streamed instead of held in memory."""
+"""Documents of at least this number of bytes are streamed instead of held in memory."""
 DOCUMENT_SUFFIXES = (
     ".parquet",
     ".pq",
     *(f"{suffix}{compression}" for suffix in (".jsonl", ".ndjson") for compression in ("", *COMPRESSIONS)),
 )
-"""How the names of files end that hold documents in shards."""
+"""The suffixes of files that may be shards of a corpus."""
 
 Record = Mapping[str, object]
 PlacedRecord = tuple[str, Record]
@@ -58,7 +58,7 @@ def placed_rows(rows: Iterable[Record], name: str) -> Iterator[PlacedRecord]:
 
 
 def _is_spread(start: bytes) -> bool:
-    """Return True if an object goes on after its first line, so that the lines are no records."""
+    """Return True if a JSON object continues after the first line, so that lines are not records."""
     first, end, _ = start.partition(b"\n")
     return bool(end) and first[:1] == b"{" and not first.rstrip().endswith(b"}")
 
@@ -91,7 +91,7 @@ def _record(value: object, place: str) -> Record:
 
 @contextmanager
 def parquet_file(path: Source) -> Iterator[Any]:
-    """Open a Parquet file; what is wrong with it is an `InputError`."""
+    """Open a Parquet file; any fault of it raises InputError."""
     _, parquet = load_pyarrow()
     with parquet_faults(str(path)), opened(path) as stream:
         yield parquet.ParquetFile(stream)
@@ -99,7 +99,7 @@ def parquet_file(path: Source) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class RecordKeys:
-    """The keys of a record that hold its id, title, text and sections; None for one that it has not."""
+    """The keys of a record for its id, title, text and sections; None for those that it does not have."""
 
     id: str | None
     title: str | None
@@ -123,7 +123,7 @@ def find_keys(names: tuple[str, ...]) -> RecordKeys:
 
 
 def require_keys(names: tuple[str, ...], place: str) -> RecordKeys:
-    """Return the keys of a document; raise for a record without an id, or with nothing to read."""
+    """Return the keys of a document; raise InputError for a record without an id or without any text."""
     keys = find_keys(names)
     if keys.id is None or not (keys.title or keys.text or keys.sections):
         raise InputError(
@@ -135,7 +135,7 @@ def require_keys(names: tuple[str, ...], place: str) -> RecordKeys:
 
 
 def parse_document(record: Record, place: str) -> Document:
-    """Return the document that a record describes; a text that is null is empty.
+    """Return the document of a record; a text that is null becomes empty.
 
     >>> parse_document({"_id": 7, "title": "Wine", "text": "Grapes."}, "corpus.jsonl:1")
     Document(id='7', title='Wine', sections=(('', 'Grapes.'),))
@@ -174,7 +174,7 @@ def _section(part: object, place: str) -> Section:
 
 
 class DocumentReader:
-    """Reads documents from the beginning at each call, and refuses an id that is given twice.
+    """Read documents from the beginning at each call, and refuse repeated ids.
 
     Args:
         read: Yields the documents with their places.
@@ -188,10 +188,10 @@ class DocumentReader:
         """Yield the documents."""
         seen: set[str] = set()
         for place, document in self._read():
-            # Once all were read, the ids need not be held again to know that they differ.
+            # After all documents were read once, their ids are known to be unique.
             if not self._unique:
                 if document.id in seen:
-                    # Places are not held for millions of documents, so the first is searched for.
+                    # The places of millions of documents are not held in memory, so the first one is searched for.
                     raise given_twice(
                         document.id, next(first for first, other in self._read() if other.id == document.id), place
                     )
@@ -201,7 +201,7 @@ class DocumentReader:
 
 
 def unique_documents(placed: Sequence[tuple[str, Document]]) -> list[Document]:
-    """Return documents that are given with their places, and refuse an id that is given twice."""
+    """Return documents that are given with their places, and refuse repeated ids."""
     if duplicate := find_duplicate([document.id for _, document in placed]):
         (first, _), (again, document) = (placed[at] for at in duplicate)
         raise given_twice(document.id, first, again)
@@ -221,7 +221,7 @@ def is_large(files: Iterable[Path]) -> bool:
 
 
 def read_documents(path: Path, *, may_stream: bool = False) -> Documents:
-    """Return the documents of a file of records: in memory, or streamed where that may be and the file is large."""
+    """Return the documents of a file of records; those of a large file are streamed if *may_stream* is set."""
     state = file_state(path)
 
     def read() -> Iterator[tuple[str, Document]]:
@@ -254,7 +254,7 @@ def documents_between(path: str, start: int, stop: int) -> Iterator[Document]:
 
 
 def is_parquet_name(path: str) -> bool:
-    """Return True if the name of a file says that it is Parquet."""
+    """Return True if the name of a file ends like that of a Parquet file."""
     return PurePath(path.partition("?")[0]).suffix.lower() in (".parquet", ".pq")
 
 

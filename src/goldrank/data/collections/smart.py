@@ -1,8 +1,7 @@
-"""SMART collections: folders with files of documents, queries and judgments, as Cranfield, CISI and TIME are.
+"""Read SMART collections: folders with files of documents, queries and judgments, such as Cranfield, CISI and TIME.
 
-NPL and LISA, which come from the same places with marks of their own, are read as well.
-
-Known faults of these files are repaired, and each repair is told in the remarks of the collection.
+NPL and LISA, which have other field marks, are read as well. Known faults of these files are repaired, and each repair
+is mentioned in the remarks of the collection.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ _NUMBERS = re.compile(r"rj|num", re.IGNORECASE)
 # The vocabulary of NPL may look like its documents.
 _TERMS = re.compile(r"term|voc", re.IGNORECASE)
 _HEAD = 1 << 14
-# No collection counts as far, and Python reads no integers of thousands of digits.
+# Longer numbers are no document numbers, and Python refuses to parse integers of thousands of digits.
 _DIGITS = 19
-# TIME had 425 documents. The copies that are about have 423, and their judgments still count the two that are missing,
-# which stood somewhere after number 371 and before number 378.
+# TIME had 425 documents. The copies in circulation have 423, but their judgments still count the two missing ones,
+# which were somewhere after number 371 and before number 378.
 _TIME_SIZE, _TIME_MISSING, _TIME_LAST_BEFORE, _TIME_FIRST_AFTER = 423, 2, 371, 378
 
 
@@ -53,25 +52,23 @@ def _starts(folder: Path) -> dict[Path, bytes]:
 
 @dataclass(frozen=True)
 class _Source:
-    """What the files of a folder hold."""
+    """The content of the files of a folder."""
 
     documents: Records
     queries: Records
     judged: Judgments
     document_file: Path
-    """The folder where there are several."""
+    """The folder if there are several files."""
     query_file: Path
     remarks: list[str]
 
 
 def read(path: PathLike, split: str | None = None) -> Collection:
-    """Read a folder of SMART files, which are told apart by their content and their usual names.
+    """Read a folder of SMART files, which are recognised by their content and their usual names.
 
-    The title is field T and the text field W; authors, sources and references are left out. In Cranfield the text
-    starts with the title again, as it does in the file. Grades are the numbers of the file: those of Cranfield run from
-    1, which its makers gave to a complete answer, to 4, and −1 is not relevant.
-
-    White space inside of texts stays as it is in the files.
+    The title is field T and the text is field W; authors, sources and references are left out. In Cranfield, as in its
+    file, the text begins with the title. Grades are the numbers of the file: in Cranfield from 1, a complete answer, to
+    4, and −1 for not relevant. White space inside texts is not changed.
     """
     folder = Path(path)
     choose_split(split, ("test",), str(folder))
@@ -138,25 +135,25 @@ def _lisa(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
     _refuse_missing(folder, (documents, "LISA0.001"), (queries, "LISA.QUE"), (judged, "LISA.REL"))
     query_file = min(queries, key=_by_name)
     records, remarks = lisa.read_documents(documents)
-    (found, more), *others = (lisa.read_judgments(file) for file in judged)
+    (judgments, more), *others = (lisa.read_judgments(file) for file in judged)
     remarks += more
     for other, _ in others:
-        if differing := _differing(found, other):
+        if differing := _differing(judgments, other):
             of = counts(differing, "query", "queries")
-            remarks.append(f"{other.path.name} has other judgments of {of} than {found.path.name}, which is used")
+            remarks.append(f"{other.path.name} has other judgments of {of} than {judgments.path.name}, which is used")
     return _Source(
         records,
         lisa.read_queries(query_file),
-        found,
+        judgments,
         documents[0] if len(documents) == 1 else folder,
         query_file,
         remarks,
     )
 
 
-def _differing(one: Judgments, other: Judgments) -> int:
+def _differing(first: Judgments, second: Judgments) -> int:
     """Return how many queries two files judge differently."""
-    pairs = set(zip(one.queries, one.items, strict=True)) ^ set(zip(other.queries, other.items, strict=True))
+    pairs = set(zip(first.queries, first.items, strict=True)) ^ set(zip(second.queries, second.items, strict=True))
     return len({query for query, _ in pairs})
 
 
@@ -186,13 +183,13 @@ def _files(folder: Path, starts: Mapping[Path, bytes]) -> tuple[Path, Path, Path
         elif _JUDGMENTS.search(file.name) and is_judgments(start):
             judgments.append(file)
     _refuse_missing(folder, (documents, "cran.all.1400"), (queries, "cran.qry"), (judgments, "cranqrel"))
-    # TIME.REL.ALL holds more than TIME.REL; of other files of one kind the shortest name is the plain one.
+    # TIME.REL.ALL has more judgments than TIME.REL; of other files, the one with the shortest name is chosen.
     best = min(judgments, key=lambda file: (not file.name.lower().endswith(".all"), len(file.name), file.name))
     return max(documents, key=lambda file: file.stat().st_size), min(queries, key=lambda file: len(file.name)), best
 
 
 def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str]]:
-    """Return the ids by which the judgments name the queries, in the order of the queries, and remarks."""
+    """Return the ids that the judgments use for the queries, in the order of the queries, and remarks."""
     ids = [query.id for query in queries.documents]
     by_order = [str(number) for number in range(1, len(ids) + 1)]
     if set(judged.queries) <= set(ids) or not set(judged.queries) <= set(by_order):
@@ -204,7 +201,7 @@ def _query_ids(queries: Records, judged: Judgments) -> tuple[list[str], list[str
 
 
 def _item_ids(documents: Records, judged: Judgments) -> tuple[list[str], list[str]]:
-    """Return the judged documents by the ids of the documents that are there."""
+    """Return the ids of the judged documents in the numbering of the existing documents, and remarks."""
     numbers = [int(item) if item.isdecimal() and len(item) < _DIGITS else 0 for item in judged.items]
     if not documents.starred or len(documents.documents) != _TIME_SIZE or max(numbers) <= _TIME_SIZE:
         return judged.items, []

@@ -1,4 +1,4 @@
-"""Read the files of SMART collections: records with dotted fields (.I .T .W), TIME's starred ones, and judgments."""
+"""Read files of SMART collections: records with dotted fields (.I .T .W), starred records (TIME), and judgments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STARRED = re.compile(r"\*(TEXT|FIND)\s+(\d+)\b")
 _STOP = re.compile(r"\*STOP\b")
 _NUMBER = re.compile(r"\s*(\d+)\s*")
 END_OF_FILE = "\x1a"
-"""The sign that files of that time may end in."""
+"""The end-of-file character of CP/M and DOS, with which old files may end."""
 Lines = Iterable[tuple[int, str]]
 
 
@@ -34,24 +34,24 @@ class Records:
     starred: bool
     latin: bool
     unended: int = 0
-    """How many of its files end inside of a record."""
+    """The number of its files that end inside a record."""
 
 
 def is_records(start: bytes) -> bool:
-    """Return True if a file that starts so holds documents or queries."""
+    """Return True if a file with this beginning contains documents or queries."""
     return re.match(rb"\s*(\.I\s+\S|\*(TEXT|FIND)\s+\d)", start) is not None
 
 
 def is_judgments(start: bytes) -> bool:
-    """Return True if a file that starts so may hold judgments: a query's number and more."""
+    """Return True if a file with this beginning may contain judgments: the number of a query, and more."""
     return re.match(rb"\s*\d+[ \t]+\S", start) is not None
 
 
 def read_smart(path: Path) -> Records:
-    """Return the records of a file; one that is not UTF-8 is taken for latin-1.
+    """Return the records of a file; a file that is not UTF-8 is read as latin-1.
 
-    White space inside of a text stays as it is in the file, line breaks too. The number of a document of TIME is its
-    place in the file, which is what its judgments count by.
+    White space and line breaks inside a text are not changed. The id of a document of TIME is its position in the
+    file, which is what the judgments refer to.
     """
     encoding = text_encoding(path)
     numbered = list(lines(path, encoding))
@@ -65,7 +65,7 @@ def read_smart(path: Path) -> Records:
 
 
 def plain_id(number: str) -> str:
-    """Return an id without leading zeros, which one file has and the next has not.
+    """Return an id without leading zeros, which some files of a collection have and others do not.
 
     >>> plain_id("007"), plain_id("d-07")
     ('7', 'd-07')
@@ -94,12 +94,12 @@ def _dotted(numbered: Lines, path: Path) -> tuple[list[Document], int]:
 
 
 def _bodies(numbered: Lines, path: Path) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield every record with the line it starts in, its number and the lines after that."""
+    """Yield the line at which each record starts, its number, and the lines that follow."""
     current: tuple[int, str, list[str]] | None = None
     for number, line in numbered:
         mark = _MARK.match(line)
         words = (mark[2] or "").split() if mark and mark[1] == "I" else ["no", "mark"]
-        # More than a number after it, and the line is one of text (".I think that").
+        # If more than a number follows, the line is text (".I think that").
         if len(words) < 2:
             if current:
                 yield current
@@ -125,10 +125,10 @@ def _fields(body: Sequence[str]) -> tuple[str, str, bool]:
     for line in body:
         mark = _MARK.match(line)
         if mark is None or (mark[2] or "").strip():
-            # A line of text may start like a mark (".I think"); a mark stands alone.
+            # A line of text may begin like a mark (".I think"), but a mark is alone in its line.
             parts.setdefault(field, []).append(line)
         elif field == "W" and mark[1] in parts:
-            # Fields do not come again after the text: these marks slipped into it, as in Cranfield's number 240.
+            # No field follows the text, so these marks are errors inside it, as in document 240 of Cranfield.
             broken = True
         else:
             field = mark[1]
@@ -137,7 +137,7 @@ def _fields(body: Sequence[str]) -> tuple[str, str, bool]:
 
 
 def verbatim(text: Sequence[str]) -> str:
-    """Return the lines of a text as they are, without blank lines before and after it.
+    """Return the lines of a text unchanged, without blank lines before and after it.
 
     >>> verbatim(["", "  wings  in", "flow", " "])
     '  wings  in\\nflow'
@@ -148,7 +148,7 @@ def verbatim(text: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Judgments:
-    """Rows of query, document and grade as a file has them, with their lines."""
+    """Rows of query, document and grade as in a file, with their line numbers."""
 
     path: Path
     lines: list[int]
@@ -156,10 +156,10 @@ class Judgments:
     items: list[str]
     grades: list[str]
     graded: bool
-    """Whether the file gives grades, instead of listing what is relevant."""
+    """Whether the file has grades; otherwise it lists the relevant documents."""
 
     def columns(self, queries: Sequence[str], items: Sequence[str]) -> Columns:
-        """Return the rows grouped, under these ids in place of those of the file."""
+        """Return the grouped rows, with these ids instead of those of the file."""
 
         def place(row: int) -> str:
             return f"{self.path}:{self.lines[row]}"
@@ -174,8 +174,8 @@ def read_numbered(path: Path, end: str, *, inline: bool, remedy: str) -> Records
     Args:
         path: The file; one that is not UTF-8 is read as latin-1.
         end: The mark that ends a text.
-        inline: The mark ends the last line of the text; else it is a line of its own.
-        remedy: How a text is written, for messages.
+        inline: Whether the mark ends the last line of the text; else it is a separate line.
+        remedy: How a text should be written, for error messages.
     """
     encoding = text_encoding(path)
     texts: list[tuple[str, str, list[str]]] = []
@@ -198,9 +198,10 @@ def read_numbered(path: Path, end: str, *, inline: bool, remedy: str) -> Records
 
 
 def read_judgments(path: Path, *, lists: bool) -> Judgments:
-    """Read judgments of two to four columns, or, as those of TIME are, a query with a *list* of documents a line.
+    """Read judgments of two to four columns, or *lists*, lines of a query with its documents, as in TIME.
 
-    The columns are query and document, then maybe a grade (Cranfield) or two zeros (CISI); or those of TREC.
+    The columns are query and document, optionally followed by a grade (Cranfield) or two zeros (CISI); or those of
+    TREC.
     """
     rows = [(number, line.split()) for number, line in lines(path, text_encoding(path)) if line.strip()]
     for number, cells in rows:
@@ -230,7 +231,7 @@ def read_judgments(path: Path, *, lists: bool) -> Judgments:
 
 
 def judgments(path: Path, flat: list[tuple[int, str, str]], grades: list[str], *, graded: bool) -> Judgments:
-    """Judgments from rows of line, query and document."""
+    """Return the judgments of rows of line number, query and document."""
     if not flat:
         raise InputError("the file holds no judgments", where=str(path), remedy="check that it was written completely")
     return Judgments(

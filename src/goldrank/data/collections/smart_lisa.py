@@ -1,4 +1,4 @@
-"""Read the files of LISA: documents that a row of stars ends, queries that a hash sign ends, and judgments."""
+"""Read the files of LISA: documents that end with a row of stars, queries that end with a hash sign, and judgments."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ _COUNT = re.compile(r"\s*(\d{1,18})\s+Relevant\s+Refs\s*:?\s*", re.IGNORECASE)
 
 
 def is_documents(start: bytes) -> bool:
-    """Return True if a file that starts so holds documents."""
+    """Return True if a file with this beginning contains documents."""
     return re.match(rb"\s*Document\s+\d+[ \t]*\r?\n", start, re.IGNORECASE) is not None
 
 
 def is_queries(start: bytes) -> bool:
-    """Return True if a file that starts so holds queries."""
+    """Return True if a file with this beginning contains queries."""
     return re.match(rb"\s*\d+[ \t]*\r?\n.*?#[ \t]*\r?$", start, re.DOTALL | re.MULTILINE) is not None
 
 
 def is_listed(start: bytes) -> bool:
-    """Return True if a file that starts so holds judgments in words (LISA.REL)."""
+    """Return True if a file with this beginning contains judgments in words (LISA.REL)."""
     return re.match(rb"\s*Query\s+\d+[ \t]*\r?\n\s*\d+\s+Relevant\s+Refs", start, re.IGNORECASE) is not None
 
 
 def is_numbers(start: bytes) -> bool:
-    """Return True if a file that starts so holds judgments as numbers alone (LISARJ.NUM)."""
+    """Return True if a file with this beginning contains judgments as numbers only (LISARJ.NUM)."""
     words = start.split()[:4]
     return len(words) > 2 and all(map(bytes.isdigit, words))
 
 
 def read_documents(paths: Sequence[Path]) -> tuple[Records, list[str]]:
-    """Read the documents of several files, which are parts of one, and return them with remarks.
+    """Read the documents of several files, which are parts of one collection, and return them with remarks.
 
-    A title goes as far as the first blank line. Some numbers of the collection are given twice; the first counts.
+    The title ends at the first blank line. Some document numbers occur twice; the first document counts.
     """
     documents: dict[str, Document] = {}
     repeated = different = unended = 0
@@ -72,7 +72,7 @@ def read_documents(paths: Sequence[Path]) -> tuple[Records, list[str]]:
 
 
 def _bodies(path: Path, encoding: str) -> tuple[list[tuple[str, list[str]]], bool]:
-    """Return the number and the lines of every document, and whether the last one has its end."""
+    """Return the number and the lines of each document, and whether the last one is complete."""
     bodies: list[tuple[str, list[str]]] = []
     inside = False
     for number, line in lines(path, encoding):
@@ -118,7 +118,7 @@ def read_judgments(path: Path) -> tuple[Judgments, list[str]]:
 
 
 def _listed(numbered: Iterable[tuple[int, str]], path: Path) -> tuple[list[tuple[int, str, str]], int]:
-    """Rows of line, query and document, and how many queries list another number of documents than they say."""
+    """Return rows of line number, query and document, and how many queries do not list as many documents as stated."""
     flat: list[tuple[int, str, str]] = []
     announced: dict[str, int] = {}
     query: str | None = None
@@ -146,7 +146,7 @@ def _listed(numbered: Iterable[tuple[int, str]], path: Path) -> tuple[list[tuple
 
 
 def _numbers(numbered: Iterable[tuple[int, str]], path: Path) -> list[tuple[int, str, str]]:
-    """Rows of line, query and document: a query, how many documents follow, and these, over as many lines as needed."""
+    """Return rows of line, query and document, from lists of a query, the number of its documents, and their ids."""
     tokens = [(number, token) for number, line in numbered for token in line.split()]
     for number, token in tokens:
         if not (token.isascii() and token.isdigit()) or len(token) > 18:

@@ -1,4 +1,4 @@
-"""Read the files of NPL (the Vaswani collection): numbered texts and lists of numbers, which a slash ends."""
+"""Read the files of NPL (the Vaswani collection): numbered texts and lists of numbers that end with a slash."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _END = "/"
 
 
 def is_records(start: bytes) -> bool:
-    """Return True if a file that starts so holds numbered texts."""
+    """Return True if a file with this beginning contains numbered texts."""
     body = _first_body(start)
     return body is not None and not all(map(bytes.isdigit, body.split()))
 
 
 def is_judgments(start: bytes) -> bool:
-    """Return True if a file that starts so holds the numbers of relevant documents."""
+    """Return True if a file with this beginning contains the numbers of relevant documents."""
     body = _first_body(start)
     return body is not None and all(map(bytes.isdigit, body.split()))
 
 
 def _first_body(start: bytes) -> bytes | None:
-    """Return what stands between the number and the slash of the first record; None where there is no such record."""
+    """Return the content between the number and the slash of the first record; None if there is no such record."""
     record = re.match(rb"\s*\d+[ \t]*\r?\n(.*?)^[ \t]*/[ \t]*\r?$", start, re.DOTALL | re.MULTILINE)
     return record[1] if record and record[1].strip() else None
 

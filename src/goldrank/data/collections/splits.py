@@ -1,4 +1,4 @@
-"""Choose the split of a collection, whatever name its authors gave it."""
+"""Choose the split of a collection, under any of the usual names of splits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from goldrank.errors import InputError, shorten
 from goldrank.io.compression import COMPRESSIONS
 
 _SAME = {"validation": "dev", "valid": "dev", "val": "dev", "development": "dev", "training": "train", "eval": "test"}
-# The one people evaluate on comes first, the one they train on last.
+# The split for evaluation is first, the split for training last.
 _ORDER = ("test", "dev", "train")
 
 
 def choose_split(wanted: str | None, there: Iterable[str], where: str) -> str:
-    """Return the name, among those *there*, of the split that is *wanted*; by default the one for evaluation.
+    """Return which of the splits *there* is the *wanted* one; by default the one for evaluation.
 
     >>> choose_split(None, ["train", "test"], "folder"), choose_split("dev", ["train", "validation"], "folder")
     ('test', 'validation')
@@ -36,7 +36,7 @@ def choose_split(wanted: str | None, there: Iterable[str], where: str) -> str:
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Test, then validation, then the rest by name, and the training split last.
+    """Return the names in order: test, validation, the others by name, and the training split last.
 
     >>> in_order(["train", "extra", "validation", "test"])
     ('test', 'validation', 'extra', 'train')
@@ -50,7 +50,7 @@ def _plain(name: str) -> str:
 
 
 def split_of_name(stem: str) -> str | None:
-    """Return the split a file is named for, if it is: ``test``, ``validation-00000-of-00002``.
+    """Return the split in the name of a file, such as ``test`` or ``validation-00000-of-00002``, or None.
 
     >>> split_of_name("test-00000-of-00001"), split_of_name("articles")
     ('test', None)
@@ -60,7 +60,7 @@ def split_of_name(stem: str) -> str | None:
 
 
 def files_by_split(folder: Path, suffixes: Iterable[str]) -> dict[str, list[Path]]:
-    """Return the files of a folder that are named for a split and end in one of *suffixes*, packed or not, by split."""
+    """Return, by split, the files of a folder with a split in their name and one of *suffixes*, compressed or not."""
     by_split: dict[str, list[Path]] = {}
     for file in files_in(folder):
         stem, suffix = stem_and_suffix(file)
@@ -70,7 +70,7 @@ def files_by_split(folder: Path, suffixes: Iterable[str]) -> dict[str, list[Path
 
 
 def stem_and_suffix(file: Path) -> tuple[str, str]:
-    """Return the name of a file without, and its suffix apart from, the suffix of its compression.
+    """Return the stem and the suffix of a file name without the suffix of its compression.
 
     >>> stem_and_suffix(Path("data/test.jsonl.gz"))
     ('test', '.jsonl')
@@ -80,7 +80,7 @@ def stem_and_suffix(file: Path) -> tuple[str, str]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Return the files of a folder in the order of their names, without hidden ones; none where it is no folder."""
+    """Return the files of a folder sorted by name, without hidden ones; empty if there is no such folder."""
     with suppress(OSError):
         return sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
     return []

@@ -1,4 +1,4 @@
-"""Read files in pieces, decompressed, without holding a whole file in memory."""
+"""Read and decompress files in pieces, without holding a whole file in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goldrank.io.compression import COMPRESSIONS, compression_of, decompressed, 
 from goldrank.io.files import refuse_device, without_mark
 
 Source = Path | str
-"""A file of this machine, or the address of one anywhere."""
+"""A local file, or the URL of a remote one."""
 
 _PIECE = 1 << 18
 _LONGEST_LINE = 1 << 28
@@ -32,7 +32,7 @@ def opened(path: Source) -> BinaryIO:
 
 
 def head(path: Source, size: int = 4096) -> bytes:
-    """Return the first bytes of the content of a file; nothing where it cannot be read."""
+    """Return the first bytes of the decompressed content of a file; empty if it cannot be read."""
     start = b""
     with suppress(GoldrankError, OSError):
         for piece in pieces(path):
@@ -64,7 +64,7 @@ def _read(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
 
 
 def lines(path: Source, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield every line with its number, from 1, without its end; what is no text is refused with its line."""
+    """Yield each line without its end, with its number from 1; raise InputError for a line that is not text."""
     number = 0
     for number, line in enumerate(_byte_lines(path), 1):
         yield number, _decoded(line, path, number, encoding)
@@ -77,7 +77,7 @@ def _byte_lines(path: Source) -> Iterator[bytes]:
     start, waiting = True, 0
     for piece in pieces(path):
         if start and piece:
-            # Only the first piece can hold a mark, and it is as long as one.
+            # Only the first piece can begin with a byte order mark, and it is at least as long.
             piece, start = without_mark(piece, str(path)), False  # noqa: PLW2901
         *whole, rest = piece.split(b"\n")
         if whole:
@@ -86,7 +86,7 @@ def _byte_lines(path: Source) -> Iterator[bytes]:
             pending, waiting = [], 0
         pending.append(rest)
         waiting += len(rest)
-        # A line without end, as of a device or a damaged archive, would fill the memory.
+        # An endless line, as of a device or a damaged archive, would fill the memory.
         if b"\0" in rest:
             yield b"".join(pending)  # to be refused with its number
             return
@@ -113,9 +113,9 @@ def _decoded(line: bytes, path: Source, number: int, encoding: str) -> str:
 
 
 def read_text(file: Path, remarks: list[str]) -> str:
-    """Return the text of a file with ``\\n`` after each line; what had to be repaired is added to *remarks*.
+    """Return the text of a file with ``\\n`` as line ends; remarks on repairs are added to *remarks*.
 
-    Old data sets are often in latin-1, so a file that is not UTF-8 is read as that.
+    A file that is not UTF-8 is read as latin-1, which many old data sets use.
     """
     if not file.is_file():
         raise InputError("there is no such file", where=str(file), remedy="check the path")
@@ -139,13 +139,13 @@ def read_text(file: Path, remarks: list[str]) -> str:
 
 
 def read_lines(file: Path, remarks: list[str]) -> list[str]:
-    """Return the lines of `read_text`, blank ones too, so that they can be counted."""
-    # Only the line feed ends a line: sentences may hold the other characters that str.splitlines breaks at.
+    """Return the lines of `read_text`, including blank ones, so that line numbers are right."""
+    # Only a line feed ends a line: sentences may contain the other characters at which str.splitlines splits.
     return read_text(file, remarks).removesuffix("\n").split("\n")
 
 
 def text_encoding(path: Path) -> str:
-    """UTF-8 where all of the file is, else latin-1, in which the old collections were written."""
+    """Return "utf-8" if the whole file is valid UTF-8, else "latin-1", which old collections use."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for piece in pieces(path):
@@ -157,5 +157,5 @@ def text_encoding(path: Path) -> str:
 
 
 def unpacked_size(path: Path) -> int:
-    """About how many bytes a file holds: text shrinks to a quarter when it is packed."""
+    """Estimate the decompressed size of a file in bytes: text compresses to about a quarter."""
     return path.stat().st_size * (4 if path.suffix in COMPRESSIONS else 1)

@@ -28,23 +28,23 @@ _TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|$)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
 _TOPIC = re.compile(r"<top(?:\s[^>]*)?>(.*?)</top\s*>", re.IGNORECASE | re.DOTALL)
 _PART = re.compile(r"<(num|title|desc|narr)\b[^>]*>(.*?)(?=<[A-Za-z]|</\1>|$)", re.IGNORECASE | re.DOTALL)
-# The words that the topics of the first years repeat after each tag.
+# Labels that the topics of the first years repeat after each tag.
 _LABEL = re.compile(r"^\s*(?:Number|Topic|Title|Description|Narrative)\s*:", re.IGNORECASE)
 
 
 def matches(path: Path) -> bool:
-    """Return True if the folder holds a file with documents or topics of TREC among its first ones."""
+    """Return True if one of the first files of the folder contains TREC documents or topics."""
     with suppress(OSError):
         return any(_kind(file) for file in islice(_files(path), _LOOK_AT))
     return False
 
 
 def read(path: PathLike, split: str | None = None) -> Collection:
-    """Read a folder with documents, topics and qrels, which are told apart by their content.
+    """Read a folder with documents, topics and qrels, which are recognised by their content.
 
-    A query is the title of its topic; description and narrative are kept as its sections. The text of a document is
-    what stands in TEXT, or all of it where there is none, without tags. Documents of more than `records.STREAM_FROM`
-    bytes are read from their files each time.
+    A query is the title of its topic; description and narrative become its sections. The text of a document is the
+    content of TEXT, or of the whole document if there is no TEXT, without tags. Documents of more than
+    `records.STREAM_FROM` bytes are read from their files at each iteration.
     """
     folder = Path(path)
     kinds: dict[str, list[Path]] = {"documents": [], "topics": [], "qrels": []}
@@ -52,8 +52,8 @@ def read(path: PathLike, split: str | None = None) -> Collection:
         kind = "qrels" if "qrel" in str(file.relative_to(folder)).lower() else _kind(file)
         if kind:
             kinds[kind].append(file)
-    for kind, found in kinds.items():
-        if not found:
+    for kind, files in kinds.items():
+        if not files:
             raise InputError(
                 f"the folder holds no {kind}",
                 where=str(folder),
@@ -98,7 +98,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _by_split(files: Sequence[Path]) -> dict[str, Path]:
-    """Return the qrels of each split: test where there is one file, else what it is named for, else its whole name."""
+    """Return the qrels of each split: a single file is test, others are named by a split or by their whole name."""
     if len(files) == 1:
         return {"test": files[0]}
     stems = [re.sub(r"^qrels?[-_.]?|[-_.]?qrels?$", "", stem_and_suffix(file)[0]) for file in files]
@@ -117,7 +117,7 @@ def _documents(files: Sequence[Path], encodings: Mapping[Path, str]) -> Iterator
 
 
 def _bodies(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """Return what stands between <DOC> and </DOC>, with the line it starts in."""
+    """Yield the content of each <DOC> element with the number of its first line."""
     started, body = 0, [""]
     for number, line in lines(file, encoding):
         rest = line
@@ -162,7 +162,7 @@ def _queries(files: Sequence[Path], encodings: dict[Path, str], gold: Columns) -
         for topic in _TOPIC.finditer(content):
             place = f"{file}:{content.count(chr(10), 0, topic.start()) + 1}"
             query = _query(topic[1], place)
-            # Topics are numbered 051 where their qrels say 51.
+            # The number of a topic may be 051 where the qrels have 51.
             if query.id not in judged and query.id.lstrip("0") in judged:
                 query = Document(query.id.lstrip("0"), query.title, query.sections)
                 renumbered += 1

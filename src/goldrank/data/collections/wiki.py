@@ -23,7 +23,7 @@ from goldrank.io.formats.json_files import decode, refuse_surrogates
 from goldrank.io.formats.pickles import read_restricted
 from goldrank.io.mappings import from_pairs
 
-# SDR calls the articles raw_data and the gold gt, each in the folder of its set.
+# In SDR the articles are called raw_data and the gold gt, in one folder per data set.
 _ARTICLES = (".csv", ".txt", "")
 _PICKLES = (".pkl", ".pickle")
 _GOLD_NAME = re.compile(r"(?P<articles>.*?)[_\-. ]*(?:gold|ground_?truth|(?<![a-z0-9])gt(?![a-z0-9]))")
@@ -35,10 +35,10 @@ def matches(path: Path) -> bool:
 
 
 def read(path: PathLike, split: str | None = None) -> Collection:
-    """Read the articles, each of them an item and a query, and the gold that lies beside them.
+    """Read the articles, each of which is an item and a query, and the gold beside them.
 
     The id of an article is its title without HTML entities (``Ratchet & Clank``, not ``Ratchet &amp; Clank``); gold
-    titles are matched to it whatever their spelling. Gold that no article bears stays, as gold outside the corpus.
+    titles are matched to it in any spelling. Gold titles without an article stay in the gold, outside the corpus.
     """
     articles = _articles_file(Path(path))
     name, gold_file = _name(articles), _gold_file(articles)
@@ -58,8 +58,8 @@ def read(path: PathLike, split: str | None = None) -> Collection:
 
 
 def find_gold_alone(path: Path) -> Path | None:
-    """Return the gold of a folder without articles, or a file of gold itself; None where the articles are there."""
-    with suppress(OSError, ValueError):  # a text that can be no path
+    """Return the gold of a folder without articles, or a file of gold itself; None if there are articles."""
+    with suppress(OSError, ValueError):  # a text that cannot be a path
         if path.is_dir():
             files = files_in(path)
             named = [file for file in files if _named_gold(file) is not None]
@@ -77,7 +77,7 @@ def _is_table(file: Path) -> bool:
 
 
 def _named_gold(file: Path) -> str | None:
-    """Return which articles a file of gold is named for, empty for none; None for a file that is no gold."""
+    """Return the articles that the name of a gold file mentions, or ""; None for a file that is not gold."""
     stem, suffix = stem_and_suffix(file)
     named = _GOLD_NAME.match(stem.lower()) if suffix in (".json", *_PICKLES, "") else None
     return named["articles"] if named else None
@@ -111,7 +111,7 @@ def _articles_file(path: Path) -> Path:
 
 
 def _gold_file(articles: Path) -> Path:
-    """Return the gold beside the articles: the file named for them, else that of their folder, else the only one."""
+    """Return the gold beside the articles: the file named after them, else after their folder, else the only one."""
     stem = _name(articles).lower()
     beside, below = (
         [(file, part) for file in files_in(folder) if file != articles and (part := _named_gold(file)) is not None]
@@ -125,7 +125,7 @@ def _gold_file(articles: Path) -> Path:
         [file for file, _ in beside if stem_and_suffix(file)[0].lower() in ("gold", "gt")],
         [file for file, _ in beside],
     ):
-        # JSON wins where the same gold lies there as a pickle too.
+        # JSON is preferred if the same gold exists as a pickle.
         chosen = [file for file in named_so if stem_and_suffix(file)[1] == ".json"] or named_so
         if len(chosen) == 1:
             return chosen[0]
@@ -144,7 +144,7 @@ def _gold_file(articles: Path) -> Path:
 
 
 def _documents(path: Path, remarks: list[str]) -> tuple[list[Document], set[str]]:
-    """Return the articles, and their titles as they are written."""
+    """Return the articles, and their titles as they are in the file."""
     name = display_name(path)
     articles: dict[str, Document] = {}
     titles: set[str] = set()
@@ -182,12 +182,12 @@ def _rows(data: bytes, name: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _sections(cell: str, where: str) -> tuple[Section, ...]:
-    """Return the sections in a cell, which are written as Python writes lists."""
+    """Return the sections in a cell, which is a Python list literal."""
     try:
         with warnings.catch_warnings():
-            # Articles hold backslashes that Python would rather see doubled.
+            # Articles contain invalid escape sequences, of which Python warns.
             warnings.simplefilter("ignore")
-            # literal_eval knows constants, lists and the like, and calls nothing.
+            # literal_eval evaluates constants and containers only.
             content = ast.literal_eval(cell.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
