@@ -1,4 +1,4 @@
-"""Small stores for tests of what reads them: ranked, measured and masked runs, and texts that no page may trust."""
+"""Fill stores for tests: ranked, measured and masked runs, and texts that try to inject code."""
 
 from goldrank import Gold, Run
 from goldrank.store import RunRecord, Store
@@ -19,35 +19,35 @@ ITEMS = 60
 
 
 def gold():
-    """Two right answers for each query."""
+    """Return gold with two relevant items for each query."""
     return Gold({f"q{i:02}": {f"d{i:02}": 2, f"d{i + 5:02}": 1, f"d{i + 9:02}": 0} for i in range(QUERIES)})
 
 
 def rankings(skill):
-    """Ten items for each query; the better answer further up the more often, the larger *skill* is."""
-    made = {}
+    """Return a run with ten items for each query; a larger *skill* (0 to 10) ranks the best item higher."""
+    rows = {}
     for i in range(QUERIES):
         above = (i * 7) % (11 - skill)
         others = [f"d{(i + 17 + j) % ITEMS:02}" for j in range(12)]
         others = [item for item in others if item not in (f"d{i:02}", f"d{i + 5:02}")][:9]
         ranked = [*others[:above], f"d{i:02}", *others[above:]]
-        made[f"q{i:02}"] = {item: 1.0 - place / 20 for place, item in enumerate(ranked)}
-    return Run(made)
+        rows[f"q{i:02}"] = {item: 1.0 - place / 20 for place, item in enumerate(ranked)}
+    return Run(rows)
 
 
 def texts(queries=(), items=()):
-    """Texts of all queries and items, the first ones as given."""
+    """Return texts of all queries and items, the first ones as given."""
 
-    def said(prefix, count, given):
+    def generate(prefix, count, given):
         for i in range(count):
             text = given[i] if i < len(given) else f"what {prefix}{i:02} says"
             yield Text(f"{prefix}{i:02}", f"title {prefix}{i:02}", text)
 
-    return said("q", QUERIES, queries), said("d", ITEMS, items)
+    return generate("q", QUERIES, queries), generate("d", ITEMS, items)
 
 
 def save_ranked(store, models, task="wines", data=DATA, environment=None, conventions=None):
-    """A stored run of rankings for each model, by name with its skill from 0 to 10."""
+    """Store rankings of each model; *models* maps names to skills."""
     saved = []
     for model, skill in models.items():
         run = rankings(skill)
@@ -66,7 +66,7 @@ def save_ranked(store, models, task="wines", data=DATA, environment=None, conven
 
 
 def save_measured(store, values, task="sick"):
-    """A stored measurement for each model, by name with its headline."""
+    """Store a measurement of each model; *values* maps names to headlines."""
     saved = []
     for model, value in values.items():
         measured = {
@@ -81,7 +81,7 @@ def save_measured(store, values, task="sick"):
 
 
 def save_masked(store, specs, count=12):
-    """A stored run of guesses for each predictor, on some of the built-in pages."""
+    """Store the guesses of each predictor for some of the built-in pages."""
     from goldrank.masked.examples.masking import BUILT_IN, examples_at
     from goldrank.masked.predictors import load_predictor
     from goldrank.runs.masked import Order, predict_run
@@ -91,7 +91,7 @@ def save_masked(store, specs, count=12):
 
 
 def hostile_store(folder):
-    """Two runs whose texts, ids and names try to be more than text."""
+    """Return a store with two runs whose texts, ids and names contain code."""
     store = Store.open(folder)
     runs = save_ranked(store, {f"a{SCRIPT}": 2, "b|*b*": 7}, task=f"t{SCRIPT}", environment={"remarks": [SCRIPT]})
     store.texts(DATA).save(*texts(HOSTILE, HOSTILE))

@@ -1,4 +1,4 @@
-"""Stores for the explorer's tests: rankings, measurements, masked pages, and content that means harm."""
+"""Stores for the tests of the explorer: rankings, measurements, masked pages, and texts that try to inject code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,7 +78,7 @@ def masked(store: Store) -> StoredRun:
 
 
 def filled(where: str | Path) -> Store:
-    """A store with two runs of a task, one of another, measurements and a masked run, with texts."""
+    """Return a store with two runs of a task, one of another, measurements, a masked run, and texts."""
     store = Store.open(where)
     for record in (ranked("good"), ranked("bad", number=1), ranked("good", task="games", number=2)):
         store.save(record)
@@ -92,18 +92,18 @@ def filled(where: str | Path) -> Store:
 
 
 def client(store: Store, *, access: Access | None = None, **options: Any) -> TestClient:
-    """A client that fails where the server would answer with a traceback."""
+    """Return a client that raises the exceptions of the server."""
     return TestClient(create_app(store, access=access or Access(), **options), base_url="http://127.0.0.1:8321")
 
 
 def key_of(store: Store, task: str, model: str) -> str:
-    (found,) = store.list(task=task, model=model)
-    return found.key
+    (run,) = store.list(task=task, model=model)
+    return run.key
 
 
 @contextmanager
 def served(store: Store, **options: Any) -> Iterator[str]:
-    """The URL of a real server of the store in a thread."""
+    """Yield the URL of a server of the store that runs in a thread."""
     import socket
     import threading
     import time

@@ -1,6 +1,6 @@
 // Requests to the JSON API; its errors become exceptions with a remedy.
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, body) {
     super(body?.error ?? `the server answered ${status}`);
     this.status = status;

@@ -57,7 +57,7 @@ export function expandable(text, { limit = LONG, shared = null } = {}) {
 }
 
 /** Return the first characters of a text without cutting a surrogate pair. */
-export function truncate(text, length) {
+function truncate(text, length) {
   const part = text.slice(0, length);
   return /[\uD800-\uDBFF]$/.test(part) ? part.slice(0, -1) : part;
 }
