@@ -200,7 +200,7 @@ def test_a_fault_of_the_server_tells_nothing_of_its_inside(store, monkeypatch):
     def fail(*_arguments: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr("goldrank.web.store_reader.Reader.run", fail)
+    monkeypatch.setattr("goldrank.web.store_reader.StoreReader.run", fail)
     answer = client(store).get("/api/runs/some-key")
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -21,7 +21,7 @@ from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
 from goldrank.web.routes import comparison, data_quality, docs, masked, meta, queries, runs, scores
 from goldrank.web.security import Access, Guard
-from goldrank.web.store_reader import CACHE_BYTES, Reader
+from goldrank.web.store_reader import CACHE_BYTES, StoreReader
 
 THREADS = 16
 """Requests that are answered at the same time."""
@@ -58,7 +58,7 @@ def create_app(
         redoc_url=None,
         default_response_class=Json,
     )
-    app.state.server = Server(Reader(store, cache_bytes=cache_bytes), allow_delete)
+    app.state.server = Server(StoreReader(store, cache_bytes=cache_bytes), allow_delete)
     add_error_handlers(app)
     for module in _ROUTES:
         app.include_router(module.routes, prefix="/api")

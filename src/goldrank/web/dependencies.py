@@ -14,7 +14,7 @@ from goldrank.metrics import CHOICES, Metric, Profile, parse_all
 from goldrank.runs.stored_scores import StoredRuns, own_metrics, own_profile
 from goldrank.scoring import Bootstrap
 from goldrank.store import StoredRun
-from goldrank.web.store_reader import Reader
+from goldrank.web.store_reader import StoreReader
 
 Entry = TypeVar("Entry")
 MOST_KEYS = 20
@@ -27,7 +27,7 @@ QUICK_RESAMPLES = 1_000
 class Server:
     """What the routes need to answer a request."""
 
-    reader: Reader
+    reader: StoreReader
     allow_delete: bool = False
 
 

@@ -30,7 +30,7 @@ def size_of_json(content: Any) -> int:
     return 6 * len(json.dumps(content))
 
 
-class Reader:
+class StoreReader:
     """A store with a cache; any number of threads may use it at once."""
 
     def __init__(self, store: Store, *, cache_bytes: int = CACHE_BYTES) -> None:

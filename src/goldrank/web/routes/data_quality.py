@@ -17,7 +17,7 @@ from goldrank.scoring import Scores, agree
 from goldrank.store import StoredRun
 from goldrank.web.dependencies import Explorer
 from goldrank.web.responses import ERRORS, Json, NotFoundError
-from goldrank.web.store_reader import Reader
+from goldrank.web.store_reader import StoreReader
 
 routes = APIRouter(tags=["quality"], responses=ERRORS)
 MOST_RUNS = 10
@@ -45,7 +45,7 @@ def show_quality(
     return Json({"sets": [_data_set(explorer.reader, group, in_detail=bool(task)) for group in sets.values()]})
 
 
-def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> dict[str, Any]:
+def _data_set(reader: StoreReader, runs: Sequence[StoredRun], *, in_detail: bool) -> dict[str, Any]:
     newest = runs[-1]
     content: dict[str, Any] = {
         "task": newest.task,
@@ -76,7 +76,7 @@ def _data_set(reader: Reader, runs: Sequence[StoredRun], *, in_detail: bool) -> 
     }
 
 
-def _run_details(reader: Reader, run: StoredRun) -> dict[str, Any]:
+def _run_details(reader: StoreReader, run: StoredRun) -> dict[str, Any]:
     """Return what the hits of one run say about its data."""
 
     def compute() -> dict[str, Any]:

@@ -25,7 +25,7 @@ from goldrank.store.records import PREDICTIONS
 from goldrank.web.dependencies import Explorer, Page, Size, SortOrder, page_of, sort_entries
 from goldrank.web.responses import ERRORS, Json, NotFoundError
 from goldrank.web.routes.runs import Key
-from goldrank.web.store_reader import Reader
+from goldrank.web.store_reader import StoreReader
 from goldrank.web.text_files import TextFile
 
 routes = APIRouter(prefix="/masked", tags=["masked pages"], responses=ERRORS)
@@ -154,14 +154,14 @@ def _accuracies(run: StoredRun) -> dict[str, Any]:
     return {profile: next(iter(summary.values())) for profile, summary in summaries.items()}
 
 
-def _masked(reader: Reader, key: str) -> StoredRun:
+def _masked(reader: StoreReader, key: str) -> StoredRun:
     run = reader.run(key)
     if run.result_kind != "masked":
         raise NotFoundError(f"{key} is not a masked run", remedy="see /api/runs?kind=masked")
     return run
 
 
-def _titles(reader: Reader, run: StoredRun) -> dict[str, str]:
+def _titles(reader: StoreReader, run: StoredRun) -> dict[str, str]:
     def read() -> dict[str, str]:
         _, parquet = load_pyarrow()
         table = parquet.read_table(run.verified(PREDICTIONS), columns=["page", "title"])

@@ -19,7 +19,7 @@ from goldrank.store.texts import Text
 from goldrank.web.dependencies import Explorer, Keys, Page, QuickOptions, Size, SortOrder, page_of, sort_entries
 from goldrank.web.responses import ERRORS, Json, NotFoundError
 from goldrank.web.routes.runs import Key
-from goldrank.web.store_reader import Reader
+from goldrank.web.store_reader import StoreReader
 from goldrank.web.text_files import LONGEST_SHOWN
 
 routes = APIRouter(tags=["queries"], responses=ERRORS)
@@ -143,7 +143,7 @@ def _ranking(run: StoredRun, query: str, load: Load) -> list[tuple[str, float]]:
     return sorted(entries, key=lambda entry: -entry[1])
 
 
-def _values(run: StoredRun, reader: Reader, query: str) -> dict[str, float | None]:
+def _values(run: StoredRun, reader: StoreReader, query: str) -> dict[str, float | None]:
     """Return the scores of a query under the run's own metrics; empty if the query is not averaged over."""
     profile = profile_of(run)
     try:
@@ -157,7 +157,7 @@ def _values(run: StoredRun, reader: Reader, query: str) -> dict[str, float | Non
     return {name: number(float(score.values[at])) for name, score in scores.items()}
 
 
-def _texts(runs: Iterable[StoredRun], reader: Reader, query: str, items: set[str]) -> tuple[Text, dict[str, Text]]:
+def _texts(runs: Iterable[StoredRun], reader: StoreReader, query: str, items: set[str]) -> tuple[Text, dict[str, Text]]:
     query_text = Text(query, "", "")
     item_texts: dict[str, Text] = {}
     for run in {str(run.inputs.get("data", "")): run for run in runs}.values():

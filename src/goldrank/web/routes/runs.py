@@ -14,7 +14,7 @@ from goldrank.store import ResultKind, StoredRun
 from goldrank.store.snapshot import Snapshot
 from goldrank.web.dependencies import Explorer, Page, Size, SortOrder, page_of, sort_entries
 from goldrank.web.responses import ERRORS, Json, NotAllowedError, RenderedJson, render
-from goldrank.web.store_reader import Reader
+from goldrank.web.store_reader import StoreReader
 
 routes = APIRouter(tags=["runs"], responses=ERRORS)
 Key = Annotated[str, Path(description="The key of a stored run.", max_length=200)]
@@ -74,7 +74,7 @@ def list_runs(
                 "total": len(matching),
                 "page": page,
                 "size": size,
-                "runs": [brief(run) for run in page_of(ordered, page, size)],
+                "runs": [run_summary(run) for run in page_of(ordered, page, size)],
                 # Each list is counted under the choice in the other one, so that it shows what a choice would give.
                 "tasks": _count_names(run.task for run in candidates if _matches(run.model, model)),
                 "models": _count_names(run.model for run in candidates if _matches(run.task, task)),
@@ -88,7 +88,7 @@ def list_runs(
 @routes.get("/runs/{key}", summary="One stored run")
 def show_run(explorer: Explorer, key: Key) -> Json:
     """A run with its inputs, environment, conventions and scores."""
-    return Json(in_full(explorer.reader.run(key), explorer.reader))
+    return Json(run_details(explorer.reader.run(key), explorer.reader))
 
 
 @routes.delete("/runs/{key}", summary="Delete a stored run")
@@ -107,7 +107,7 @@ def headline(run: StoredRun) -> dict[str, Any] | None:
     return None
 
 
-def brief(run: StoredRun) -> dict[str, Any]:
+def run_summary(run: StoredRun) -> dict[str, Any]:
     """Return a run for a list."""
     return {
         "key": run.key,
@@ -124,10 +124,10 @@ def brief(run: StoredRun) -> dict[str, Any]:
     }
 
 
-def in_full(run: StoredRun, reader: Reader) -> dict[str, Any]:
+def run_details(run: StoredRun, reader: StoreReader) -> dict[str, Any]:
     """Return everything that is known of a run."""
     return {
-        **brief(run),
+        **run_summary(run),
         "metrics": run.metrics,
         "conventions": run.conventions,
         "inputs": run.inputs,

@@ -13,7 +13,7 @@ from goldrank.runs.stored_scores import StoredRuns
 from goldrank.scoring import agree
 from goldrank.web.dependencies import Explorer, Keys, QuickOptions, ScoringOptions
 from goldrank.web.responses import ERRORS, Json
-from goldrank.web.store_reader import Reader
+from goldrank.web.store_reader import StoreReader
 
 routes = APIRouter(tags=["metrics"], responses=ERRORS)
 
@@ -43,7 +43,7 @@ def score(
 
 
 def _score(
-    reader: Reader, runs: StoredRuns, options: ScoringOptions, *, intervals: bool, per_query: bool
+    reader: StoreReader, runs: StoredRuns, options: ScoringOptions, *, intervals: bool, per_query: bool
 ) -> dict[str, Any]:
     metrics, profile = options.for_runs(runs)
     notes = [reader.counted(run, profile, agree(profile, options.changes)).note for run in runs.values()]

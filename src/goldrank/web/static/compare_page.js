@@ -6,7 +6,7 @@ import { figure } from "./figures.js";
 import { createLoader } from "./loading.js";
 import { count, value } from "./numbers.js";
 import { updateAddress } from "./router.js";
-import { gridTable } from "./tables.js";
+import { columnHeadings, createTable, gridTable, scrollable } from "./tables.js";
 
 // Split before the name of a metric; commas also separate cutoffs (mrr@1,3) and parameters in brackets.
 const BETWEEN_METRICS = /[\s,;]+(?=[a-z])(?![^(]*\))/i;
@@ -177,6 +177,10 @@ const listed = (title, lines) =>
 
 function renderCase(entry, section) {
   const href = `/query?${parameters({ key: section.runs.map((run) => run.key), query: entry.query.id })}`;
+  const headings = [
+    ...columnHeadings(["Model", bdi(entry.metric), "Gold at"]),
+    h("th", { scope: "col" }, "Ranked above it"),
+  ];
   return h(
     "section",
     { class: "case" },
@@ -194,48 +198,25 @@ function renderCase(entry, section) {
       ]),
       entry.more_gold ? h("span", { class: "soft" }, ` and ${count(entry.more_gold)} more`) : null,
     ),
+    scrollable("Answers", createTable(headings, entry.answers.map(answerRow))),
+  );
+}
+
+function answerRow(answer) {
+  const rivals = answer.rivals.map((rival, at) => [
+    at ? " · " : "",
+    bdi(rival.passage.title || short(rival.passage.text) || rival.passage.id),
+  ]);
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, bdi(answer.name)),
+    h("td", { class: "figure" }, value(answer.value)),
+    h("td", { class: "figure" }, goldAt(answer)),
     h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" },
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "Model"),
-            h("th", { scope: "col", class: "figure" }, bdi(entry.metric)),
-            h("th", { scope: "col", class: "figure" }, "Gold at"),
-            h("th", { scope: "col" }, "Ranked above it"),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          entry.answers.map((answer) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, bdi(answer.name)),
-              h("td", { class: "figure" }, value(answer.value)),
-              h("td", { class: "figure" }, goldAt(answer)),
-              h(
-                "td",
-                { class: "rivals" },
-                answer.rivals.length
-                  ? answer.rivals.map((rival, at) => [
-                      at ? " · " : "",
-                      bdi(rival.passage.title || short(rival.passage.text) || rival.passage.id),
-                    ])
-                  : h("span", { class: "soft" }, answer.above === 0 ? "nothing" : "–"),
-              ),
-            ),
-          ),
-        ),
-      ),
+      "td",
+      { class: "rivals" },
+      rivals.length ? rivals : h("span", { class: "soft" }, answer.above === 0 ? "nothing" : "–"),
     ),
   );
 }

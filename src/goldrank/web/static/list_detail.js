@@ -14,8 +14,8 @@ const SIZE = 25;
  * Render list and detail from the address, and keep the address up to date.
  *
  * @param state the parameters of the address; `state[kind.name]` is the chosen entry.
- * @param kind what differs between views: `name`, `label`, `intro`, `placeholder`, `orders` as [value, label] pairs, the
- *   default first, `fetchList(values)`, `entries(data)` with id, value, title and small print, `caption(data)`,
+ * @param kind what differs between views: `name`, `label`, `intro`, `placeholder`, `orders` ([value, label] pairs, the
+ *   default first), `fetchList(values)`, `entries(data)` with id, value, title and small print, `caption(data)`,
  *   `fetchDetail()` and `renderDetail(data, change)`, where `change` changes the state and renders the detail again.
  */
 export async function listDetail(view, signal, state, kind) {

@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
 import { bdi, empty, field, expandable, h, select } from "./dom.js";
 import { digits, interval, value } from "./numbers.js";
+import { columnHeadings, createTable } from "./tables.js";
 
 const MASK = /<mask>/g;
 const RULES = {
@@ -82,43 +83,30 @@ async function overview(view, signal) {
     h("h1", { tabindex: "-1" }, "Masked pages"),
     h("p", { class: "lead" }, "Whose name was taken out of the text?"),
     runs.length
-      ? h(
-          "table",
-          {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col" }, "Model"),
-              readings.map((name) => h("th", { scope: "col", class: "figure" }, `Accuracy, ${name}`)),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            runs.map((run) =>
-              h(
-                "tr",
-                {},
-                h(
-                  "th",
-                  { scope: "row" },
-                  h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, bdi(run.model)),
-                  h("small", { class: "task" }, bdi(run.task)),
-                ),
-                readings.map((name) => {
-                  const score = run.readings[name];
-                  return h("td", { class: "figure" }, value(score.value), interval(score.low, score.high));
-                }),
-              ),
-            ),
-          ),
+      ? createTable(
+          columnHeadings(["Model", ...readings.map((name) => `Accuracy, ${name}`)]),
+          runs.map((run) => runRow(run, readings)),
         )
       : empty("No masked runs are stored yet.", "goldrank masked predict EXAMPLES.jsonl -m names:majority"),
   );
   return "Masked pages";
+}
+
+function runRow(run, readings) {
+  return h(
+    "tr",
+    {},
+    h(
+      "th",
+      { scope: "row" },
+      h("a", { href: `/masked/${encodeURIComponent(run.key)}` }, bdi(run.model)),
+      h("small", { class: "task" }, bdi(run.task)),
+    ),
+    readings.map((name) => {
+      const score = run.readings[name];
+      return h("td", { class: "figure" }, value(score.value), interval(score.low, score.high));
+    }),
+  );
 }
 
 function renderPage(data, state, key, change) {
@@ -176,51 +164,35 @@ function groupTables(groups, readings) {
 
 function groupTable(groups, reading, readings) {
   const most = Math.max(...groups.map((group) => group.sum), 1e-12);
+  const rows = (group) => [
+    h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row" },
+        bdi(group.group),
+        group.right ? h("span", { class: "badge gold" }, "right") : null,
+        group.named ? null : h("span", { class: "badge" }, "no name"),
+        h(
+          "span",
+          { class: "bar" },
+          h("span", {
+            style: { width: `${(100 * Math.max(0, group.sum)) / most}%` },
+            class: group.right ? "right" : null,
+          }),
+        ),
+      ),
+      h("td", { class: "figure" }, value(group.sum)),
+      h("td", { class: "figure" }, `${(100 * group.share).toFixed(1)}%`),
+    ),
+    h("tr", { class: "members" }, h("td", { colspan: 3 }, guessesOf(group, readings))),
+  ];
   return h(
     "figure",
     { class: "grid" },
     h("figcaption", {}, reading),
-    h(
-      "table",
-      { class: "pooled" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Group", "Sum", "Share"].map((label, at) => h("th", { scope: "col", class: at ? "figure" : null }, label)),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        groups.slice(0, 6).flatMap((group) => [
-          h(
-            "tr",
-            {},
-            h(
-              "th",
-              { scope: "row" },
-              bdi(group.group),
-              group.right ? h("span", { class: "badge gold" }, "right") : null,
-              group.named ? null : h("span", { class: "badge" }, "no name"),
-              h(
-                "span",
-                { class: "bar" },
-                h("span", {
-                  style: { width: `${(100 * Math.max(0, group.sum)) / most}%` },
-                  class: group.right ? "right" : null,
-                }),
-              ),
-            ),
-            h("td", { class: "figure" }, value(group.sum)),
-            h("td", { class: "figure" }, `${(100 * group.share).toFixed(1)}%`),
-          ),
-          h("tr", { class: "members" }, h("td", { colspan: 3 }, guessesOf(group, readings))),
-        ]),
-      ),
-    ),
+    createTable(columnHeadings(["Group", "Sum", "Share"]), groups.slice(0, 6).flatMap(rows), { class: "pooled" }),
   );
 }
 
@@ -296,39 +268,21 @@ function maskButton(mask, readings, panel, all) {
 }
 
 function guesses(mask, readings) {
+  const rows = mask.guesses.map((guess) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, bdi(guess.name)),
+      readings.map((name) => {
+        const { tier, right } = guess.readings[name];
+        const verdict = right ? "right" : "wrong";
+        return h("td", { class: right ? "tier" : "tier none" }, tier ? `${verdict}, ${tier}` : verdict);
+      }),
+      h("td", { class: "figure", title: String(guess.score) }, guess.score === null ? "–" : digits(guess.score)),
+    ),
+  );
   return [
     h("p", {}, h("span", { class: "soft" }, "Hidden: "), h("strong", {}, bdi(mask.hidden))),
-    h(
-      "table",
-      {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Guess", ...readings, "Score"].map((label) =>
-            h("th", { scope: "col", class: label === "Score" ? "figure" : null }, label),
-          ),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        mask.guesses.map((guess) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, bdi(guess.name)),
-            readings.map((name) => {
-              const { tier, right } = guess.readings[name];
-              const verdict = right ? "right" : "wrong";
-              return h("td", { class: right ? "tier" : "tier none" }, tier ? `${verdict}, ${tier}` : verdict);
-            }),
-            h("td", { class: "figure", title: String(guess.score) }, guess.score === null ? "–" : digits(guess.score)),
-          ),
-        ),
-      ),
-    ),
+    createTable(columnHeadings(["Guess", ...readings, "Score"], 1 + readings.length), rows),
   ];
 }

@@ -5,6 +5,7 @@ import { bdi, empty, field, h, select, skeleton } from "./dom.js";
 import { createLoader } from "./loading.js";
 import { interval, value } from "./numbers.js";
 import { updateAddress } from "./router.js";
+import { columnHeadings, createTable, scrollable } from "./tables.js";
 
 const SIDES = ["intrinsic", "downstream"];
 const KINDS = [
@@ -69,37 +70,19 @@ function choices(evaluators, state, refresh) {
     element.checked = state[side].includes(name);
     return element;
   };
-  const table = h(
-    "table",
-    {},
+  const headings = columnHeadings(["Evaluator", "Predicts", "Is predicted"], 3);
+  const rows = evaluators.map((evaluator) =>
     h(
-      "thead",
+      "tr",
       {},
-      h(
-        "tr",
-        {},
-        h("th", { scope: "col" }, "Evaluator"),
-        h("th", { scope: "col" }, "Predicts"),
-        h("th", { scope: "col" }, "Is predicted"),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      evaluators.map((evaluator) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, bdi(evaluator.name), h("span", { class: "soft" }, ` ${evaluator.models} models`)),
-          SIDES.map((side) => h("td", {}, box(side, evaluator))),
-        ),
-      ),
+      h("th", { scope: "row" }, bdi(evaluator.name), h("span", { class: "soft" }, ` ${evaluator.models} models`)),
+      SIDES.map((side) => h("td", {}, box(side, evaluator))),
     ),
   );
   return h(
     "div",
     { class: "board choices-table" },
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Evaluators" }, table),
+    scrollable("Evaluators", createTable(headings, rows)),
     h(
       "div",
       { class: "filters" },
@@ -114,7 +97,16 @@ function choices(evaluators, state, refresh) {
 function renderResult(data) {
   const cells = new Map(data.cells.map((cell) => [JSON.stringify([cell.intrinsic, cell.downstream]), cell]));
   const overall = new Map(data.overall.map((entry) => [entry.evaluator, entry]));
-  const rows = data.overall.map((entry) => entry.evaluator);
+  const headings = ["Evaluator", ...data.downstream.map((name) => bdi(name)), "Mean"];
+  const rows = data.overall.map(({ evaluator: name }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, bdi(name)),
+      data.downstream.map((task) => correlation(cells.get(JSON.stringify([name, task])), data.alpha)),
+      mean(overall.get(name)),
+    ),
+  );
   return [
     h(
       "div",
@@ -122,38 +114,7 @@ function renderResult(data) {
       data.verdicts.map((text) => h("p", {}, bdi(text))),
     ),
     ...data.warnings.map((text) => h("p", { class: "warning" }, bdi(text), ".")),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Correlations" },
-      h(
-        "table",
-        { class: "heat" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "Evaluator"),
-            data.downstream.map((name) => h("th", { scope: "col" }, bdi(name))),
-            h("th", { scope: "col" }, "Mean"),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map((name) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, bdi(name)),
-              data.downstream.map((task) => correlation(cells.get(JSON.stringify([name, task])), data.alpha)),
-              mean(overall.get(name)),
-            ),
-          ),
-        ),
-      ),
-    ),
+    scrollable("Correlations", createTable(columnHeadings(headings, headings.length), rows, { class: "heat" })),
     h(
       "p",
       { class: "note" },

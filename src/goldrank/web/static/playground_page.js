@@ -6,6 +6,7 @@ import { createLoader } from "./loading.js";
 import { explain, formatMetric, metricControls, parseMetric } from "./metric_controls.js";
 import { count, interval, value, whisker } from "./numbers.js";
 import { updateAddress } from "./router.js";
+import { createTable, scrollable } from "./tables.js";
 
 const MOST_COLUMNS = 8;
 const NEXT = ["mrr", "map", "recall@100", "ndcg@10", "precision@10", "hits@1", "hits@10", "r_precision", "mean_rank"];
@@ -36,7 +37,7 @@ export async function show(view, { query, signal }) {
       () => get("score", state, signal),
       (data) => {
         if (!state.metric.length) state.metric = Object.keys(data.runs[0].scores);
-        return table(data, state, metrics, { drop, lead });
+        return scoreTable(data, state, metrics, { drop, lead });
       },
     );
   }
@@ -157,7 +158,7 @@ function conventionControls(state, profiles, conventions, refresh) {
   );
 }
 
-function table(data, state, definitions, { drop, lead }) {
+function scoreTable(data, state, definitions, { drop, lead }) {
   const metrics = Object.keys(data.runs[0].scores);
   const way = parseMetric(metrics[0], definitions).definition?.direction === "lower" ? -1 : 1;
   const range = (name) => {
@@ -171,83 +172,61 @@ function table(data, state, definitions, { drop, lead }) {
   const runs = [...data.runs].sort(
     (a, b) => way * ((b.scores[metrics[0]].value ?? -Infinity) - (a.scores[metrics[0]].value ?? -Infinity)),
   );
-  return [
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores" },
+  const headings = [
+    h("th", { scope: "col" }, "Model"),
+    ...metrics.map((name, at) =>
       h(
-        "table",
-        { class: "scores" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "Model"),
-            metrics.map((name, at) =>
-              h(
-                "th",
-                { scope: "col", class: at ? null : "live" },
-                at
-                  ? h(
-                      "button",
-                      {
-                        type: "button",
-                        class: "sort",
-                        title: "change this one",
-                        onclick: () => lead(state.metric[at]),
-                      },
-                      bdi(name),
-                    )
-                  : bdi(name),
-                metrics.length > 1
-                  ? h(
-                      "button",
-                      {
-                        type: "button",
-                        class: "quiet",
-                        "aria-label": `Drop ${name}`,
-                        onclick: () => drop(state.metric[at]),
-                      },
-                      "×",
-                    )
-                  : null,
-              ),
-            ),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          runs.map((run) =>
-            h(
-              "tr",
-              {},
-              h(
-                "th",
-                { scope: "row" },
-                h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, bdi(data.models?.[run.name] ?? run.name)),
-                h("span", { class: "key" }, bdi(run.name)),
-              ),
-              metrics.map((name) =>
-                h(
-                  "td",
-                  { class: "score-cell" },
-                  h(
-                    "div",
-                    { class: "score" },
-                    value(run.scores[name].value),
-                    interval(run.scores[name].low, run.scores[name].high),
-                    whisker(run.scores[name], ...ranges[name]),
-                  ),
-                ),
-              ),
-            ),
-          ),
-        ),
+        "th",
+        { scope: "col", class: at ? null : "live" },
+        at
+          ? h(
+              "button",
+              { type: "button", class: "sort", title: "change this one", onclick: () => lead(state.metric[at]) },
+              bdi(name),
+            )
+          : bdi(name),
+        metrics.length > 1
+          ? h(
+              "button",
+              {
+                type: "button",
+                class: "quiet",
+                "aria-label": `Drop ${name}`,
+                onclick: () => drop(state.metric[at]),
+              },
+              "×",
+            )
+          : null,
       ),
     ),
+  ];
+  const cell = (score, name) =>
+    h(
+      "td",
+      { class: "score-cell" },
+      h(
+        "div",
+        { class: "score" },
+        value(score.value),
+        interval(score.low, score.high),
+        whisker(score, ...ranges[name]),
+      ),
+    );
+  const rows = runs.map((run) =>
+    h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row" },
+        h("a", { href: `/runs/${encodeURIComponent(run.name)}` }, bdi(data.models?.[run.name] ?? run.name)),
+        h("span", { class: "key" }, bdi(run.name)),
+      ),
+      metrics.map((name) => cell(run.scores[name], name)),
+    ),
+  );
+  return [
+    scrollable("Scores", createTable(headings, rows, { class: "scores" })),
     h("p", { class: "note" }, bdi(data.basis ?? "")),
     h("p", { class: "note" }, bdi(data.conventions_line ?? "")),
     ...(data.notes ?? []).map((text) => h("p", { class: "note" }, bdi(text))),

@@ -4,6 +4,7 @@ import { get, parameters } from "./api.js";
 import { bdi, empty, h, skeleton } from "./dom.js";
 import { createLoader } from "./loading.js";
 import { count } from "./numbers.js";
+import { columnHeadings, createTable, scrollable } from "./tables.js";
 
 const LABELS = {
   missing: "without results",
@@ -115,75 +116,29 @@ function details(set) {
 function texts(sides) {
   const entries = Object.entries(sides);
   if (!entries.length) return h("p", { class: "note" }, "The store holds no texts of this data.");
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Texts" },
+  const rows = entries.map(([side, entry]) =>
     h(
-      "table",
+      "tr",
       {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Texts", "stored", "empty", "repeated"].map((label, at) =>
-            h("th", { scope: "col", class: at ? "figure" : null }, label),
-          ),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        entries.map(([side, entry]) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, side === "query" ? "queries" : "items"),
-            [entry.texts, entry.empty, entry.repeated].map((number) => h("td", { class: "figure" }, count(number))),
-          ),
-        ),
-      ),
+      h("th", { scope: "row" }, side === "query" ? "queries" : "items"),
+      [entry.texts, entry.empty, entry.repeated].map((number) => h("td", { class: "figure" }, count(number))),
     ),
   );
+  return scrollable("Texts", createTable(columnHeadings(["Texts", "stored", "empty", "repeated"]), rows));
 }
 
 function runs(counted) {
   const columns = Object.keys(LABELS).filter((name) => counted.some((entry) => entry.counts?.[name]));
   const headings = ["Run", "corpus", "relevant", "tied", "not ranked", ...columns.map((name) => LABELS[name])];
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" },
+  const rows = counted.map(({ key, model, corpus, hits, counts: numbers }) =>
     h(
-      "table",
+      "tr",
       {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          headings.map((label, at) => h("th", { scope: "col", class: at ? "figure" : null }, label)),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        counted.map((entry) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, h("a", { href: `/runs/${encodeURIComponent(entry.key)}` }, bdi(entry.model))),
-            [
-              entry.corpus,
-              entry.hits.relevant,
-              entry.hits.tied,
-              entry.hits.unranked,
-              ...columns.map((name) => entry.counts?.[name]),
-            ].map((number) => h("td", { class: "figure" }, count(number))),
-          ),
-        ),
+      h("th", { scope: "row" }, h("a", { href: `/runs/${encodeURIComponent(key)}` }, bdi(model))),
+      [corpus, hits.relevant, hits.tied, hits.unranked, ...columns.map((name) => numbers?.[name])].map((number) =>
+        h("td", { class: "figure" }, count(number)),
       ),
     ),
   );
+  return scrollable("Runs", createTable(columnHeadings(headings), rows));
 }

@@ -4,6 +4,7 @@ import { get, parameters } from "./api.js";
 import { LIST_PARAMETERS, listDetail } from "./list_detail.js";
 import { bdi, empty, field, expandable, h, select } from "./dom.js";
 import { digits, strip, value } from "./numbers.js";
+import { columnHeadings, createTable, scrollable } from "./tables.js";
 
 const FIELDS = [...LIST_PARAMETERS, "metric", "depth", "query"];
 const DEPTHS = [["10"], ["20"], ["50"], ["100"]];
@@ -100,43 +101,23 @@ function drillDown(data, keys, state, ondepth) {
 function goldTable(gold, runs, models) {
   const shown = gold.filter((item) => item.grade > 0);
   if (!shown.length) return h("p", { class: "soft" }, "Nothing is judged relevant to this query.");
-  const best = (gold) => Math.min(...runs.map((key) => gold.places[key]?.rank ?? Infinity));
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Where the gold landed" },
+  const best = (item) => Math.min(...runs.map((key) => item.places[key]?.rank ?? Infinity));
+  const headings = columnHeadings(["Gold", ...runs.map((key) => bdi(models[key] ?? key))]);
+  const rows = shown.map((item) =>
     h(
-      "table",
-      { class: "gold" },
+      "tr",
+      {},
       h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("th", { scope: "col" }, "Gold"),
-          runs.map((key) => h("th", { scope: "col", class: "figure" }, bdi(models[key] ?? key))),
-        ),
+        "th",
+        { scope: "row" },
+        bdi(item.title || item.item),
+        item.title && item.title !== item.item ? h("span", { class: "key" }, bdi(item.item)) : null,
+        item.grade === 1 ? null : h("span", { class: "badge gold" }, `grade ${item.grade}`),
       ),
-      h(
-        "tbody",
-        {},
-        shown.map((gold) =>
-          h(
-            "tr",
-            {},
-            h(
-              "th",
-              { scope: "row" },
-              bdi(gold.title || gold.item),
-              gold.title && gold.title !== gold.item ? h("span", { class: "key" }, bdi(gold.item)) : null,
-              gold.grade === 1 ? null : h("span", { class: "badge gold" }, `grade ${gold.grade}`),
-            ),
-            runs.map((key) => h("td", { class: "figure" }, place(gold.places[key], best(gold)))),
-          ),
-        ),
-      ),
+      runs.map((key) => h("td", { class: "figure" }, place(item.places[key], best(item)))),
     ),
   );
+  return scrollable("Where the gold landed", createTable(headings, rows, { class: "gold" }));
 }
 
 function place(where, best) {

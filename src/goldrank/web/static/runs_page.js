@@ -32,7 +32,7 @@ export async function show(view, { query, signal }) {
       (data) => {
         renderFilters(filters, data, state, change);
         announce(`${count(data.total)} runs`);
-        return table(data, state, refresh);
+        return runTable(data, state, refresh);
       },
     );
   }
@@ -95,7 +95,7 @@ function renderFilters(filters, data, state, change) {
   if (focused) filters.querySelector(`.choices [name="${focused}"]`)?.focus();
 }
 
-function table(data, state, refresh) {
+function runTable(data, state, refresh) {
   if (!data.runs.length) {
     const isFiltered = state.q || state.task || state.model || state.kind;
     return [

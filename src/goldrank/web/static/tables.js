@@ -3,6 +3,21 @@
 import { bdi, h } from "./dom.js";
 import { count } from "./numbers.js";
 
+/** Create headings of columns; all but the first *texts* are for numbers. */
+export function columnHeadings(labels, texts = 1) {
+  return labels.map((label, at) => h("th", { scope: "col", class: at < texts ? null : "figure" }, label));
+}
+
+/** Create a table from the headings of its columns and its rows. */
+export function createTable(headings, rows, attributes = {}) {
+  return h("table", attributes, h("thead", {}, h("tr", {}, headings)), h("tbody", {}, rows));
+}
+
+/** Let a wide element scroll sideways. */
+export function scrollable(label, content) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
+}
+
 /** Create a heading that sorts; *order* is "asc", "desc", or null if the table is sorted by another column. */
 export function sortHeading(label, order, onsort, attributes = {}) {
   const spoken = { asc: "ascending", desc: "descending" }[order] ?? "none";
@@ -82,11 +97,7 @@ export function gridTable(grid, { href = null } = {}) {
     "figure",
     { class: "grid" },
     grid.title ? h("figcaption", {}, bdi(grid.title)) : null,
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": grid.title || "Table" },
-      h("table", {}, h("thead", {}, head), body),
-    ),
+    scrollable(grid.title || "Table", h("table", {}, h("thead", {}, head), body)),
     (grid.notes ?? []).map((text) => h("p", { class: "note" }, bdi(text))),
   );
 }
