@@ -116,21 +116,21 @@ ALL = [
 def test_nothing_is_laid_over_anything_else(figure, size):
     with settings_for("salt"):
         sheet = FigureSheet(figure, THEMES["light"], SIZES[size])
-        canvas = sheet.finished()
+        canvas = sheet.draw()
         renderer = sheet.renderer()
         title, caption = (text for text in canvas.texts)
         tight = sheet.axes.get_tightbbox(renderer)
         blocks = [Box.of(one) for one in (title, canvas.legends[0], caption)] + [Box(*tight.extents)]
         paper = Box(0, 0, canvas.get_figwidth() * DPI, canvas.get_figheight() * DPI)
         assert all(block.within(paper) for block in blocks)
-        assert not any(one.meets(other) for one, other in combinations(blocks, 2))
+        assert not any(one.overlaps(other) for one, other in combinations(blocks, 2))
         written = [text for text in sheet.axes.texts if text.get_text()]
         boxes = [Box.of(text) for text in written if not text.arrow_patch]
-        assert not any(one.meets(other) for one, other in combinations(boxes, 2))
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
         for axis in (sheet.axes.xaxis, sheet.axes.yaxis):
             ticks = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
             if not any(label.get_rotation() for label in ticks):
-                assert not any(a.meets(b) for a, b in pairwise(map(Box.of, ticks)))
+                assert not any(a.overlaps(b) for a, b in pairwise(map(Box.of, ticks)))
 
 
 @pytest.mark.parametrize("columns", [1, 4, 9])
@@ -138,22 +138,22 @@ def test_nothing_is_laid_over_anything_else(figure, size):
 def test_what_is_written_in_a_heat_map_stays_in_its_cells(columns, size):
     with settings_for("salt"):
         sheet = HeatMapSheet(heat_map(columns), THEMES["dark"], SIZES[size])
-        canvas = sheet.finished()
+        canvas = sheet.draw()
         boxes = [Box.of(text) for text in sheet.axes.texts if text.get_text()]
         assert len(boxes) >= 2 * columns
-        assert not any(one.meets(other) for one, other in combinations(boxes, 2))
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
         assert all(box.within(Box.of(sheet.axes)) for box in boxes)
         tight = Box(*sheet.axes.get_tightbbox(sheet.renderer()).extents)
         words = [Box.of(text) for text in canvas.texts]
         paper = Box(0, 0, canvas.get_figwidth() * DPI, canvas.get_figheight() * DPI)
         assert all(block.within(paper) for block in (tight, *words))
-        assert not any(tight.meets(word) for word in words)
+        assert not any(tight.overlaps(word) for word in words)
 
 
 def test_labels_of_crowds_are_left_to_a_pointer_and_faint_series_are_grey():
     with settings_for("salt"):
         sheet = FigureSheet(paired(), THEMES["light"], SIZES["double"])
-        sheet.finished()
+        sheet.draw()
         assert not sheet.axes.texts
         assert [handle.get_color() for handle in sheet.handles] == [THEMES["light"].grey, THEMES["light"].series[0]]
 
@@ -161,7 +161,7 @@ def test_labels_of_crowds_are_left_to_a_pointer_and_faint_series_are_grey():
 def test_points_close_together_all_keep_their_labels():
     with settings_for("salt"):
         sheet = FigureSheet(points(), THEMES["light"], SIZES["double"])
-        sheet.finished()
+        sheet.draw()
         assert {text.get_text() for text in sheet.axes.texts} == {f"fill-mask:model-{at}" for at in range(3)}
 
 
@@ -172,7 +172,7 @@ def test_labels_without_room_are_counted_in_the_caption():
         sheet = FigureSheet(
             Figure("crowd", "Crowd", "C.", Axis("x"), Axis("y"), series), THEMES["light"], SIZES["single"]
         )
-        caption = sheet.finished().texts[1].get_text()
+        caption = sheet.draw().texts[1].get_text()
     shown = len(sheet.axes.texts)
     assert 0 < shown < 60
     assert f"{60 - shown} labels had no room" in caption.replace("\n", " ")
@@ -181,7 +181,7 @@ def test_labels_without_room_are_counted_in_the_caption():
 def test_series_differ_in_more_than_colour():
     with settings_for("salt"):
         sheet = FigureSheet(curves(9), THEMES["light"], SIZES["double"])
-        sheet.finished()
+        sheet.draw()
     looks = [(line.get_marker(), line.get_linestyle()) for line in sheet.handles]
     assert len(set(looks)) == 9
     assert len({(line.get_color(), *look) for line, look in zip(sheet.handles, looks, strict=True)}) == 9
@@ -206,7 +206,7 @@ def test_names_that_matplotlib_would_take_for_something_else_are_written_as_they
         sheet = FigureSheet(
             Figure("odd", "$ and $", "_", Axis("$x$"), Axis("y_1"), series), THEMES["light"], SIZES["double"]
         )
-        canvas = sheet.finished()
+        canvas = sheet.draw()
         assert len(canvas.legends[0].get_texts()) == len(odd)
         canvas.draw_without_rendering()
 

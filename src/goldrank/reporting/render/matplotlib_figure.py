@@ -1,4 +1,4 @@
-"""Draws a described figure with matplotlib: axes, series, rules, and labels where nothing else stands."""
+"""Draw described figures with matplotlib: axes, series, lines, and labels where they cover nothing."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from goldrank.reporting.figures.description import Axis, Figure, Series, compact_number
-from goldrank.reporting.figures.layout import areas, bar_places, dodged, log_marks, look_of, range_on, whole_on
-from goldrank.reporting.render.matplotlib_page import DPI, Box, Sheet, Words, plain
+from goldrank.reporting.figures.description import Axis, Figure, Numbers, Series, compact_number
+from goldrank.reporting.render.layout import (
+    DASHES,
+    MARKERS,
+    PATTERNS,
+    SeriesLook,
+    areas,
+    bar_places,
+    dodged,
+    has_point_labels,
+    log_marks,
+    look_of,
+    range_on,
+    whole_on,
+)
+from goldrank.reporting.render.matplotlib_page import DPI, Box, PlotTexts, Sheet, plain
 from goldrank.reporting.render.themes import Colours, Format, short_name, short_names
 
-_MARKERS = "osD^vPX<>"
-_HOLLOW = ":"
-_STYLES = ("-", "--", "-.", ":")
-_HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "++")
-_FEW = 40
-"""More bars than this are too narrow for patterns."""
+_MARKERS = dict(zip(MARKERS, "osD^vPX<>", strict=True))
+_STYLES = dict(zip(DASHES, ("-", "--", "-.", ":"), strict=True))
+_HATCHES = dict(zip(PATTERNS, ("", "///", "...", "\\\\\\", "xxx", "---", "++"), strict=True))
 _LABELLED = 100
-"""Of more points than this none is labelled."""
-_MANY = 300
-"""More points than this are drawn small and faint, so that where they crowd can be seen."""
+"""Series with more points than this have no labels."""
 _PIECE = 6
-"""Of a line as labels see it: a dot every so many pixels."""
+"""The distance in pixels of the points of a line that labels must not cover."""
 _AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 _PLACES = tuple((across, up, away) for away in (4.5, 12.0, 20.0, 30.0) for across, up in _AROUND)
-"""Where the label of a point may stand: to which side, and how many points of type away, the best first."""
+"""Positions of the label of a point, the best first: the side, and the distance in typographic points."""
 
 
 def _height(figure: Figure, format: Format) -> float:
-    """The height of the plot area in inches."""
+    """Return the height of the plot area in inches."""
     if figure.horizontal:
         bars = sum(series.mark == "bars" for series in figure.series)
         lines = len(figure.y.categories) * max(1.25, 0.75 * bars + 0.5)
@@ -39,25 +47,26 @@ def _height(figure: Figure, format: Format) -> float:
 
 
 class FigureSheet(Sheet):
-    """One figure on its way to paper."""
+    """The sheet of a figure."""
 
     def __init__(self, figure: Figure, colours: Colours, format: Format) -> None:
-        super().__init__(Words(figure.title, figure.caption, figure.note), colours, format, _height(figure, format))
+        super().__init__(PlotTexts(figure.title, figure.caption, figure.note), colours, format, _height(figure, format))
         self.figure = figure
         self.names = [series.name for series in figure.series]
         self.tips: list[tuple[str, float, float]] = []
-        """Labels of bars, with where the bars end."""
-        self.taken: list[Box] = []
+        """Labels of bars, with the ends of the bars."""
+        self.obstacles: list[Box] = []
+        """What labels must not cover."""
 
-    def finished(self) -> Any:
-        """The canvas with everything in its place."""
+    def draw(self) -> Any:
+        """Draw everything and return the canvas."""
         self._axis(self.axes.xaxis, self.figure.x)
         self._axis(self.axes.yaxis, self.figure.y)
         self._frame()
         for number, series in enumerate(self.figure.series):
             self.handles.append(self._series(number, series))
         self._range()
-        self._rules()
+        self._reference_lines()
         self.arrange(hidden=0)
         self._uncrowd()
         self.arrange(hidden=0)
@@ -101,15 +110,12 @@ class FigureSheet(Sheet):
     def _range(self) -> None:
         for described, along_x in ((self.figure.x, True), (self.figure.y, False)):
             set_range = self.axes.set_xlim if along_x else self.axes.set_ylim
-            if described.categories:
-                last = len(described.categories) - 0.4
-                set_range((-0.6, last) if along_x else (last, -0.6))
-                continue
             labelled = any(map(self._is_labelled, self.figure.series)) or self.tips
-            set_range(range_on(self.figure, along_x=along_x, share=0.14 if labelled and along_x else 0.05))
+            low, high = range_on(self.figure, along_x=along_x, share=0.14 if labelled and along_x else 0.05)
+            set_range((high, low) if described.categories and not along_x else (low, high))
 
-    def _rules(self) -> None:
-        """The lines that values are seen against, and the bars that join categories."""
+    def _reference_lines(self) -> None:
+        """Draw the diagonal, the lines of the axes, and the bars that join categories."""
         thin = {"color": self.colours.grey, "linewidth": 0.8, "zorder": 1}
         if self.figure.diagonal:
             self.axes.axline((0, 0), slope=1, linestyle=(0, (4, 3)), **thin)
@@ -118,41 +124,37 @@ class FigureSheet(Sheet):
         if self.figure.y.line is not None:
             self.axes.axhline(self.figure.y.line, **thin)
         join = self.axes.vlines if self.figure.horizontal else self.axes.hlines
-        for one in self.figure.brackets:
-            join(one.at, one.first - 0.2, one.last + 0.2, color=self.colours.ink, linewidth=2.4, zorder=2)
+        for bracket in self.figure.brackets:
+            join(bracket.at, bracket.first - 0.2, bracket.last + 0.2, color=self.colours.ink, linewidth=2.4, zorder=2)
 
     def _is_labelled(self, series: Series) -> bool:
-        """Whether the labels of points are written, rather than left to a pointer."""
-        crowded = series.faint or series.sizes is not None or len(series.x) > _LABELLED
-        return series.labels is not None and series.mark == "points" and not crowded
+        return has_point_labels(series) and len(series.x) <= _LABELLED
 
     def _series(self, number: int, series: Series) -> Any:
-        """Draw one series; returns what stands for it in the legend."""
-        look = look_of(self.figure, number)
-        colour = self.colours.grey if series.faint else self.colours.series[look % len(self.colours.series)]
+        """Draw a series and return its handle for the legend."""
+        look = look_of(self.figure, number, self.colours)
+        colour, style = look.colour, _STYLES[look.dash]
         if series.mark == "bars":
-            return self._bars(number, series, colour, _HATCHES[look % len(_HATCHES)])
-        style = "-" if series.faint else _HOLLOW if series.hollow else _STYLES[look % len(_STYLES)]
+            return self._bars(number, series, look)
         if series.mark == "steps":
-            few = len(self.figure.series) == 1
-            self.axes.fill_between(series.x, series.y, step="post", color=colour, alpha=0.25 if few else 0.06, lw=0)
+            self.axes.fill_between(series.x, series.y, step="post", color=colour, alpha=look.step_opacity, lw=0)
             return self.axes.step(series.x, series.y, where="post", color=colour, linestyle=style, linewidth=1.2)[0]
         x, y = dodged(self.figure, number)
         joined = series.mark == "line" and len(x) > 1
         if joined and series.low is not None and not self.figure.horizontal:
-            self.axes.fill_between(x, series.low, series.high, color=colour, alpha=self._faintness(), linewidth=0)
+            self.axes.fill_between(x, series.low, series.high, color=colour, alpha=look.band_opacity, linewidth=0)
         elif series.low is not None:
             self._whiskers(series, x, y, colour)
         look_of_marks = {
             "color": colour,
-            "marker": "" if series.faint and joined else "o" if series.faint else _MARKERS[look % len(_MARKERS)],
+            "marker": "" if series.faint and joined else _MARKERS[look.marker],
             "zorder": 1.5 if series.faint else 3,
             "clip_on": not self._inside(series),
         }
         if series.hollow:
             look_of_marks["markerfacecolor"] = self.colours.raised
-        if not joined and (series.sizes is not None or len(x) > _MANY):
-            return self._crowd(series, x, y, look_of_marks)
+        if not joined and (series.sizes is not None or look.crowded):
+            return self._crowd(series, x, y, look.crowded, look_of_marks)
         return self.axes.plot(
             x,
             y,
@@ -163,11 +165,10 @@ class FigureSheet(Sheet):
             **look_of_marks,
         )[0]
 
-    def _crowd(self, series: Series, x: Sequence[float], y: Sequence[float], look: dict[str, Any]) -> Any:
-        """Points that may lie upon each other: they let each other through, and their areas say what they stand for."""
+    def _crowd(self, series: Series, x: Numbers, y: Numbers, many: bool, look: dict[str, Any]) -> Any:
+        """Draw points that may overlap: transparent, and with areas in proportion to their sizes."""
         from matplotlib.lines import Line2D
 
-        many = len(x) > _MANY
         least = (self.format.text * (0.22 if many else 0.4)) ** 2
         sizes = least if series.sizes is None else areas(series.sizes, least, 60 * least)
         self.axes.scatter(x, y, s=sizes, alpha=0.3 if many else 0.6, linewidths=0, **look)
@@ -176,25 +177,21 @@ class FigureSheet(Sheet):
         )
 
     def _inside(self, series: Series) -> bool:
-        """Whether no value lies beyond an axis, so that marks on its very end can be drawn whole."""
+        """Return True if no value lies beyond an axis, so that marks at its end can be drawn whole."""
         return all(
             (axis.low is None or axis.low <= min(values)) and (axis.high is None or max(values) <= axis.high)
             for axis, values in ((self.figure.x, series.x), (self.figure.y, series.y))
         )
 
-    def _faintness(self) -> float:
-        return 0.18 if len(self.figure.series) <= 4 else 0.08
-
-    def _bars(self, number: int, series: Series, colour: str, hatch: str) -> Any:
-        places, wide = bar_places(self.figure, number)
+    def _bars(self, number: int, series: Series, look: SeriesLook) -> Any:
+        places, width = bar_places(self.figure, number)
         lengths = series.x if self.figure.horizontal else series.y
-        drawn = (self.axes.barh if self.figure.horizontal else self.axes.bar)(
+        handle = (self.axes.barh if self.figure.horizontal else self.axes.bar)(
             places,
             lengths,
-            wide * 0.94,
-            color=colour,
-            # The strokes of a hatch would be wider than many narrow bars.
-            hatch=hatch if len(places) <= _FEW else "",
+            width * 0.94,
+            color=look.colour,
+            hatch=_HATCHES[look.pattern],
             edgecolor=self.colours.raised,
             linewidth=0,
         )
@@ -206,19 +203,19 @@ class FigureSheet(Sheet):
             ends = [length if math.isnan(limit) else limit for length, limit in zip(lengths, limits, strict=True)]
             across, up = (ends, places) if self.figure.horizontal else (places, ends)
             self.tips += zip(series.labels, across, up, strict=True)
-        return drawn
+        return handle
 
-    def _whiskers(self, series: Series, x: Sequence[float], y: Sequence[float], colour: str) -> None:
+    def _whiskers(self, series: Series, x: Numbers, y: Numbers, colour: str) -> None:
         assert series.low is not None
         assert series.high is not None
         draw_lines = self.axes.hlines if self.figure.horizontal else self.axes.vlines
         draw_lines(y if self.figure.horizontal else x, series.low, series.high, color=colour, linewidth=0.9, zorder=2.5)
 
     def _uncrowd(self) -> None:
-        """Turn the names along the x axis where they meet, and show only some where even that is too tight."""
+        """Rotate the names along the x axis if they overlap, and show only some if they still do."""
         labels = [label for label in self.axes.get_xticklabels() if label.get_text()]
         boxes = [Box.of(label) for label in labels]
-        if not any(a._replace(right=a.right + 4).meets(b) for a, b in pairwise(boxes)):
+        if not any(a._replace(right=a.right + 4).overlaps(b) for a, b in pairwise(boxes)):
             return
         for label in labels:
             label.set(rotation=40, ha="right", rotation_mode="anchor")
@@ -229,13 +226,14 @@ class FigureSheet(Sheet):
                 label.set_visible(at % every == 0)
 
     def _label(self) -> int:
-        """Write the labels of points and bars where nothing else stands; returns how many found no room."""
-        wanted = [series for series in self.figure.series if self._is_labelled(series)]
-        if wanted:
-            self.taken += [box for at, one in enumerate(self.figure.series) for box in self._obstacles(at, one)]
+        """Write the labels of points and bars where they cover nothing; return the number of labels without room."""
+        labelled = [number for number, series in enumerate(self.figure.series) if self._is_labelled(series)]
+        if labelled:
+            for number, series in enumerate(self.figure.series):
+                self.obstacles += self._boxes_of(number, series)
         hidden, tip = 0, ((1, 0, 2.5),) if self.figure.horizontal else ((0, 1, 2.5),)
-        for series in wanted:
-            at = self.figure.series.index(series)
+        for at in labelled:
+            series = self.figure.series[at]
             for text, x, y in zip(series.labels or (), *dodged(self.figure, at), strict=True):
                 hidden += not self._write_somewhere(text, x, y, _PLACES)
         for text, x, y in self.tips:
@@ -243,12 +241,12 @@ class FigureSheet(Sheet):
         return hidden
 
     def _write_somewhere(self, text: str, x: float, y: float, places: Sequence[tuple[int, int, float]]) -> bool:
-        """Write a label, cut shorter where it has no room otherwise."""
+        """Write a label, shortened if it has no room otherwise; return False if it has none."""
         limits = (self.format.name, self.format.name // 2)
         return any(self._write(short_name(text, limit), x, y, places) for limit in limits)
 
-    def _obstacles(self, number: int, series: Series) -> Iterator[Box]:
-        """What a label may not cover: the points of a series, their whiskers, and the line between them."""
+    def _boxes_of(self, number: int, series: Series) -> Iterator[Box]:
+        """Yield what labels must not cover: the points of a series, their whiskers, and the line between them."""
         half = self.format.text * 0.3 / 72 * DPI
         x, y = dodged(self.figure, number)
         to_pixels = self.axes.transData.transform
@@ -269,18 +267,18 @@ class FigureSheet(Sheet):
                     yield Box(across - 2, up - 2, across + 2, up + 2)
 
     def _write(self, text: str, x: float, y: float, places: Sequence[tuple[int, int, float]]) -> bool:
-        """Write a label at the first free place around a point; one that is further off gets a line to it."""
+        """Write a label at the first free place around a point, with a line to it if it is far away."""
         size = self.format.text - 1
         (width, height), (at_x, at_y) = self.extent_of(text, size), self.axes.transData.transform((x, y))
-        sheet = Box.of(self.axes)
+        plot_area = Box.of(self.axes)
         for across, up, away in places:
-            # A label hangs by the end that is nearer to its point, or by its middle.
+            # A label is anchored at the end nearer to its point, or in its middle.
             left = at_x + away * across / 72 * DPI - width * (1 - across) / 2
             low = at_y + away * up / 72 * DPI - height * (1 - up) / 2
             box = Box(left, low, left + width, low + height)
-            if not box.within(sheet) or any(box.meets(other) for other in self.taken):
+            if not box.within(plot_area) or any(box.overlaps(other) for other in self.obstacles):
                 continue
-            self.taken.append(box)
+            self.obstacles.append(box)
             line = {"arrowstyle": "-", "color": self.colours.grey, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
             self.axes.annotate(
                 plain(text),

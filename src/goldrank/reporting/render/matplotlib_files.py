@@ -1,4 +1,4 @@
-"""Draws described figures with matplotlib, for print: complete files, the same each time."""
+"""Write described figures to image files with matplotlib; equal figures give equal files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from goldrank.errors import InputError, MissingExtraError, unknown_name
 from goldrank.reporting.figures.description import Figure
 from goldrank.reporting.figures.heat_map import HeatMap
-from goldrank.reporting.render.themes import SIZES, THEMES, Size, Theme
+from goldrank.reporting.render.themes import SIZES, Size, Theme, find_colours
 
 if TYPE_CHECKING:
     from goldrank.io.files import PathLike
 
 
 def require_matplotlib() -> None:
-    """Raise now, before long work, if there is nothing to draw with."""
+    """Raise MissingExtraError if matplotlib is not installed; call this before long work."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -38,41 +38,40 @@ def image_format(path: PathLike) -> str:
 
 
 def draw(figure: Figure | HeatMap, path: PathLike, theme: Theme = "light", size: Size = "double") -> None:
-    """Draw *figure* into a .png, .pdf or .svg file, completely or not at all; equal figures give equal bytes.
+    """Draw *figure* into a .png, .pdf or .svg file atomically; equal figures give equal bytes.
 
     Args:
-        figure: what to draw.
-        path: the file; its suffix names the format.
+        figure: the figure or heat map to draw.
+        path: the file; its suffix determines the format.
         theme: ``light`` for paper, ``dark`` for dark slides and pages.
-        size: as wide as one column of a paper (``single``, 3.5 inches) or as two (``double``, 7.2 inches).
+        size: one column of a paper (``single``, 3.5 inches) or two (``double``, 7.2 inches).
     """
     from goldrank.io.files import write_atomically
     from goldrank.reporting.render.matplotlib_figure import FigureSheet
     from goldrank.reporting.render.matplotlib_heat_map import HeatMapSheet
     from goldrank.reporting.render.matplotlib_page import DPI
 
-    if theme not in THEMES:
-        raise unknown_name("theme", theme, THEMES, ", ".join(THEMES))
+    colours = find_colours(theme)
     if size not in SIZES:
         raise unknown_name("size", size, SIZES, ", ".join(SIZES))
     format = image_format(path)
     require_matplotlib()
-    # A date would make every file another one.
+    # With a date, no two files would be equal.
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with settings_for(figure.name):
-        look = THEMES[theme], SIZES[size]
-        made = HeatMapSheet(figure, *look) if isinstance(figure, HeatMap) else FigureSheet(figure, *look)
-        sheet = made.finished()
-        write_atomically(path, lambda out: sheet.savefig(out, dpi=DPI, format=format, metadata=dates.get(format)))
+        look = colours, SIZES[size]
+        sheet = HeatMapSheet(figure, *look) if isinstance(figure, HeatMap) else FigureSheet(figure, *look)
+        canvas = sheet.draw()
+        write_atomically(path, lambda out: canvas.savefig(out, dpi=DPI, format=format, metadata=dates.get(format)))
 
 
 @contextmanager
 def settings_for(salt: str) -> Iterator[None]:
-    """The settings of matplotlib under which equal figures give equal bytes."""
+    """Apply the settings of matplotlib under which equal figures give equal bytes."""
     import matplotlib as mpl
 
     settings = {"svg.hashsalt": salt, "pdf.fonttype": 42, "font.family": ["DejaVu Sans"], "hatch.linewidth": 0.6}
     with mpl.rc_context(settings), warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes, which says enough.
+        # Characters that the font lacks are drawn as boxes; a warning for each would say no more.
         warnings.filterwarnings("ignore", message=r"Glyph \d+")
         yield

@@ -1,4 +1,4 @@
-"""Draws a described heat map with matplotlib: coloured cells, each with its value written in it."""
+"""Draw described heat maps with matplotlib: coloured cells with their values."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 from goldrank.reporting.figures.heat_map import HeatMap
-from goldrank.reporting.render.matplotlib_page import Sheet, Words, plain
+from goldrank.reporting.render.matplotlib_page import PlotTexts, Sheet, plain
 from goldrank.reporting.render.themes import Colours, Format, short_names
 
 _ROWS = 2.4
-"""The height of a cell, in rows of a list: it holds two lines."""
+"""The height of a cell, which has two lines, in rows of a list."""
 
 
 class HeatMapSheet(Sheet):
-    """One heat map on its way to paper."""
+    """The sheet of a heat map."""
 
     def __init__(self, figure: HeatMap, colours: Colours, format: Format) -> None:
         height = format.row * _ROWS * len(figure.rows)
-        super().__init__(Words(figure.title, figure.caption, figure.note), colours, format, height)
+        super().__init__(PlotTexts(figure.title, figure.caption, figure.note), colours, format, height)
         self.figure = figure
 
-    def finished(self) -> Any:
-        """The canvas with everything in its place."""
+    def draw(self) -> Any:
+        """Draw everything and return the canvas."""
         from matplotlib.colors import LinearSegmentedColormap
 
         low, high = self.figure.limits
@@ -55,7 +55,7 @@ class HeatMapSheet(Sheet):
         axes.spines[:].set_visible(False)
 
     def _turn_names(self) -> None:
-        """Turn the names of columns where they are wider than the columns."""
+        """Rotate the names of columns if they are wider than the columns."""
         room = self.axes.get_window_extent().width / len(self.figure.columns)
         labels = self.axes.get_xticklabels()
         if any(label.get_window_extent(self.renderer()).width > 0.94 * room for label in labels):
@@ -79,7 +79,7 @@ class HeatMapSheet(Sheet):
                     self.axes.text(column, row + 0.25, plain(cell.detail), fontsize=small, **look)
 
     def _fitting(self, texts: list[str], room: float, size: float) -> float:
-        """The size of type, *size* at most, at which every text fits a cell."""
+        """Return the font size, *size* at most, at which every text fits a cell."""
         widest = max((self.extent_of(text, size)[0] for text in texts if text), default=0.0)
-        # Bold letters are a little wider than those measured.
+        # Bold letters are slightly wider than the measured ones.
         return size if widest * 1.1 <= room else size * room / (widest * 1.1)

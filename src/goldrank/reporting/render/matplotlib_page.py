@@ -1,7 +1,6 @@
-"""A sheet of paper under matplotlib: a plot area with title, legend and caption around it.
+"""Lay out a matplotlib figure: a plot area of fixed size with title, legend and caption around it.
 
-The plot area has a fixed size; the words are measured and set around it, and the sheet grows as they need, so that
-nothing is ever laid over anything else.
+The texts are measured and the height of the sheet follows from them, so that nothing overlaps.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _PAD = 0.08
 
 
 def plain(text: str) -> str:
-    """Text in which matplotlib sees no formulas."""
+    """Escape text for matplotlib, which reads formulas between dollar signs."""
     return text.replace("$", r"\$")
 
 
@@ -29,24 +28,24 @@ class Box(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, drawn: Any) -> Box:
-        """Where something stands that is drawn."""
-        extent = drawn.get_window_extent()
+    def of(cls, artist: Any) -> Box:
+        """Return the extent of an artist of matplotlib."""
+        extent = artist.get_window_extent()
         return cls(extent.x0, extent.y0, extent.x1, extent.y1)
 
-    def meets(self, other: Box) -> bool:
-        """Whether the two have room in common."""
+    def overlaps(self, other: Box) -> bool:
+        """Return True if the two have an area in common."""
         return self.left < other.right and other.left < self.right and self.low < other.high and other.low < self.high
 
     def within(self, other: Box) -> bool:
-        """Whether the other holds all of this one."""
+        """Return True if the other contains all of this one."""
         return (
             other.left <= self.left and self.right <= other.right and other.low <= self.low and self.high <= other.high
         )
 
 
-class Words(NamedTuple):
-    """What is written around a plot."""
+class PlotTexts(NamedTuple):
+    """The texts around a plot."""
 
     title: str
     caption: str
@@ -54,9 +53,9 @@ class Words(NamedTuple):
 
 
 class Sheet:
-    """The paper, with the words of one figure."""
+    """A figure of matplotlib with one plot area and the texts around it."""
 
-    def __init__(self, words: Words, colours: Colours, format: Format, height: float) -> None:
+    def __init__(self, words: PlotTexts, colours: Colours, format: Format, height: float) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
@@ -65,11 +64,11 @@ class Sheet:
         FigureCanvasAgg(self.canvas)
         self.axes: Any = self.canvas.add_axes((0.2, 0.2, 0.7, 0.7), facecolor=colours.raised)
         self.handles: list[Any] = []
-        """What stands for each series in the legend."""
+        """The entries of the series in the legend."""
         self.names: list[str] = []
 
-    def _written(self, hidden: int) -> tuple[Any, Any, Any]:
-        """Title, legend and caption, not yet in their places."""
+    def _add_texts(self, hidden: int) -> tuple[Any, Any, Any]:
+        """Add title, legend and caption, not yet in their places."""
         for old in (*self.canvas.texts, *self.canvas.legends):
             old.remove()
         format, room = self.format, self.format.width - 2 * _PAD
@@ -83,7 +82,7 @@ class Sheet:
         return self.canvas.text(0, 0, text, fontsize=size, color=colour, va="top", ha="left", linespacing=1.25)
 
     def _legend(self, room: float) -> Any:
-        """The legend in as many columns as fit, its names as long as one column lets them be."""
+        """Add the legend in as many columns as fit, with its names as long as one column allows."""
         if not self.handles:
             return None
         limit = 2 * self.format.name
@@ -109,34 +108,34 @@ class Sheet:
             limit -= 4
 
     def arrange(self, hidden: int) -> None:
-        """Set the words around the plot area, and make the sheet as high as all of it."""
-        title, legend, caption = self._written(hidden)
+        """Put the texts around the plot area, and set the height of the sheet; *hidden* labels are mentioned."""
+        title, legend, caption = self._add_texts(hidden)
         width = self.format.width
-        high = [
-            0.0 if drawn is None else drawn.get_window_extent(self.renderer()).height / DPI
-            for drawn in (title, legend, caption)
+        heights = [
+            0.0 if text is None else text.get_window_extent(self.renderer()).height / DPI
+            for text in (title, legend, caption)
         ]
-        # The first setting moves the ticks, and thereby the margins that the second one needs.
+        # Each layout moves the ticks, and thereby the margins of the next one.
         for _ in range(3):
             tight, box = self.axes.get_tightbbox(self.renderer()), self.axes.get_window_extent()
             left, right = (box.x0 - tight.x0) / DPI + _PAD, (tight.x1 - box.x1) / DPI + 2 * _PAD
             above, below = (tight.y1 - box.y1) / DPI + _PAD, (box.y0 - tight.y0) / DPI + _PAD
-            tall = self.height + above + below + sum(high) + 5 * _PAD
+            tall = self.height + above + below + sum(heights) + 5 * _PAD
             self.canvas.set_size_inches(width, tall)
-            bottom = tall - 2 * _PAD - high[0] - above - self.height
+            bottom = tall - 2 * _PAD - heights[0] - above - self.height
             self.axes.set_position((left / width, bottom / tall, (width - left - right) / width, self.height / tall))
         top = bottom - below - _PAD
         title.set_position((_PAD / width, 1 - _PAD / tall))
         if legend is not None:
             legend.set_bbox_to_anchor((_PAD / width, top / tall))
-        caption.set_position((_PAD / width, (top - high[1] - _PAD) / tall))
+        caption.set_position((_PAD / width, (top - heights[1] - _PAD) / tall))
 
     def renderer(self) -> Any:
-        """What measures texts."""
+        """Return the renderer, which measures texts."""
         return self.canvas.canvas.get_renderer()
 
     def extent_of(self, text: str, size: float) -> tuple[float, float]:
-        """The width and height of one line, in pixels."""
+        """Return the width and height of one line, in pixels."""
         from matplotlib.font_manager import FontProperties
 
         font = FontProperties(family=["DejaVu Sans"], size=size)
@@ -144,7 +143,7 @@ class Sheet:
         return float(width), float(height)
 
     def wrapped(self, text: str, room: float, size: float) -> str:
-        """Text in lines no wider than *room* inches; a word that is wider goes on in the next line."""
+        """Wrap text into lines no wider than *room* inches; longer words are broken."""
 
         def fits(line: str) -> bool:
             return self.extent_of(line, size)[0] <= room * DPI

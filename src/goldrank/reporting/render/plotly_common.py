@@ -1,4 +1,4 @@
-"""What all figures on pages have in common: type, margins, behaviour, and texts and numbers made safe and short."""
+"""Shared parts of plotly figures: layout, configuration, escaped texts and rounded numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIGITS = 7
 
 
 def escaped(text: str) -> str:
-    """Text that plotly shows as it is, in labels and in templates of hover texts.
+    """Escape text for the labels and the hover templates of plotly.
 
     >>> escaped("<b>50 %{x}</b> & more")
     '&lt;b&gt;50 &#37;{x}&lt;/b&gt; &amp; more'
@@ -27,7 +27,7 @@ def escaped(text: str) -> str:
 
 
 def in_lines(text: str, width: int = 38) -> str:
-    """Escaped text in lines that a telephone has room for.
+    """Return escaped text in lines that fit on a telephone.
 
     >>> in_lines("one two three", 8)
     'one two<br>three'
@@ -36,7 +36,7 @@ def in_lines(text: str, width: int = 38) -> str:
 
 
 def faded(colour: str, opacity: float) -> str:
-    """A colour ``#rrggbb`` that lets through what lies behind it.
+    """Return the colour ``#rrggbb`` with an opacity.
 
     >>> faded("#0072B2", 0.2)
     'rgba(0,114,178,0.2)'
@@ -46,7 +46,7 @@ def faded(colour: str, opacity: float) -> str:
 
 
 def base_layout(colours: Colours, height: int) -> Json:
-    """What all figures have in common: type, colours, margins, and the legend above the plot."""
+    """Return the layout that all figures share: fonts, colours, margins, and the legend above the plot."""
     font = {"family": FONTS["sans"], "size": 13, "color": colours.ink}
     nothing = "rgba(0,0,0,0)"
     return {
@@ -66,7 +66,7 @@ def base_layout(colours: Colours, height: int) -> Json:
 
 
 def config(name: str) -> Json:
-    """How a figure behaves: it fits its page, saves itself as *name*, and sends nothing anywhere."""
+    """Return the configuration: a figure fits its page, is saved under *name*, and sends no data anywhere."""
     return {
         "responsive": True,
         "displaylogo": False,
@@ -81,5 +81,5 @@ def config(name: str) -> Json:
 
 
 def rounded(values: Iterable[float | None]) -> list[float | None]:
-    """Numbers as short as JSON can say them without a difference that could be seen; None for what is no number."""
+    """Return numbers with as many digits as can be seen, and None for undefined ones."""
     return [None if value is None or not math.isfinite(value) else float(f"{value:.{_DIGITS}g}") for value in values]

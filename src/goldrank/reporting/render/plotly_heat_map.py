@@ -1,4 +1,4 @@
-"""Turns a described heat map into what plotly.js draws."""
+"""Convert described heat maps to the JSON that plotly.js draws."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from goldrank.reporting.render.themes import Colours, short_names
 _NAME = 22
 _ROW = 46
 _DETAILED = 3
-"""With more columns than this a telephone has no room for a second line in the cells; a pointer shows it."""
+"""With more columns than this, a telephone has no room for the second line of a cell; a pointer shows it."""
 
 
 def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
-    """The heat map as ``{"data": …, "layout": …, "config": …}``."""
+    """Return the heat map as ``{"data": …, "layout": …, "config": …}``."""
     low, high = figure.limits
     last = len(figure.stops) - 1
     trace: Json = {
@@ -33,7 +33,7 @@ def heat_map_plot(figure: HeatMap, colours: Colours) -> Json:
         ],
         "hovertemplate": "<b>%{customdata[0]}</b>, %{customdata[1]}<br>"
         f"{escaped(figure.measure)}: %{{customdata[2]}} %{{customdata[3]}}<extra></extra>",
-        # Every cell says its value, so that a scale of colours would only take room.
+        # Every cell shows its value, so that a scale of colours is not needed.
         "showscale": False,
     }
     rows, columns = ([escaped(name) for name in short_names(names, _NAME)] for names in (figure.rows, figure.columns))

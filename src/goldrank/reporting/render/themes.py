@@ -1,10 +1,12 @@
-"""The look of figures and pages: colours for light and dark, fonts, sizes on paper, and names cut to fit."""
+"""Colours of the light and the dark theme, fonts, sizes on paper, and names shortened to fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
+
+from goldrank.errors import unknown_name
 
 Theme = Literal["light", "dark"]
 Size = Literal["single", "double"]
@@ -15,22 +17,22 @@ class Colours:
     """The colours of one theme; `tokens_css` gives them to pages under the same names."""
 
     paper: str
-    """Behind the page."""
+    """The background of the page."""
     raised: str
-    """Behind what stands out from the page, and behind a figure."""
+    """The background of panels and figures."""
     sunk: str
-    """Behind code, tags and other insets."""
+    """The background of code, tags and other insets."""
     ink: str
     soft: str
-    """For captions and notes: less than ink, and still easily read."""
+    """Captions and notes: weaker than ink, but legible."""
     grey: str
-    """For the axes of a figure, and for series that are background for others."""
+    """The axes of a figure, and series in the background."""
     line: str
-    """For the borders of what can be used."""
+    """The borders of controls."""
     faint: str
-    """For the rules between rows and sections."""
+    """The lines between rows and sections."""
     accent: str
-    """For links, and for text about gold."""
+    """Links, and text about gold."""
     accent_ink: str
     gold: str
     gold_wash: str
@@ -40,10 +42,10 @@ class Colours:
     wrong_wash: str
     shadow: str
     series: tuple[str, ...]
-    """Of a figure."""
+    """The series of a figure, in order."""
 
 
-# The palettes of Okabe and Ito, which the colour-blind can tell apart, without the colour that the paper swallows.
+# The palette of Okabe and Ito, which colour-blind readers can distinguish, without the colour closest to the paper.
 THEMES = {
     "light": Colours(
         paper="#fdfcfa",
@@ -91,13 +93,20 @@ FONTS = {
     "serif": '"Iowan Old Style", "Palatino Linotype", Palatino, "Noto Serif", "Liberation Serif", Georgia, serif',
     "mono": 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
 }
-"""The families of type on pages; figures on pages have the first."""
+"""The font families of pages; figures on pages have the first."""
+
+
+def find_colours(theme: str) -> Colours:
+    """Return the colours of a theme, or raise InputError if there is no such theme."""
+    if theme not in THEMES:
+        raise unknown_name("theme", theme, THEMES, ", ".join(THEMES))
+    return THEMES[theme]
 
 
 def tokens_css() -> str:
     """Return the colours and fonts as CSS variables (``--gold-wash``, ``--serif``), for report and explorer alike.
 
-    The theme is that of the attribute ``data-theme`` of the root element, or the reader's where there is none.
+    The attribute ``data-theme`` of the root element decides the theme, or the reader's system if it has none.
     """
     light, dark = (
         {"color-scheme": name}
@@ -121,17 +130,17 @@ def _rule(selector: str, values: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """Inches and points of one column of a paper, or of two."""
+    """Sizes of a figure on paper, in inches and points."""
 
     width: float
     height: float
     row: float
-    """The height of one category where they run from the top down."""
+    """The height of a category on a vertical axis."""
     text: float
     title: float
     caption: float
     name: int
-    """How many characters of a name are shown."""
+    """Maximum number of characters of a name."""
 
 
 SIZES = {
@@ -141,7 +150,7 @@ SIZES = {
 
 
 def short_name(name: str, limit: int) -> str:
-    """A name on one line and no longer than *limit*, by its start and end.
+    """Return a name on one line and no longer than *limit*: its start and its end.
 
     >>> short_name("fill-mask:roberta-base", 12)
     'fill-…a-base'
@@ -151,15 +160,15 @@ def short_name(name: str, limit: int) -> str:
 
 
 def short_names(names: Sequence[str], limit: int) -> list[str]:
-    """Names on one line and no longer than *limit*, by their start and end, and still told apart.
+    """Return names on one line, each about as long as *limit* and different from the others.
 
     >>> short_names(["fill-mask:roberta-base", "fill-mask:roberta-large", "bm25"], 12)
     ['fill-…a-base', 'fill-…-large', 'bm25']
     """
-    made: list[str] = []
+    shortened: list[str] = []
     for name in names:
         short, number = short_name(name, limit), 2
-        while short in made:
+        while short in shortened:
             short, number = f"{short.removesuffix(f' #{number - 1}')} #{number}", number + 1
-        made.append(short)
-    return made
+        shortened.append(short)
+    return shortened

@@ -1,12 +1,23 @@
-"""Compute ranges, ticks and positions of a figure, and the look of its series, for both renderers."""
+"""Compute what both renderers share: the ranges, ticks and positions of a figure, and the look of its series."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import pairwise
 
-from goldrank.reporting.figures.description import Figure, Numbers
+from goldrank.reporting.figures.description import Figure, Numbers, Series
+from goldrank.reporting.render.themes import Colours
 
+MARKERS = (
+    "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "triangle-left", "triangle-right",
+)  # fmt: skip
+DASHES = ("solid", "dash", "dashdot", "dot")
+PATTERNS = ("", "/", ".", "\\", "x", "-", "+")
+_PATTERNED = 40
+"""More bars than this are too narrow for patterns."""
+_CROWDED = 300
+"""More points than this are drawn small and faint, so that their density is visible."""
 _SPREAD = 0.6
 """The share of a category's width that the values of several series take together."""
 
@@ -38,8 +49,11 @@ def whole_on(figure: Figure, *, along_x: bool) -> bool:
 
 
 def range_on(figure: Figure, *, along_x: bool, share: float = 0.05) -> tuple[float, float]:
-    """Return the range of an axis of numbers: its own limits, else its values with a margin of a *share* of them."""
-    axis, values = figure.x if along_x else figure.y, values_on(figure, along_x=along_x)
+    """Return the range of an axis: its own limits, else its values with a margin of a *share* of them."""
+    axis = figure.x if along_x else figure.y
+    if axis.categories:
+        return -0.6, len(axis.categories) - 0.4
+    values = values_on(figure, along_x=along_x)
     if axis.scale == "log":
         # A lower limit of 0 has no place here; its interval then runs out of the picture.
         positive = [value for value in values if value > 0]
@@ -57,13 +71,38 @@ def _has_bars(figure: Figure) -> bool:
     return any(series.mark == "bars" for series in figure.series)
 
 
-def look_of(figure: Figure, number: int) -> int:
-    """Which colour, marker and line style a series has: its place among those that are not faint.
+@dataclass(frozen=True)
+class SeriesLook:
+    """The colour, marker, line style and pattern of a series, under the names of plotly."""
 
-    A hollow series has those of the one before it.
-    """
-    before = sum(not (series.faint or series.hollow) for series in figure.series[:number])
-    return before - 1 if figure.series[number].hollow else before
+    colour: str
+    marker: str
+    dash: str
+    pattern: str
+    crowded: bool
+    """Whether points are drawn small and faint because they are many."""
+    band_opacity: float
+    step_opacity: float
+
+
+def look_of(figure: Figure, number: int, colours: Colours) -> SeriesLook:
+    """Return the look of a series: by its position among those that are not faint, a hollow one as that before it."""
+    series = figure.series[number]
+    position = sum(not (other.faint or other.hollow) for other in figure.series[:number]) - series.hollow
+    return SeriesLook(
+        colours.grey if series.faint else colours.series[position % len(colours.series)],
+        "circle" if series.faint else MARKERS[position % len(MARKERS)],
+        "solid" if series.faint else "dot" if series.hollow else DASHES[position % len(DASHES)],
+        PATTERNS[position % len(PATTERNS)] if len(series.x) <= _PATTERNED else "",
+        len(series.x) > _CROWDED,
+        0.18 if len(figure.series) <= 4 else 0.08,
+        0.25 if len(figure.series) == 1 else 0.06,
+    )
+
+
+def has_point_labels(series: Series) -> bool:
+    """Return True if its labels belong beside its points, rather than to a pointer only."""
+    return series.labels is not None and series.mark == "points" and not series.faint and series.sizes is None
 
 
 def areas(sizes: Numbers, smallest: float, largest: float) -> list[float]:
