@@ -39,7 +39,7 @@ def view(comparison: Comparison) -> View:
 
 
 def scores_grid(comparison: Comparison) -> Grid:
-    """Runs by metrics, with superscripts for the runs that each significantly beats."""
+    """Return a table of runs by metrics, with superscripts for the runs that each significantly beats."""
     runs = list(comparison.scores)
     marks = dict(zip(runs, formatting.letters(len(runs)), strict=True))
     superscripts = {
@@ -68,7 +68,7 @@ def _tested(comparison: Comparison) -> str:
 
 
 def pairs_grid(comparison: Comparison) -> Grid:
-    """Every pair of runs with its difference, test and effect."""
+    """Return a table of all pairs of runs with difference, test and effect."""
     headings = [
         "metric",
         "b − a",
@@ -110,7 +110,7 @@ def _bounds(pair: Pair, comparison: Comparison) -> str:
 
 
 def _size_bounds(pair: Pair, metric: Metric) -> str:
-    """The interval of the difference taken as a size: the way it lies counts as more."""
+    """Format the interval of the absolute difference, whose direction counts as positive."""
     if pair.interval is None:
         return ""
     ends = [pair.interval.low, pair.interval.high]
@@ -123,14 +123,13 @@ def _end(metric: Metric, value: float) -> str:
 
 
 def verdict(pair: Pair, comparison: Comparison) -> str:
-    """What the data say about two runs, in a sentence."""
+    """Return a sentence on which of two runs is better, or whether the data cannot tell."""
     metric = comparison.scores[pair.a][pair.metric].metric
     winner = pair.winner(comparison.alpha, metric.definition.direction)
     size = f"{formatting.value(metric, abs(pair.difference))} {_size_bounds(pair, metric)}".rstrip()
     if winner is not None:
         loser = pair.a if winner == pair.b else pair.b
-        p = formatting.p_value(pair.adjusted)
-        p = f"p {p}" if p.startswith("<") else f"p = {p}"
+        p = formatting.p_clause(pair.adjusted)
         return f"{winner} beats {loser} on {pair.metric} by {size}, {p} {CORRECTIONS[comparison.correction]}."
     if pair.note and pair.p != pair.p:
         return f"On {pair.metric}, {pair.b} and {pair.a} differ by {size}, untested: {pair.note}."
@@ -142,7 +141,7 @@ def verdict(pair: Pair, comparison: Comparison) -> str:
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """The scores in the shape of `score`, and every pair."""
+    """Return the scores in the shape of `goldrank score`, and every pair."""
     content = results.scores_json(list(comparison.scores.values()), intervals=True, per_query=False)
     content["warnings"] = [warning.to_dict() for warning in comparison.warnings]
     content["comparison"] = {

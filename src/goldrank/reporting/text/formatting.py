@@ -1,17 +1,18 @@
-"""How numbers read: as many digits as mean something, and no more."""
+"""Format values, intervals and p-values for tables and sentences."""
 
 from __future__ import annotations
 
 import math
 
 from goldrank.metrics import Metric
+from goldrank.scoring import Score
 from goldrank.stats import Interval
 
 ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
 
 
 def value(metric: Metric, number: float) -> str:
-    """A value of *metric*: four digits for shares, two for ranks, none for counts."""
+    """Format a value of *metric*: four decimals for shares, two for ranks, none for counts."""
     if math.isnan(number):
         return "–"
     if metric.definition.aggregate == "sum":
@@ -20,17 +21,22 @@ def value(metric: Metric, number: float) -> str:
 
 
 def interval(metric: Metric, bounds: Interval | None) -> str:
-    """An interval of *metric* in brackets."""
+    """Format an interval of *metric* in brackets, or return "" if there is none."""
     return "" if bounds is None else f"[{value(metric, bounds.low)}, {value(metric, bounds.high)}]"
 
 
+def value_with_interval(score: Score) -> str:
+    """Format the value of a score with its interval, if it has one."""
+    return f"{value(score.metric, score.value)} {interval(score.metric, score.interval)}".rstrip()
+
+
 def signed(metric: Metric, number: float) -> str:
-    """A difference with its sign."""
+    """Format a difference with its sign."""
     return value(metric, number) if math.isnan(number) else ("+" if number >= 0 else "−") + value(metric, abs(number))
 
 
 def p_value(number: float) -> str:
-    """A p-value, never as 0.
+    """Format a p-value, never as 0.
 
     >>> p_value(0.04217), p_value(0.00001)
     ('0.042', '<0.001')
@@ -40,8 +46,18 @@ def p_value(number: float) -> str:
     return "<0.001" if number < 0.001 else f"{number:.3f}"
 
 
+def p_clause(number: float, relation: str = "=") -> str:
+    """Format a p-value for a sentence.
+
+    >>> p_clause(0.04217), p_clause(0.04217, "≤"), p_clause(0.00001)
+    ('p = 0.042', 'p ≤ 0.042', 'p <0.001')
+    """
+    written = p_value(number)
+    return f"p {written}" if written.startswith("<") else f"p {relation} {written}"
+
+
 def heading(metric: Metric) -> str:
-    """The metric with an arrow that says which way is better."""
+    """Return the metric with an arrow for its better direction."""
     return f"{metric}{ARROWS[metric.definition.direction]}"
 
 
@@ -49,6 +65,6 @@ SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍ
 
 
 def letters(count: int) -> list[str]:
-    """Short marks for runs, each with a superscript form: a, b, … (there is no superscript q)."""
+    """Return short marks for runs, each with a superscript form: a, b, … (there is no superscript q)."""
     alphabet = "abcdefghijklmnoprstuvwxyz"
     return [alphabet[i % 25] * (i // 25 + 1) for i in range(count)]

@@ -24,7 +24,7 @@ from goldrank.scoring import Score, Scores, all_warnings, have_same_queries
 
 
 def conventions_line(scores: Scores) -> str:
-    """The conventions in one line, parameters of the metrics included."""
+    """Return the conventions, with the parameters of the metrics, in one line."""
     parts = [f"{name}={value}" for name, value in scores.conventions.as_dict().items() if value is not None]
     parts += [written for metric in scores.applied if (written := _parameters(metric))]
     return f"Profile {scores.profile.name}: " + ", ".join(dict.fromkeys(parts)) + "."
@@ -59,7 +59,7 @@ def scores_view(all_scores: Sequence[Scores], *, intervals: bool = True, per_que
 
 
 def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
-    """What was averaged over, and everything that was left out: a line per run that has something to say, or one."""
+    """Return what was left out or scored as missing: a line for each run with remarks, or one if all are the same."""
     lines: dict[str, str] = {}
     for scores in all_scores:
         counts = scores.counts
@@ -87,8 +87,8 @@ _MISSING = {"zero": "scored 0", "skip": "left out", "error": "refused"}
 
 
 def basis_line(scores: Scores, *, intervals: bool, others: Sequence[Scores] = ()) -> str:
-    """How many queries, and what kind of intervals; *others* stand in the same table."""
-    counts = [one.counts.queries for one in (scores, *others)]
+    """Return the number of queries and the kind of intervals; *others* are in the same table."""
+    counts = [each.counts.queries for each in (scores, *others)]
     line = f"{counts[0]} queries" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)} queries"
     undefined = {
         str(score.metric): left
@@ -110,16 +110,16 @@ def score_grid(
     marks: Mapping[tuple[str, str], str] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Grid:
-    """Runs by metrics: the mean, its interval below, the best in bold where all are over the same queries."""
+    """Return a table of runs by metrics with means and intervals; the best is bold if all have the same queries."""
     first = all_scores[0]
     comparable = have_same_queries(all_scores)
     names = list(first)
     cells = {
-        (scores.name, name): _cell(
+        (scores.name, name): score_cell(
             scores[name],
-            comparable and _is_best(scores[name], all_scores),
-            intervals,
-            (marks or {}).get((scores.name, name), ""),
+            best=comparable and _is_best(scores[name], all_scores),
+            marks=(marks or {}).get((scores.name, name), ""),
+            interval=intervals,
         )
         for scores in all_scores
         for name in names
@@ -130,15 +130,10 @@ def score_grid(
     queries = [] if comparable else [Cell(str(scores.counts.queries)) for scores in all_scores]
     headings = {name: formatting.heading(first[name].metric) for name in names}
     if len(all_scores) == 1:
-        rows = [
-            [Cell(headings[name]), Cell(cells[first.name, name].text), Cell(cells[first.name, name].detail)]
-            for name in names
-        ]
-        return Grid(
-            ["metric", labels[first.name], "interval"][: 3 if intervals else 2],
-            _trim(rows, intervals),
-            notes=notes,
-        )
+        columns = 3 if intervals else 2
+        of_metrics = [(headings[name], cells[first.name, name]) for name in names]
+        rows = [[Cell(heading), Cell(cell.text), Cell(cell.detail)][:columns] for heading, cell in of_metrics]
+        return Grid(["metric", labels[first.name], "interval"][:columns], rows, notes=notes)
     if len(names) > 7 and len(all_scores) <= 7:
         rows = [[Cell(headings[name]), *(cells[scores.name, name] for scores in all_scores)] for name in names]
         rows = [[Cell("queries"), *queries], *rows] if queries else rows
@@ -150,12 +145,9 @@ def score_grid(
     return Grid(["run", *(["queries"] if queries else []), *headings.values()], rows, notes=notes)
 
 
-def _trim(rows: list[list[Cell]], intervals: bool) -> list[list[Cell]]:
-    return rows if intervals else [row[:2] for row in rows]
-
-
-def _cell(score: Score, best: bool, intervals: bool, marks: str) -> Cell:
-    detail = formatting.interval(score.metric, score.interval) if intervals else ""
+def score_cell(score: Score, *, best: bool = False, marks: str = "", interval: bool = True) -> Cell:
+    """Return the cell of a score: its value, with its interval below."""
+    detail = formatting.interval(score.metric, score.interval) if interval else ""
     return Cell(formatting.value(score.metric, score.value), detail, marks, best)
 
 
@@ -168,7 +160,7 @@ def _is_best(score: Score, all_scores: Sequence[Scores]) -> bool:
 
 
 def per_query_grid(scores: Scores) -> Grid:
-    """Queries by metrics."""
+    """Return a table of queries by metrics."""
     names = list(scores)
     rows = [
         [
@@ -181,7 +173,7 @@ def per_query_grid(scores: Scores) -> Grid:
 
 
 def scores_json(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> dict[str, Any]:
-    """The scores as JSON: first what makes them misleading, then the profile with its conventions, then the runs."""
+    """Return the scores as JSON data: warnings, the profile with its conventions, and the runs."""
     first = all_scores[0]
     return {
         "warnings": [warning.to_dict() for warning in all_warnings(all_scores)],
@@ -232,7 +224,7 @@ def value_bounds(value: Mapping[str, Any]) -> str:
 
 
 def number(value: float) -> float | None:
-    """A number as JSON can hold it: undefined values are null."""
+    """Return a number as JSON can hold it: None if it is undefined."""
     return value if math.isfinite(value) else None
 
 
@@ -260,8 +252,8 @@ def plain(value: Any) -> Any:
 
 
 def to_json(content: Any) -> str:
-    """JSON for people and programs; control characters are escaped, which leaves the data the same."""
-    return escape_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    """Return indented JSON with undefined numbers as null and control characters escaped."""
+    return escape_json(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: bool) -> list[list[Any]]:
