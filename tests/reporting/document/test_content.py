@@ -9,7 +9,7 @@ from goldrank.cli.main import main
 from goldrank.comparing import compare_hits
 from goldrank.errors import InputError
 from goldrank.reporting.document.content import content_of
-from goldrank.reporting.document.sections import Place, as_json
+from goldrank.reporting.document.sections import RankRange, as_json
 from goldrank.scoring import Bootstrap
 
 QUICK = Bootstrap(resamples=200)
@@ -130,7 +130,7 @@ def test_gold_that_was_not_ranked_has_no_place(store):
     [section] = make(store)
     unranked = [item for case in section.cases for item in case.gold if item.grade == 1]
     assert unranked
-    assert {place for item in unranked for place in item.places.values()} == {Place(None, None)}
+    assert {place for item in unranked for place in item.places.values()} == {RankRange(None, None)}
 
 
 def test_without_texts_there_are_ids(store):

@@ -1,4 +1,4 @@
-"""From stored runs to what a report says of them: a section for each set of runs that can be compared."""
+"""Create the sections of a report from stored runs, one for each set of comparable runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
 
 WORST = 10
-"""How many queries a section shows unless told otherwise."""
+"""Default number of queries shown in a section."""
 
 
 def content_of(
@@ -26,17 +26,20 @@ def content_of(
     alpha: float = 0.05,
     worst: int = WORST,
 ) -> list[Section]:
-    """Everything that a report says of the runs, a section for each task (and for each gold, where one has several).
+    """Return a section for each task, and for each data set if a task has several.
 
     Args:
-        runs: stored runs of any kind, in any mixture.
-        store: where they are stored, and the texts of their data.
-        metrics: of runs that rank; None for those of the profile asked for, else for the runs' own.
-        profile: None for the runs' own, as their task changes it.
-        conventions: single ones that differ from the profile's.
-        bootstrap: how intervals are made.
-        alpha: the level at which a difference is called significant.
-        worst: how many queries to show at most.
+        runs: stored runs of any kinds.
+        store: the store of the runs and of the texts of their data.
+        metrics: of runs that rank; None for those of *profile* if it is given, else for those of the runs.
+        profile: None for the profile of the runs, with the conventions that their task changes.
+        conventions: single conventions that differ from those of the profile.
+        bootstrap: the bootstrap of the intervals.
+        alpha: the level of significance.
+        worst: the maximum number of queries to show.
+
+    Raises:
+        InputError: there are no runs, a run is given twice, or runs cannot be compared.
     """
     if not runs:
         raise InputError("there is no run to report on", remedy="name stored runs (goldrank runs list)")
@@ -62,7 +65,7 @@ def _section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, wo
 
 
 def _groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:
-    """The runs by key, those together that answer the same questions, in the order in which they were given."""
+    """Group the runs that can be compared, in the order in which they were given."""
     groups: dict[object, dict[str, StoredRun]] = {}
     for run in runs:
         group = groups.setdefault((run.task, run.result_kind, _basis(run)), {})
@@ -73,5 +76,5 @@ def _groups(runs: Sequence[StoredRun]) -> list[dict[str, StoredRun]]:
 
 
 def _basis(run: StoredRun) -> object:
-    """What two runs must share to be compared; whether their gold is really the same is found out when it is read."""
+    """Return what runs must share to be compared; whether their gold is the same is checked when it is read."""
     return tuple(str(run.inputs.get(name)) for name in ("data", "split", "limit"))

@@ -1,7 +1,7 @@
-"""The report as one HTML file: it opens offline, holds its own scripts, and shows all text without them.
+"""Render a report as one HTML file that opens offline and shows all text without scripts.
 
-The page allows no script but the two it comes with, by their hashes, and no request to anywhere: whatever a query or
-a document says, it stays text.
+Its Content-Security-Policy allows only its own scripts, by their hashes, and no requests, so that no text of a query or
+a document is ever executed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from goldrank.reporting.figures.description import Figure
 from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.reporting.render.themes import tokens_css
 from goldrank.reporting.text import formatting
-from goldrank.reporting.text.results import plain
 
 THEMES = ("auto", "light", "dark")
 _KINDS = {"ranked": "rankings", "measured": "measurements", "masked": "masked names"}
@@ -29,9 +28,9 @@ def to_html(report: Report, theme: str = "auto", *, opened: bool = False) -> str
     """Return the page.
 
     Args:
-        report: what it says.
+        report: the content.
         theme: ``light`` or ``dark``; ``auto`` follows the reader's system. The page has a switch in any case.
-        opened: whether everything is unfolded, as for printing.
+        opened: whether all details are unfolded, as for printing.
     """
     template = environment("goldrank.reporting.document").get_template("report.html")
     from markupsafe import Markup
@@ -47,14 +46,14 @@ def to_html(report: Report, theme: str = "auto", *, opened: bool = False) -> str
         kinds=_KINDS,
         metric_value=_metric_value,
         in_both_themes=_in_both_themes,
-        # The only texts that are not escaped: they come with goldrank and plotly.
+        # The only texts that are not escaped: they are part of goldrank and plotly.
         style=Markup(f"{tokens_css()}\n{_file('report.css')}"),
         scripts=[Markup(script) for script in scripts],
     )
 
 
 def _file(name: str) -> str:
-    # Line ends as a reader of HTML hands them on, so that the hash of a script is that of what it sees.
+    # Browsers normalise line ends, so that the hash of a script must be that of the normalised text.
     return files("goldrank.reporting.document").joinpath("templates", name).read_text("utf-8").replace("\r\n", "\n")
 
 
@@ -82,4 +81,4 @@ def _metric_value(metric: str, value: float) -> str:
 
 
 def _in_both_themes(figure: Figure) -> dict[str, Any]:
-    return {theme: plain(to_plotly(figure, theme)) for theme in ("light", "dark")}
+    return {theme: to_plotly(figure, theme) for theme in ("light", "dark")}

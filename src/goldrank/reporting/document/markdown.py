@@ -1,4 +1,4 @@
-"""The report as Markdown: for a wiki, an issue or a paper's repository; figures are left to the other formats."""
+"""Render a report as Markdown, without figures."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from goldrank.metrics import Metric
-from goldrank.reporting.document.sections import Case, Passage, Report, Section
+from goldrank.reporting.document.sections import Answer, Case, Passage, Report, Section, truncate
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid, render
 
-_SHOWN, _SHORT = 600, 120
+_LONGEST_TEXT, _LONGEST_TITLE = 600, 300
 # As entities, which every reader of Markdown knows, in tables too. An underscore inside a word is harmless.
 _SPECIAL = re.compile(r"&(?=[#\w])|<(?=[\w/!?])(?!\d)|\[(?![+−]?\d)|\](?=[(\[:])|[*`~|\\$]|(?<!\w)_|_(?!\w)")
 _LINE_START = re.compile(r"^[#+=>-]|^\d{1,9}[.)](?=\s|$)")
 
 
 def to_markdown(report: Report) -> str:
-    """The whole report."""
+    """Return the whole report."""
     parts = [
         f"# {escape(report.title)}",
         escape(f"{report.made} · goldrank {report.version}"),
@@ -31,7 +31,7 @@ def to_markdown(report: Report) -> str:
 
 
 def escape(text: str) -> str:
-    """Text on one line that Markdown shows as it is.
+    """Escape text for Markdown, on one line.
 
     >>> escape("a <b> | *c*"), escape("# no heading")
     ('a &#60;b> &#124; &#42;c&#42;', '&#35; no heading')
@@ -41,8 +41,8 @@ def escape(text: str) -> str:
     return _LINE_START.sub(_entity, line)
 
 
-def _entity(found: re.Match[str]) -> str:
-    return f"{found[0][:-1]}&#{ord(found[0][-1])};"
+def _entity(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}&#{ord(match[0][-1])};"
 
 
 def _section(section: Section) -> str:
@@ -77,7 +77,7 @@ def _escaped(grid: Grid) -> Grid:
 
 
 def _in_cell(text: str) -> str:
-    # A sign or a number at the start of a cell is no list.
+    # A sign or a number at the start of a cell does not begin a list.
     return escape(f".{text}")[1:]
 
 
@@ -92,39 +92,31 @@ def _titled_list(title: str, sentences: Iterable[str]) -> str:
 
 def _case(case: Case) -> str:
     metric = Metric.parse(case.metric)
-    gold = "\n".join(f"- Gold, grade {item.grade:g}: {_passage(item.passage, _SHOWN)}" for item in case.gold)
+    gold = "\n".join(f"- Gold, grade {item.grade:g}: {_passage(item.passage)}" for item in case.gold)
     rows = [
         [
             Cell(answer.name),
             Cell(formatting.value(metric, answer.value)),
             Cell(case.ranks_of(answer)),
-            Cell(
-                "; ".join(
-                    filter(None, [*(f"{one.rank}. {_said(one.passage)}" for one in answer.rivals), answer.others_above])
-                )
-            ),
+            Cell("; ".join(filter(None, [*_rivals(answer), answer.others_above]))),
         ]
         for answer in case.answers
     ]
     grid = Grid(["run", str(metric), "ranks of the gold", "ranked above the gold"], rows)
-    return f"> {_passage(case.query, _SHOWN)}\n\n{gold}\n\n{render([_escaped(grid)], 'markdown')}"
+    return f"> {_passage(case.query)}\n\n{gold}\n\n{render([_escaped(grid)], 'markdown')}"
 
 
-def _said(passage: Passage) -> str:
-    return _cut(passage.title or passage.text or passage.id, _SHORT)
+def _rivals(answer: Answer) -> list[str]:
+    return [f"{rival.rank}. {rival.passage.heading}" for rival in answer.rivals]
 
 
-def _passage(passage: Passage, limit: int) -> str:
-    title = f"*{escape(_cut(passage.title, 300))}*" if passage.title.strip() else ""
-    return " ".join(filter(None, [f"({escape(passage.id)})", title, escape(_cut(passage.text, limit))]))
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+def _passage(passage: Passage) -> str:
+    title = f"*{escape(truncate(passage.title, _LONGEST_TITLE))}*" if passage.title.strip() else ""
+    return " ".join(filter(None, [f"({escape(passage.id)})", title, escape(truncate(passage.text, _LONGEST_TEXT))]))
 
 
 def _commands(lines: Iterable[str]) -> str:
-    """A block of code, fenced by more backticks than any line holds."""
+    """Return a block of code, fenced by more backticks than any line has."""
     written = "\n".join(" ".join(line.split()) for line in lines)
     longest = max((len(run) for run in re.findall("`+", written)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -1,4 +1,4 @@
-"""The section of runs that guess masked names: the three levels of each, and which run is really better."""
+"""The section of masked runs: accuracy at each level, comparisons of the runs, and their figures."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from goldrank.reporting.figures.masked import FIGURES, MaskedRun
 from goldrank.reporting.text import formatting
 from goldrank.reporting.text import masked as masked_results
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.results import score_cell
 from goldrank.runs.masked import scores_of
 from goldrank.runs.masked_results import MaskedResult
 from goldrank.runs.run import Measures
@@ -28,7 +29,7 @@ _ACCURACY = "hits@1"
 
 
 def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
-    """What there is to say of runs on the same masks."""
+    """Return the section of runs on the same masks."""
     names = distinct_names(runs)
     how = measures.bootstrap
     scored = {key: scores_of(run) for key, run in runs.items()}
@@ -51,7 +52,7 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
     return Section(
         task=next(iter(runs.values())).task,
         kind="masked",
-        runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
+        runs=provenance.origins(ordered, names),
         verdicts=tuple(_verdicts(named, measures)),
         tables=tuple(_tables(named, measures)),
         numbers=masked_results.as_json(MaskedResult(named, bootstrap=how, alpha=measures.alpha, original=True)),
@@ -65,7 +66,7 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
 
 
 def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]:
-    """All runs side by side, then each by itself, every pair, and the scores of the original project."""
+    """Return the leaderboard, the levels of each run, all pairs, and the scores of the original project."""
     how = measures.bootstrap
     grids = [_leaderboard(named, how)]
     grids += [
@@ -85,7 +86,7 @@ def _tables(named: Mapping[str, MaskedScores], measures: Measures) -> list[Grid]
 
 
 def _leaderboard(named: Mapping[str, MaskedScores], how: Bootstrap) -> Grid:
-    """The accuracy of each run at each level in each reading, the best in bold."""
+    """Return a table with the accuracy of each run at each level in each reading, the best in bold."""
     columns = [
         [_accuracy(of, level, name, how) for name, of in zip(named, readings, strict=True)]
         for level in LEVELS
@@ -95,11 +96,7 @@ def _leaderboard(named: Mapping[str, MaskedScores], how: Bootstrap) -> Grid:
         [
             Cell(name),
             *(
-                Cell(
-                    formatting.value(column[at].metric, column[at].value),
-                    formatting.interval(column[at].metric, column[at].interval),
-                    best=len(named) > 1 and column[at].value == max(one.value for one in column),
-                )
+                score_cell(column[at], best=len(named) > 1 and column[at].value == max(score.value for score in column))
                 for column in columns
             ),
         ]
@@ -120,15 +117,13 @@ def _accuracy(scores: MaskedScores, level: str, name: str, how: Bootstrap) -> Sc
 
 
 def _verdicts(named: Mapping[str, MaskedScores], measures: Measures) -> list[str]:
-    """Who is right more often at each level; of one run, how often."""
+    """Return the verdicts at each level; of a single run, its accuracy."""
     if len(named) > 1:
         return masked_results.verdicts(compare_readings(named, [_ACCURACY], measures.bootstrap, measures.alpha))
     [(name, scores)] = named.items()
-    said = []
+    sentences = []
     for level in LEVELS:
         for of in scores.readings:
-            score = _accuracy(of, level, name, measures.bootstrap)
-            bounds = formatting.interval(score.metric, score.interval)
-            shown = f"{formatting.value(score.metric, score.value)} {bounds}".rstrip()
-            said.append(f"By {level}, {of.rules.profile}: {name} is right in {shown}.")
-    return said
+            accuracy = formatting.value_with_interval(_accuracy(of, level, name, measures.bootstrap))
+            sentences.append(f"By {level}, {of.rules.profile}: {name} is right in {accuracy}.")
+    return sentences

@@ -1,4 +1,4 @@
-"""The section of runs that are measurements: their values side by side, and whose headline is really better."""
+"""The section of measurements: values, paired tests of the headline, and a dot plot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from goldrank import stats
 from goldrank.errors import GoldrankError
 from goldrank.reporting.document import provenance
 from goldrank.reporting.document.sections import Section
-from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series
+from goldrank.reporting.figures.description import Axis, Figure, LeftOut, Series, split_left_out
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.runs.run import Measures
@@ -24,23 +24,23 @@ Pairs = Mapping[tuple[str, str], float]
 
 
 def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section:
-    """What there is to say of measurements of one task."""
+    """Return the section of measurements of one task."""
     names = distinct_names(runs)
     headlines = {key: next(iter(run.measured.values()))["value"] for key, run in runs.items()}
     ordered = {key: runs[key] for key in stats.best_first(headlines)}
     named = {names[key]: run for key, run in ordered.items()}
     tested, why_not = _p_values(named)
     headline = next(iter(next(iter(named.values())).measured))
-    figure = _dots(named, headline)
+    figures, left_out = split_left_out([_dots(named, headline)])
     return Section(
         task=next(iter(runs.values())).task,
         kind="measured",
-        runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
+        runs=provenance.origins(ordered, names),
         verdicts=tuple(_verdicts(named, headline, tested, measures.alpha)),
         tables=(_table(named, headline, tested, measures.alpha),),
         numbers=_numbers(named, tested),
-        figures=(figure,) if isinstance(figure, Figure) else (),
-        left_out=(figure,) if isinstance(figure, LeftOut) else (),
+        figures=figures,
+        left_out=left_out,
         cases=(),
         quality=(*provenance.remarks(ordered, names), *why_not),
         conventions=tuple(_conventions(named, tested, measures.alpha)),
@@ -49,7 +49,7 @@ def measured_section(runs: Mapping[str, StoredRun], measures: Measures) -> Secti
 
 
 def _p_values(named: Mapping[str, StoredRun]) -> tuple[Pairs, list[str]]:
-    """The p-value of every two, the better first, after Holm; or why there is none."""
+    """Return the p-values of all pairs after Holm, the better run first, or why there are none."""
     if len(named) > 1 and any(run.predictions_checksum is None for run in named.values()):
         return {}, ["The predictions were not stored, so the models could not be tested against each other."]
     try:
@@ -65,18 +65,17 @@ def _verdicts(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alph
     reached = f"{_value(leading)} {results.value_bounds(leading)}".rstrip()
     if not others:
         return [f"{best} reaches {headline} {reached} over {leading['count']} pairs or examples."]
-    said = [f"{best} leads on {headline} with {reached}."]
+    sentences = [f"{best} leads on {headline} with {reached}."]
     for other in others:
         if (p := tested.get((best, other))) is None:
             continue
         by = f"{leading['value'] - named[other].measured[headline]['value']:.4f}"
-        shown = formatting.p_value(p)
-        shown = f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+        tested_by = f"{formatting.p_clause(p)} after Holm"
         if p <= alpha:
-            said.append(f"{best} beats {other} on {headline} by {by}, {shown} after Holm.")
+            sentences.append(f"{best} beats {other} on {headline} by {by}, {tested_by}.")
         else:
-            said.append(f"On {headline} the data cannot tell {best} from {other}: {by} apart, {shown} after Holm.")
-    return said
+            sentences.append(f"On {headline} the data cannot tell {best} from {other}: {by} apart, {tested_by}.")
+    return sentences
 
 
 def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: float) -> Grid:
@@ -87,10 +86,10 @@ def _table(named: Mapping[str, StoredRun], headline: str, tested: Pairs, alpha: 
         beaten = [letters[worse] for (better, worse), p in tested.items() if better == name and p <= alpha]
         marks = "".join(sorted(beaten)).translate(formatting.SUPERSCRIPTS)
         cells = [
-            Cell(_value(run.measured[one]), results.value_bounds(run.measured[one]), marks if one == headline else "")
-            if one in run.measured
+            Cell(_value(value), results.value_bounds(value), marks if column == headline else "")
+            if (value := run.measured.get(column)) is not None
             else Cell("–")
-            for one in columns
+            for column in columns
         ]
         rows.append([Cell(f"{letters[name]} {name}" if len(named) > 1 else name), *cells])
     note = f"Superscripts: {headline} significantly better than that model's (paired, after Holm, α = {alpha:g})."
@@ -111,8 +110,8 @@ def _numbers(named: Mapping[str, StoredRun], tested: Pairs) -> dict[str, Any]:
 
 def _conventions(named: Mapping[str, StoredRun], tested: Pairs, alpha: float) -> list[str]:
     measured = next(iter(named.values())).measured
-    counts = ", ".join(f"{name} over {one['count']}" for name, one in measured.items() if ":" not in name)
-    methods = dict.fromkeys(one["method"] for one in measured.values() if one.get("method"))
+    counts = ", ".join(f"{name} over {value['count']}" for name, value in measured.items() if ":" not in name)
+    methods = dict.fromkeys(value["method"] for value in measured.values() if value.get("method"))
     lines = [f"Values: {counts}."]
     if methods:
         lines.append(f"Intervals: {', '.join(methods)}.")
@@ -120,23 +119,19 @@ def _conventions(named: Mapping[str, StoredRun], tested: Pairs, alpha: float) ->
 
 
 def _dots(named: Mapping[str, StoredRun], headline: str) -> Figure | LeftOut:
-    """The headline of each model with its interval."""
-    found = {name: run.measured[headline] for name, run in named.items() if headline in run.measured}
-    found = {name: one for name, one in found.items() if one["value"] is not None and np.isfinite(one["value"])}
-    if not found:
+    """Plot the headline of each model with its interval."""
+    values = {name: run.measured[headline] for name, run in named.items() if headline in run.measured}
+    values = {name: of for name, of in values.items() if of["value"] is not None and np.isfinite(of["value"])}
+    if not values:
         return LeftOut("values", "no headline is a number")
-    nan = float("nan")
-    bounds = [(one["low"], one["high"]) if one["low"] is not None else (nan, nan) for one in found.values()]
-    series = Series(
-        headline,
-        tuple(one["value"] for one in found.values()),
-        tuple(range(len(found))),
-        tuple(low for low, _ in bounds),
-        tuple(high for _, high in bounds),
-        "points",
-    )
-    counted = next(iter(found.values()))["count"]
-    caption = f"Over {counted} pairs or examples; bars are the stored intervals."
+    low, high = (tuple(np.nan if of["low"] is None else of[end] for of in values.values()) for end in ("low", "high"))
+    x, y = tuple(of["value"] for of in values.values()), tuple(range(len(values)))
+    caption = f"Over {next(iter(values.values()))['count']} pairs or examples; bars are the stored intervals."
     return Figure(
-        "values", f"{headline} of each model", caption, Axis(headline), Axis("", categories=tuple(found)), (series,)
+        "values",
+        f"{headline} of each model",
+        caption,
+        Axis(headline),
+        Axis("", categories=tuple(values)),
+        (Series(headline, x, y, low, high, "points"),),
     )

@@ -1,4 +1,4 @@
-"""The report as PDF: the page, printed by a browser of the Chromium family without a window."""
+"""Print a report as PDF with a headless browser of the Chromium family."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ _SECONDS = 120
 
 
 def find_browser() -> str:
-    """The browser to print with: the one that $BROWSER names, if it can, else the first that is installed."""
-    asked = os.environ.get("BROWSER", "").split(os.pathsep)[0].strip()
-    fitting = [asked] if any(name in Path(asked).name.lower() for name in _FAMILY) else []
+    """Return the browser of $BROWSER if it is of the Chromium family, else the first that is installed.
+
+    Raises:
+        InputError: no such browser is installed.
+    """
+    preferred = os.environ.get("BROWSER", "").split(os.pathsep)[0].strip()
+    fitting = [preferred] if any(name in Path(preferred).name.lower() for name in _FAMILY) else []
     for name in (*fitting, *BROWSERS):
-        if (found := shutil.which(name)) is not None:
-            return found
+        if (path := shutil.which(name)) is not None:
+            return path
     raise InputError(
         "a PDF is printed by Chromium, Chrome or Edge, and none is installed",
         remedy="install one, name it in $BROWSER, or write --format html and print that page",
@@ -34,9 +38,9 @@ def find_browser() -> str:
 
 
 def to_pdf(report: Report) -> bytes:
-    """The report printed, everything unfolded, in light colours."""
+    """Return the PDF, with all details unfolded, in light colours."""
     browser = find_browser()
-    # Beside its own files a browser may write where it likes: all of it goes with the folder.
+    # A browser writes files of its own; they are removed with the folder.
     with tempfile.TemporaryDirectory(prefix="goldrank-", ignore_cleanup_errors=True) as folder:
         page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
         page.write_text(to_html(report, "light", opened=True), "utf-8")
@@ -59,14 +63,14 @@ def _print(browser: str, page: Path, printed: Path, profile: Path) -> None:
         "--no-pdf-header-footer",
         "--virtual-time-budget=20000",
         f"--print-to-pdf={printed}",
-        # The sandbox of a browser does not start for the superuser; the page runs no script but its own.
+        # The sandbox of a browser does not start for root; the page runs only its own scripts.
         *(["--no-sandbox"] if as_root else []),
         page.as_uri(),
     ]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+        result = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GoldrankError(f"{browser} could not print the report ({error})") from None
-    if done.returncode or not printed.is_file():
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GoldrankError(f"{browser} could not print the report ({said[-1] if said else done.returncode})")
+    if result.returncode or not printed.is_file():
+        lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GoldrankError(f"{browser} could not print the report ({lines[-1] if lines else result.returncode})")

@@ -1,4 +1,4 @@
-"""The queries worth a look: where models differ most, what each put above the right answer, and what that says."""
+"""Choose example queries on which runs differ most, with the items that each run ranked above the gold."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from goldrank.hits import Hits
 from goldrank.metrics import Conventions
-from goldrank.reporting.document.sections import Answer, Case, GoldItem, Passage, Place, Rival
+from goldrank.reporting.document.sections import Answer, Case, GoldItem, Passage, RankRange, Rival
 from goldrank.scoring import Scores
 from goldrank.store import Store, StoredRun
-from goldrank.store.texts import Side, Text
+from goldrank.store.texts import Side
 
 LONGEST = 3_000
-"""Characters of a text that a report holds: enough to judge it by, and ten thousand of them still make a small file."""
+"""Maximum number of characters of a text in a report: enough to judge it, without large files."""
 _GOLD, _RIVALS = 3, 3
 
 
@@ -29,15 +29,15 @@ def cases_of(
     store: Store,
     count: int,
 ) -> tuple[Case, ...]:
-    """The *count* queries on which the first metric of the runs differs most; of one run, its worst.
+    """Return the queries on which the first metric of the runs differs most; of one run, its worst queries.
 
     Args:
-        runs: the stored runs by key, all judged by the same gold.
-        names: what each is called.
-        hits: where the gold landed, by key.
-        scores: the scores, by key.
-        store: where the texts lie.
-        count: how many queries at most.
+        runs: the stored runs by key, with the same gold.
+        names: the names of the runs by key.
+        hits: the hits by key.
+        scores: the scores by key.
+        store: the store of the texts.
+        count: the maximum number of queries.
     """
     first = next(iter(scores.values()))
     metric = next(iter(first))
@@ -45,7 +45,7 @@ def cases_of(
     spread = _spread(values, first)
     order = np.argsort(-spread, kind="stable")[:count]
     places = {query: at for at, query in enumerate(next(iter(hits.values())).queries)}
-    found = []
+    cases = []
     for index in order[spread[order] > 0].tolist():
         query = first.placement.queries[index]
         gold, more = _gold_items(hits, places[query], first.conventions)
@@ -53,15 +53,15 @@ def cases_of(
             _answer(runs[key], names[key], float(values[at, index]), query, hits[key], places[query], first.conventions)
             for at, key in enumerate(runs)
         )
-        found.append(Case(Passage(query), metric, float(spread[index]), gold, more, answers))
-    return _with_texts(found, next(iter(runs.values())), store)
+        cases.append(Case(Passage(query), metric, float(spread[index]), gold, more, answers))
+    return _with_texts(cases, next(iter(runs.values())), store)
 
 
 def _spread(values: NDArray[np.float64], scores: Scores) -> NDArray[np.float64]:
-    """How far the runs are apart on each query; how much a single run lacks."""
+    """Return the mean difference of two runs on each query; of a single run, its distance to the best value."""
     definition = next(iter(scores.values())).metric.definition
     if len(values) > 1:
-        # The mean difference of two runs: a split down the middle counts for more than one run that stands apart.
+        # With the mean difference, two groups of runs count for more than a single outlier.
         places = np.arange(len(values), dtype=np.float64)[:, None]
         weights = (2 * places - len(values) + 1) / (len(values) * (len(values) - 1) / 2)
         apart = (weights * np.sort(values, axis=0)).sum(axis=0)
@@ -71,15 +71,15 @@ def _spread(values: NDArray[np.float64], scores: Scores) -> NDArray[np.float64]:
     return np.where(np.isnan(lacking), -1.0, lacking)
 
 
-def place_of(hits: Hits, row: int, conventions: Conventions) -> Place:
-    """The rank of a judged item in the whole ranking, from 1, by the tie policy."""
+def _rank_of(hits: Hits, row: int, conventions: Conventions) -> RankRange:
+    """Return the rank of a judged item in the whole ranking, from 1, under the tie policy."""
     above = int(hits.above[row])
     if above < 0:
-        return Place(None, None)
+        return RankRange(None, None)
     tied = int(hits.tied[row])
     before = {"docid": int(hits.tied_docid[row]), "input": int(hits.tied_input[row]), "pessimistic": tied}
     rank = above + 1 + before.get(conventions.ties, 0)
-    return Place(rank, above + tied + 1 if conventions.ties == "expected" else rank)
+    return RankRange(rank, above + tied + 1 if conventions.ties == "expected" else rank)
 
 
 def _gold_items(hits: Mapping[str, Hits], query: int, conventions: Conventions) -> tuple[tuple[GoldItem, ...], int]:
@@ -88,7 +88,7 @@ def _gold_items(hits: Mapping[str, Hits], query: int, conventions: Conventions) 
         GoldItem(
             Passage(base.items[row]),
             float(base.grade[row]),
-            {key: place_of(one, row, conventions) for key, one in hits.items()},
+            {key: _rank_of(of_run, row, conventions) for key, of_run in hits.items()},
         )
         for row in _relevant_rows(base, query)
     ]
@@ -108,7 +108,7 @@ def _relevant_rows(hits: Hits, query: int) -> list[int]:
 def _answer(
     run: StoredRun, name: str, value: float, query: str, hits: Hits, at: int, conventions: Conventions
 ) -> Answer:
-    ranks = [place_of(hits, row, conventions).rank for row in _relevant_rows(hits, at)]
+    ranks = [_rank_of(hits, row, conventions).rank for row in _relevant_rows(hits, at)]
     best = min((rank for rank in ranks if rank is not None), default=None)
     above = None if best is None else best - 1
     start, end = hits.starts[at : at + 2].tolist()
@@ -124,7 +124,7 @@ def _answer(
 
 
 def _ordered(ranking: Mapping[str, float], query: str, conventions: Conventions) -> list[tuple[str, float]]:
-    """A ranking by score, its ties as the conventions break them, without the query where they drop it."""
+    """Return a ranking with its ties broken by the conventions, without the query if they drop it."""
     dropped = conventions.self_matches in ("drop", "drop_results", "aside")
     items: Iterable[tuple[str, float]] = ((i, score) for i, score in ranking.items() if not (dropped and i == query))
     if conventions.ties == "docid":
@@ -133,35 +133,32 @@ def _ordered(ranking: Mapping[str, float], query: str, conventions: Conventions)
 
 
 def _with_texts(cases: Sequence[Case], run: StoredRun, store: Store) -> tuple[Case, ...]:
-    """The cases with what their queries and items say, as far as the store holds it."""
+    """Return the cases with the stored texts of their queries and items."""
     texts = store.texts(str(run.inputs.get("data", "")))
     if texts is None or not texts.is_saved:
         return tuple(cases)
     items = {gold.passage.id for case in cases for gold in case.gold}
     items |= {rival.passage.id for case in cases for answer in case.answers for rival in answer.rivals}
     sides: dict[Side, set[str]] = {"query": {case.query.id for case in cases}, "item": items}
-    found = {side: texts.find(sorted(ids), side) for side, ids in sides.items()}
+    stored = {side: texts.find(sorted(ids), side) for side, ids in sides.items()}
+
+    def with_text(passage: Passage, side: Side) -> Passage:
+        text = stored[side].get(passage.id)
+        if text is None:
+            return passage
+        ellipsis = " …" if len(text.text) > LONGEST else ""
+        return Passage(passage.id, text.title[:LONGEST], text.text[:LONGEST] + ellipsis)
+
+    def of_answer(answer: Answer) -> Answer:
+        rivals = (replace(rival, passage=with_text(rival.passage, "item")) for rival in answer.rivals)
+        return replace(answer, rivals=tuple(rivals))
+
     return tuple(
         replace(
             case,
-            query=_said(case.query, found["query"]),
-            gold=tuple(replace(gold, passage=_said(gold.passage, found["item"])) for gold in case.gold),
-            answers=tuple(
-                replace(
-                    answer,
-                    rivals=tuple(replace(one, passage=_said(one.passage, found["item"])) for one in answer.rivals),
-                )
-                for answer in case.answers
-            ),
+            query=with_text(case.query, "query"),
+            gold=tuple(replace(gold, passage=with_text(gold.passage, "item")) for gold in case.gold),
+            answers=tuple(map(of_answer, case.answers)),
         )
         for case in cases
     )
-
-
-def _said(passage: Passage, texts: Mapping[str, Text]) -> Passage:
-    found = texts.get(passage.id)
-    return passage if found is None else Passage(passage.id, found.title[:LONGEST], _cut(found.text))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[:LONGEST] + " …"

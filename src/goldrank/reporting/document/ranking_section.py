@@ -1,4 +1,4 @@
-"""The section of runs that rank: the verdict, the leaderboard, figures, and the queries to look at."""
+"""The section of runs that rank: verdicts, leaderboard, figures, and example queries."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from goldrank.scoring import Bootstrap, Scores, best_first, score_hits
 from goldrank.store import Store, StoredRun
 
 _TESTED_BY_FLIPS = 100_000
-"""Differences of queries, over all pairs and metrics, up to which the randomisation test takes seconds."""
+"""Maximum number of differences, over all pairs, metrics and queries, for the randomisation test."""
 _PAIR_RESAMPLES = 2_000
 
 
 def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
-    """What there is to say of runs of one task, judged by the same gold."""
+    """Return the section of runs of one task with the same gold."""
     profile = own_profile(runs, measures.profile)
     metrics = own_metrics(runs, measures.metrics, profile, profile_was_asked=measures.profile is not None)
     hits, notes = count(runs, profile, measures.conventions)
     refuse_different_gold(runs, hits)
     names = distinct_names(runs)
-    named = {names[key]: one for key, one in hits.items()}
+    named = {names[key]: of_run for key, of_run in hits.items()}
     compared = _compare(named, metrics, profile, measures) if len(runs) > 1 else None
     scores = best_first(
         compared.scores
         if compared
-        else {name: _score(name, one, metrics, profile, measures) for name, one in named.items()}
+        else {name: _score(name, of_run, metrics, profile, measures) for name, of_run in named.items()}
     )
     if compared:
         compared = replace(compared, scores=scores)
@@ -47,20 +47,20 @@ def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measur
     ordered = {key_of[name]: runs[key_of[name]] for name in scores}
     first = next(iter(scores.values()))
     seconds = {names[key]: run.seconds for key, run in runs.items() if run.seconds is not None}
-    # Critical differences of two runs would be missed by nobody.
+    # The report on two runs does not mention critical differences, which need three.
     shown = OF_ONE if len(runs) == 1 else [name for name in NAMES if len(runs) > 2 or name != "critical-difference"]
     figures, left_out = split_left_out(make_figures(scores, named, alpha=measures.alpha, seconds=seconds, names=shown))
     texts = stored_data.count_texts(store.texts(str(next(iter(runs.values())).inputs.get("data", ""))))
     return Section(
         task=next(iter(runs.values())).task,
         kind="ranked",
-        runs=tuple(provenance.about(run, names[key]) for key, run in ordered.items()),
+        runs=provenance.origins(ordered, names),
         verdicts=tuple(verdicts(compared) if compared else _statements(first)),
         tables=tuple(_tables(compared, list(scores.values()))),
         numbers=_numbers(compared, list(scores.values())),
         figures=figures,
         left_out=left_out,
-        cases=cases_of(ordered, names, hits, {key_of[name]: one for name, one in scores.items()}, store, worst),
+        cases=cases_of(ordered, names, hits, {key_of[name]: of_run for name, of_run in scores.items()}, store, worst),
         quality=(
             *results.counts_lines(list(scores.values())),
             *stored_data.hit_notes(named),
@@ -82,19 +82,20 @@ def _score(name: str, hits: Hits, metrics: Sequence[Metric], profile: Profile, m
 
 
 def _compare(hits: Mapping[str, Hits], metrics: Sequence[Metric], profile: Profile, measures: Measures) -> Comparison:
-    """All pairs; where they are very many, by a test and intervals that take seconds instead of minutes."""
+    """Compare all pairs; if they are very many, by a faster test and with fewer resamples."""
     queries = len(next(iter(hits.values())).queries)
     work = len(hits) * (len(hits) - 1) // 2 * len(metrics) * queries
     how, test = measures.bootstrap, "randomisation"
     if work > _TESTED_BY_FLIPS:
         how, test = replace(how, resamples=min(how.resamples, _PAIR_RESAMPLES)), "t"
-    made = compare_hits(
+    compared = compare_hits(
         hits, metrics, profile=profile, test=test, alpha=measures.alpha, bootstrap=how, **measures.conventions
     )
     if how == measures.bootstrap:
-        return made
-    # The scores keep the resamples asked for, so that their intervals are those of `goldrank score`.
-    return replace(made, scores={name: replace(one, bootstrap=measures.bootstrap) for name, one in made.scores.items()})
+        return compared
+    # The scores keep the requested resamples, so that their intervals are those of `goldrank score`.
+    scores = {name: replace(of_run, bootstrap=measures.bootstrap) for name, of_run in compared.scores.items()}
+    return replace(compared, scores=scores)
 
 
 def _how_tested(compared: Comparison, how: Bootstrap) -> str:
@@ -109,7 +110,7 @@ def _how_tested(compared: Comparison, how: Bootstrap) -> str:
 
 
 def verdicts(compared: Comparison) -> list[str]:
-    """What the data say, a sentence for each metric: of two runs, or of the leader among several."""
+    """Return a sentence for each metric: on two runs, or on the best among several."""
     if len(compared.scores) == 2:
         return [wording.verdict(pair, compared) for pair in compared.pairs]
     metrics = next(iter(compared.scores.values()))
@@ -118,9 +119,7 @@ def verdicts(compared: Comparison) -> list[str]:
 
 def _leader(metric: str, compared: Comparison) -> str:
     leader = next(iter(best_first(compared.scores, metric)))
-    score = compared.scores[leader][metric]
-    said = f"{leader} leads on {metric} with {formatting.value(score.metric, score.value)} "
-    said = f"{said}{formatting.interval(score.metric, score.interval)}".rstrip()
+    reached = formatting.value_with_interval(compared.scores[leader][metric])
     beaten = compared.better_than(metric, leader)
     rest = [name for name in compared.scores if name != leader and name not in beaten]
     pairs = {
@@ -131,8 +130,7 @@ def _leader(metric: str, compared: Comparison) -> str:
     parts = []
     if beaten:
         most = max(pairs[name].adjusted for name in beaten)
-        p = formatting.p_value(most)
-        p = f"p {p}" if p.startswith("<") else f"p ≤ {p}"
+        p = formatting.p_clause(most, "≤")
         whom = "every other run" if not rest else _listed(beaten)
         parts.append(f"it beats {whom} ({p} {wording.CORRECTIONS[compared.correction]})")
     if rest:
@@ -140,7 +138,7 @@ def _leader(metric: str, compared: Comparison) -> str:
         parts.append(
             f"{_listed(rest)} could not be tested" if untested else f"the data cannot tell it from {_listed(rest)}"
         )
-    return f"{said}; {'; '.join(parts)}."
+    return f"{leader} leads on {metric} with {reached}; {'; '.join(parts)}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -150,9 +148,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _statements(scores: Scores) -> list[str]:
     return [
-        f"{scores.name} reaches {metric} "
-        + f"{formatting.value(score.metric, score.value)} {formatting.interval(score.metric, score.interval)}".rstrip()
-        + f" over {scores.counts.queries} queries."
+        f"{scores.name} reaches {metric} {formatting.value_with_interval(score)} over {scores.counts.queries} queries."
         for metric, score in list(scores.items())[:3]
     ]
 
@@ -160,7 +156,7 @@ def _statements(scores: Scores) -> list[str]:
 def _tables(compared: Comparison | None, scores: Sequence[Scores]) -> list[Grid]:
     first = scores[0]
     board = wording.scores_grid(compared) if compared else results.score_grid([first], intervals=True)
-    # What stands elsewhere in the section: the conventions, and what was left out.
+    # The section shows the conventions, and what was left out, below.
     shown_below = {results.conventions_line(first), *results.counts_lines(scores)}
     board = replace(board, title="Leaderboard", notes=[note for note in board.notes if note not in shown_below])
     return [board, replace(wording.pairs_grid(compared), title="Every pair of runs")] if compared else [board]

@@ -1,6 +1,6 @@
-"""What a report says, as plain data: the page, the Markdown and the explorer all show these.
+"""The content of a report as plain data, which HTML, Markdown and the explorer show.
 
-A section holds the runs that can be compared with each other: of one task, judged by the same gold.
+A section has the runs that can be compared with each other: those of one task with the same gold.
 """
 
 from __future__ import annotations
@@ -21,9 +21,18 @@ from goldrank.reporting.text.results import plain
 Kind = Literal["ranked", "measured", "masked"]
 
 
+def truncate(text: str, limit: int) -> str:
+    """Return the beginning of a text, with an ellipsis if it is longer than *limit*.
+
+    >>> truncate("one two three", 8)
+    'one two…'
+    """
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
 @dataclass(frozen=True)
 class Passage:
-    """What a query or an item says; title and text are empty where the store does not hold them."""
+    """A query or an item; title and text are empty if they are not stored."""
 
     id: str
     title: str = ""
@@ -31,24 +40,23 @@ class Passage:
 
     @property
     def heading(self) -> str:
-        """What stands for it in one line."""
-        line = self.title or self.text or self.id
-        return line if len(line) <= 120 else line[:119].rstrip() + "…"
+        """The title, or the beginning of the text, in one line."""
+        return truncate(self.title or self.text or self.id, 120)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a gold item stands in a ranking, by the tie policy in force."""
+class RankRange:
+    """The rank of a gold item under the tie policy."""
 
     rank: int | None
-    """None where it was not ranked."""
+    """None if it was not ranked."""
     last: int | None
-    """The same, or the last of the ranks over which tied items are averaged."""
+    """The same rank, or the last of the ranks over which tied items are averaged."""
 
     def __str__(self) -> str:
-        """Return the rank, the ranks over which tied items are averaged, or a dash for what was not ranked.
+        """Return the rank, the ranks over which tied items are averaged, or a dash if it was not ranked.
 
-        >>> str(Place(3, 3)), str(Place(3, 5)), str(Place(None, None))
+        >>> str(RankRange(3, 3)), str(RankRange(3, 5)), str(RankRange(None, None))
         ('3', '3–5', '–')
         """
         if self.rank is None:
@@ -58,41 +66,41 @@ class Place:
 
 @dataclass(frozen=True)
 class GoldItem:
-    """A right answer, and where each run put it."""
+    """A relevant item and its rank in each run."""
 
     passage: Passage
     grade: float
-    places: Mapping[str, Place]
-    """By the key of the run."""
+    places: Mapping[str, RankRange]
+    """Its rank by the key of the run."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """An item that stands above the gold."""
+    """An item ranked above the gold."""
 
     rank: int
     passage: Passage
     score: float
     grade: float | None
-    """None where nobody judged it."""
+    """None if it was not judged."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one run made of a query."""
+    """The result of one run for a query."""
 
     key: str
     name: str
     value: float
-    """By the metric of the case; NaN where that is undefined."""
+    """The value of the metric of the case; NaN if it is undefined."""
     rivals: tuple[Rival, ...]
-    """The first items above its best gold, or the first of all where it found none."""
+    """The first items above its best gold item, or the first of all if it ranked no gold."""
     above: int | None
-    """How many items stand above its best gold; None where it found none."""
+    """The number of items above its best gold item; None if it ranked no gold."""
 
     @property
     def others_above(self) -> str:
-        """What stands above the gold beyond the rivals that are listed."""
+        """A phrase on the items above the gold that are not listed."""
         if self.above == 0:
             return "nothing: the gold is first"
         if self.above is None:
@@ -103,38 +111,38 @@ class Answer:
 
 @dataclass(frozen=True)
 class Case:
-    """A query worth a look: one on which runs differ, or on which the only run does badly."""
+    """A query on which the runs differ, or on which a single run has a low value."""
 
     query: Passage
     metric: str
     spread: float
-    """How far two runs are apart in the mean; for a single run, how much it lacks."""
+    """The mean difference of two runs; for a single run, its distance to the best value."""
     gold: tuple[GoldItem, ...]
-    """The most relevant first, of equal ones that which some run put highest; as many as are shown."""
+    """The gold items that are shown, by grade and then by their best rank."""
     more_gold: int
-    """How many further relevant items there are."""
+    """The number of further relevant items."""
     answers: tuple[Answer, ...]
 
     def ranks_of(self, answer: Answer) -> str:
-        """Where a run put the gold that is shown, in its order."""
+        """Return the ranks of the gold items that are shown, in their order."""
         return " · ".join(str(item.places[answer.key]) for item in self.gold) or "–"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A line of provenance."""
+    """A named fact about the origin of a run."""
 
     name: str
     value: str
 
 
 @dataclass(frozen=True)
-class RunAbout:
-    """One of the runs: what it is called here, and where it comes from."""
+class RunOrigin:
+    """A run of a section: its name and its provenance."""
 
     key: str
     name: str
-    """Its model, with as much more as tells it from the other runs of the section."""
+    """Its model, with settings if other runs of the section have the same model."""
     model: str
     created: str
     seconds: float | None
@@ -143,30 +151,30 @@ class RunAbout:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Everything about the comparable runs of one task."""
+    """The results of comparable runs of one task."""
 
     task: str
     kind: Kind
-    runs: tuple[RunAbout, ...]
+    runs: tuple[RunOrigin, ...]
     """Best first by the headline."""
     verdicts: tuple[str, ...]
     tables: tuple[Grid, ...]
-    """The leaderboard, or the table of levels or figures, first; what goes into detail after it."""
+    """The leaderboard first, then the tables with details."""
     numbers: Mapping[str, Any]
-    """The same numbers unrounded, in the shape of `goldrank score --format json` and its kin."""
+    """The same numbers unrounded, in the shape of `goldrank score --format json`."""
     figures: tuple[Figure, ...]
     left_out: tuple[LeftOut, ...]
-    """Figures that the data cannot give."""
+    """Figures that could not be made from the data."""
     cases: tuple[Case, ...]
     quality: tuple[str, ...]
-    """What a reader should know of the data, a sentence each."""
+    """Sentences on the quality of the data."""
     conventions: tuple[str, ...]
     commands: tuple[str, ...]
-    """The command lines that made the runs."""
+    """The command lines that created the runs."""
 
     @property
     def cases_title(self) -> str:
-        """What its cases have in common."""
+        """The heading of the cases."""
         metric = self.cases[0].metric
         if len(self.runs) == 1:
             return f"The queries with the worst {metric}"
@@ -174,26 +182,23 @@ class Section:
 
 
 def as_json(section: Section) -> dict[str, Any]:
-    """The section as JSON can hold it, without its figures, which every reader renders in a way of its own."""
-    content: dict[str, Any] = plain({name: getattr(section, name) for name in _NAMES})
-    return content
-
-
-_NAMES = [entry.name for entry in fields(Section) if entry.name != "figures"]
+    """Return the section as JSON data, without its figures, which each client renders itself."""
+    names = [entry.name for entry in fields(Section) if entry.name != "figures"]
+    return {name: plain(getattr(section, name)) for name in names}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(Result):
-    """A whole report: its sections, and what it takes to make it again."""
+    """A report: its sections, and how to reproduce it."""
 
     title: str
     sections: tuple[Section, ...]
     command: str
-    """The command line that makes the same report from the same store."""
+    """The command line that creates the same report from the same store."""
     made: str
-    """When it was made, for people."""
+    """The date and time of creation, for people."""
     version: str
-    """Of goldrank."""
+    """The version of goldrank."""
     theme: str = "auto"
     format: str = "html"
     path: Path | None = None
@@ -226,17 +231,17 @@ class Report(Result):
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks of the sections, each once."""
+        """The distinct tasks of the sections."""
         return list(dict.fromkeys(section.task for section in self.sections))
 
     @property
     def commands(self) -> list[str]:
-        """The command lines that made the runs, each once."""
+        """The distinct command lines that created the runs."""
         return list(dict.fromkeys(line for section in self.sections for line in section.commands))
 
     @property
     def citation(self) -> str:
-        """A sentence for a paper: what was evaluated, by what, under which conventions."""
+        """A sentence for a paper: version, runs, tasks and profiles."""
         line = f"Evaluated with goldrank {self.version}: {counts(self.runs, 'run')} on {', '.join(self.tasks)}"
-        profiles = dict.fromkeys(str(one.numbers["profile"]) for one in self.sections if "profile" in one.numbers)
+        profiles = dict.fromkeys(str(each.numbers["profile"]) for each in self.sections if "profile" in each.numbers)
         return f"{line}; profile {', '.join(profiles)}." if profiles else f"{line}."

@@ -1,4 +1,4 @@
-"""Fill HTML templates: every text is escaped, and text of others keeps its direction of writing to itself."""
+"""Render HTML templates in which all text is escaped and text from data is isolated in its writing direction."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-# What no HTML document may hold: controls other than tab and line ends, and halves of surrogate pairs.
+# Characters that HTML forbids: controls other than tab and line ends, and lone surrogates.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 @lru_cache
 def environment(package: str) -> Environment:
-    """Return what renders the templates in the folder ``templates`` of a package.
+    """Return the jinja2 environment of the templates in the folder ``templates`` of a package.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
@@ -43,12 +43,12 @@ def environment(package: str) -> Environment:
 
 
 def _without_unfit(value: Any) -> Any:
-    """Replace the characters that no document may hold; markup was made of clean texts."""
+    """Replace the characters that HTML forbids; markup has none of them."""
     return _UNFIT.sub("\ufffd", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def isolated(text: str) -> Markup:
-    """Return text of others as an element that finds its direction by itself and turns round nothing beside it.
+    """Return text from data as an element with a writing direction of its own.
 
     >>> isolated("<b>" + chr(7))
     Markup('<bdi dir="auto">&lt;b&gt;\ufffd</bdi>')
