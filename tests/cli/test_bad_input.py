@@ -174,15 +174,15 @@ def test_a_run_file_that_is_a_device_is_refused(capsys):
         ("runs", "list", "--store", "x" * 5000),
     ],
 )
-def test_a_name_that_is_too_long_for_a_file_is_one_short_sentence(capsys, arguments):
+def test_a_file_name_that_is_too_long_is_one_short_sentence(capsys, arguments):
     assert main(list(arguments)) == 2
-    said = capsys.readouterr().err
-    assert "internal error" not in said
-    assert len(said.strip().splitlines()[-1]) < 2100
+    err = capsys.readouterr().err
+    assert "internal error" not in err
+    assert len(err.strip().splitlines()[-1]) < 2100
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "plot", "report"])
-def test_the_option_of_models_is_refused_where_metrics_are_meant(command, capsys):
+def test_the_option_for_models_is_refused_in_commands_without_models(command, capsys):
     assert main([command, "a", "b", "-m", "mrr"]) == 2
     assert capsys.readouterr().err == (
         "goldrank: -m names a model, and this command takes none; for a metric write -M mrr\n"

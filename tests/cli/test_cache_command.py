@@ -1,4 +1,4 @@
-"""`goldrank cache`: what is kept is shown in every format, and removed only by those who mean it."""
+"""`goldrank cache`: entries are listed in every format, and removed only after confirmation."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import time
 import pytest
 
 from goldrank.cli import cache_command
-from goldrank.cli.main import COMMANDS, main
+from goldrank.cli.main import main
 from goldrank.vectors.cache import EmbeddingCache
 from vectors.cache_cases import CountingEncoder
 
@@ -20,14 +20,13 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path):
     """A cache of two models, one of them not used for ten days."""
-    monkeypatch.setitem(COMMANDS, "cache", "show or clear what is kept")
-    made = EmbeddingCache(tmp_path / "cache")
-    made.encode(CountingEncoder("st:old"), ["a", "b"], "item")
-    os.utime(made.info()[0].folder / "manifest.json", (time.time() - 10 * 86400,) * 2)
-    made.encode(CountingEncoder("st:new", prompts={"query": "find: "}), ["a"], "query")
-    return made
+    cache = EmbeddingCache(tmp_path / "cache")
+    cache.encode(CountingEncoder("st:old"), ["a", "b"], "item")
+    os.utime(cache.info()[0].folder / "manifest.json", (time.time() - 10 * 86400,) * 2)
+    cache.encode(CountingEncoder("st:new", prompts={"query": "find: "}), ["a"], "query")
+    return cache
 
 
 def run(capsys, cache, *arguments):
@@ -47,7 +46,7 @@ def test_info_shows_models_counts_and_the_folder(capsys, cache):
         assert expected in out
 
 
-def test_info_as_json_and_csv_carry_the_same(capsys, cache):
+def test_json_and_csv_have_the_same_entries(capsys, cache):
     content = json.loads(run(capsys, cache, "info", "--format", "json")[1])
     assert content["folder"] == str(cache.folder)
     assert [entry["identity"] for entry in content["entries"]] == ["st:new", "st:old"]
@@ -62,7 +61,7 @@ def test_info_in_the_other_formats_names_the_models(capsys, cache, look):
     assert "st:old" in out
 
 
-def test_info_of_nothing_says_so(capsys, cache, tmp_path):
+def test_an_empty_cache_is_reported(capsys, cache, tmp_path):
     assert run(capsys, EmbeddingCache(tmp_path / "none"), "info")[:2] == (
         0,
         f"Nothing to show in {tmp_path / 'none'}.\n",
@@ -70,13 +69,13 @@ def test_info_of_nothing_says_so(capsys, cache, tmp_path):
     assert json.loads(run(capsys, cache, "info", "--model", "nobody", "--format", "json")[1])["entries"] == []
 
 
-def test_model_and_age_choose(capsys, cache):
+def test_entries_are_selected_by_model_and_age(capsys, cache):
     for flags, expected in ((["--model", "NEW"], ["st:new"]), (["--older-than", "5"], ["st:old"])):
         content = json.loads(run(capsys, cache, "info", *flags, "--format", "json")[1])
         assert [entry["identity"] for entry in content["entries"]] == expected
 
 
-def test_clear_with_yes_removes_what_was_chosen_and_says_what(capsys, cache):
+def test_clear_with_yes_removes_and_lists_the_selected_entries(capsys, cache):
     code, out, err = run(capsys, cache, "clear", "--older-than", "5", "--yes")
     assert (code, err) == (0, "")
     assert "2 vectors" in out
@@ -85,7 +84,7 @@ def test_clear_with_yes_removes_what_was_chosen_and_says_what(capsys, cache):
     assert run(capsys, cache, "clear", "--older-than", "5", "--yes")[1].startswith("Nothing to remove")
 
 
-def test_clear_without_yes_is_refused_where_nobody_can_be_asked(capsys, cache):
+def test_clear_without_yes_is_refused_without_a_terminal(capsys, cache):
     code, out, err = run(capsys, cache, "clear")
     assert (code, out) == (2, "")
     assert "this would remove 3 vectors" in err
@@ -105,7 +104,7 @@ def test_clear_asks_on_a_terminal_and_only_yes_removes(monkeypatch, cache, answe
 
 
 @pytest.mark.parametrize("days", ["-1", "nan", "inf"])
-def test_an_age_that_is_none_is_refused(capsys, cache, days):
+def test_an_invalid_age_is_refused(capsys, cache, days):
     code, _, err = run(capsys, cache, "clear", f"--older-than={days}", "--yes")
     assert code == 2
     assert "is not a number of days" in err
@@ -128,7 +127,7 @@ def test_the_default_folder_is_that_of_the_environment(capsys, cache, monkeypatc
 
 @pytest.fixture
 def shards(tmp_path, monkeypatch):
-    """What work on a cluster left, part of it long ago."""
+    """Shards of cluster jobs, one of them ten days old."""
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
     for name, days in (("vectors", 0), ("jobs", 10)):
         (tmp_path / "shards" / name / "deep").mkdir(parents=True)
@@ -138,17 +137,17 @@ def shards(tmp_path, monkeypatch):
     return tmp_path / "shards"
 
 
-def test_other_kinds_are_told_with_their_size(capsys, shards):
+def test_other_kinds_are_listed_with_their_size(capsys, shards):
     assert main(["cache", "info"]) == 0
     assert "Other entries (--kind): shards 4.0 kB." in capsys.readouterr().out
     assert main(["cache", "info", "--kind", "shards", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(entry["name"], entry["bytes"]) for entry in told["entries"]] == [("vectors", 2000), ("jobs", 2000)]
+    content = json.loads(capsys.readouterr().out)
+    assert [(entry["name"], entry["bytes"]) for entry in content["entries"]] == [("vectors", 2000), ("jobs", 2000)]
     assert main(["cache", "info", "--kind", "partial"]) == 0
     assert capsys.readouterr().out.startswith("Nothing to show in ")
 
 
-def test_other_kinds_are_cleared_by_age_and_only_by_those_who_mean_it(capsys, shards):
+def test_other_kinds_are_cleared_by_age_after_confirmation(capsys, shards):
     assert main(["cache", "clear", "--kind", "shards", "--older-than", "5"]) == 2
     assert "this would remove 2.0 kB of shards" in capsys.readouterr().err
     assert sorted(path.name for path in shards.iterdir()) == ["jobs", "vectors"]

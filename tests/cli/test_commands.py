@@ -1,4 +1,4 @@
-"""The commands as a person runs them: right input, every output format, and what they print."""
+"""`score`, `compare`, `explain` and `list` with correct input, in every output format; and the help of all commands."""
 
 import csv
 import importlib
@@ -74,7 +74,7 @@ def test_several_profiles_count_a_run_once_for_each_way_of_counting(capsys, file
     assert {precision for precision, *_ in counted} == {"float32", "float64"}
 
 
-def test_csv_carries_run_metric_interval_count_and_conventions_in_each_line(capsys, files):
+def test_csv_has_run_metric_interval_count_and_conventions_in_each_line(capsys, files):
     _, out, _ = run(capsys, "score", *files, "-M", "mrr", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["run"] for row in rows] == ["lexical", "dense"]
@@ -89,13 +89,13 @@ def test_per_query_csv_has_a_line_for_each_query(capsys, files):
     assert {row["query"]: float(row["value"]) for row in rows} == {"q1": 0.5, "q2": 0.5, "q3": 0.0}
 
 
-def test_the_values_of_the_queries_are_asked_for_as_in_trec_eval_and_ir_measures(capsys, files):
+def test_per_query_has_the_short_form_of_trec_eval_and_ir_measures(capsys, files):
     short, long = (run(capsys, "score", *files[:2], "-M", "mrr", option) for option in ("-q", "--per-query"))
     assert short == long
     assert short[0] == 0
 
 
-def test_a_metric_in_the_place_of_a_run_is_told_where_it_belongs(capsys, files):
+def test_a_metric_in_the_place_of_a_run_is_reported_with_the_option(capsys, files):
     assert run(capsys, "score", *files[:2], "nDCG@10") == (
         2, "", "goldrank: there is no run file 'nDCG@10'; write -M nDCG@10 if it is a metric\n",
     )  # fmt: skip
@@ -119,14 +119,14 @@ def test_no_interval_skips_the_bootstrap(capsys, files, monkeypatch):
     assert "[" not in out.splitlines()[2]
 
 
-def test_output_goes_to_a_file_in_one_piece(capsys, files, tmp_path):
+def test_output_is_written_to_a_file_atomically(capsys, files, tmp_path):
     code, out, _ = run(capsys, "score", *files, "-M", "mrr", "--format", "json", "-o", "scores.json")
     assert (code, out) == (0, "")
     assert json.loads((tmp_path / "scores.json").read_text())["runs"][0]["name"] == "lexical"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*files, "scores.json"])
 
 
-def test_profiles_side_by_side_name_the_convention_that_moves_each_number(capsys, files):
+def test_profiles_side_by_side_name_the_convention_that_changes_each_score(capsys, files):
     options = ["-M", "mrr", "-M", "recall@1", "--profiles", "standard,bge,trec_eval", "--no-interval"]
     code, out, _ = run(capsys, "score", *files[:2], *options)
     assert code == 0
@@ -134,12 +134,12 @@ def test_profiles_side_by_side_name_the_convention_that_moves_each_number(capsys
     assert "recall cap none → k" not in out  # no relevant item at rank 1: the cap moves nothing here
 
 
-def test_profiles_that_agree_are_said_to(capsys, files):
+def test_profiles_that_agree_are_reported(capsys, files):
     _, out, _ = run(capsys, "score", *files, "-M", "precision@1", "--profiles", "standard,bge", "--no-interval")
     assert "The profiles agree on this run." in out
 
 
-def test_compare_names_the_winner_or_says_that_the_data_cannot_tell(capsys, files):
+def test_compare_states_whether_a_difference_is_significant(capsys, files):
     code, out, _ = run(capsys, "compare", *files, "-M", "mrr")
     assert code == 0
     warning, empty, verdict, *_ = out.splitlines()
@@ -177,7 +177,7 @@ def test_compare_marks_significant_differences(capsys, tmp_path, monkeypatch):
     assert "1.0000ᵃ" in out
 
 
-def test_compare_refuses_different_queries_and_reduces_to_common_ones_aloud(capsys, files):
+def test_compare_refuses_different_queries_and_reports_the_reduction_to_common_ones(capsys, files):
     code, _, err = run(capsys, "compare", *files, "-M", "mrr", "--missing", "skip")
     assert code == 2
     assert "different queries" in err
@@ -195,7 +195,7 @@ def test_explain_prints_definition_formula_and_tools(capsys, metric):
     assert "source:" in out
 
 
-def test_explain_ndcg_tells_the_tutorials_mistake_from_a_convention(capsys):
+def test_explain_ndcg_distinguishes_an_error_of_the_tutorial_from_a_convention(capsys):
     _, out, _ = run(capsys, "explain", "ndcg@10", "--profile", "bge")
     assert "document ids passed as scores" in " ".join(out.split())
     assert "gain = linear | exp | binary (here: linear)" in out
@@ -274,13 +274,13 @@ def test_standard_input_can_be_the_run(files, tmp_path):
     assert json.loads(done.stdout)["runs"][0]["scores"]["mrr"]["mean"] == 1.0
 
 
-def test_a_closed_pipe_is_no_crash(files, tmp_path):
+def test_a_closed_pipe_prints_no_error(files, tmp_path):
     command = f"{sys.executable} -m goldrank list metrics --format json | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, cwd=tmp_path)
     assert done.stderr == b""
 
 
-def test_version_says_which_path_is_active():
+def test_version_states_whether_compiled_code_is_used():
     numpy_only = subprocess.run(
         [sys.executable, "-m", "goldrank", "--version"],
         capture_output=True, check=True, text=True, env={"GOLDRANK_NO_NATIVE": "1", "PATH": ""},
@@ -304,7 +304,7 @@ def test_help_lists_every_command(capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_examples_of_the_help_are_arguments_that_the_command_takes(command):
+def test_the_parsers_accept_the_examples_of_the_help(command):
     def parser(name):
         return importlib.import_module(f"goldrank.cli.{name}_command").parser()
 
@@ -312,6 +312,6 @@ def test_the_examples_of_the_help_are_arguments_that_the_command_takes(command):
     assert [words[1] for words in examples].count(command) > 1
     for program, name, *arguments in examples:
         assert program == "goldrank"
-        # What the parser does not know ends the test by SystemExit, and a word that it swallows would be lost.
-        taken = " ".join(map(str, vars(parser(name).parse_args(arguments)).values()))
-        assert all(word in taken for word in arguments if not word.startswith("-")), arguments
+        # What the parser does not know ends the test by SystemExit, and a word that it drops would be missing.
+        parsed = " ".join(map(str, vars(parser(name).parse_args(arguments)).values()))
+        assert all(word in parsed for word in arguments if not word.startswith("-")), arguments

@@ -1,4 +1,4 @@
-"""`goldrank data` from the shell: what it prints, what it writes, and when it says that something is wrong."""
+"""`goldrank data`: printed reports, written collections, and errors."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ def test_the_table_shows_counts_lengths_and_findings(folder, capsys):
     assert "0 errors, 4 warnings, 1 note." in out
 
 
-def test_json_holds_the_whole_report(folder, capsys):
+def test_json_has_the_whole_report(folder, capsys):
     code, out, _ = run(capsys, "check", "set", "--format", "json", "--split", "train")
     report = json.loads(out)
     assert code == 0
@@ -90,7 +90,7 @@ def test_convert_writes_what_check_reads(sound, capsys, to):
     assert len(read_collection("made", format=to).gold.items) == 2
 
 
-def test_convert_says_whether_all_of_it_came_through(sound, capsys):
+def test_convert_reports_whether_the_result_is_complete(sound, capsys):
     assert "reads back without a difference" in run(capsys, "convert", "set", "made", "--to", "beir")[1]
     assert "reads back with differences" in run(capsys, "convert", "set", "other", "--to", "trec")[1]
 
@@ -109,7 +109,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_a_user_gets_wrong_is_one_sentence_and_exit_2(folder, capsys, case):
+def test_bad_input_is_one_sentence_and_exit_code_2(folder, capsys, case):
     arguments, message = WRONG[case]
     before = sorted(path.name for path in folder.iterdir())
     code, out, err = run(capsys, *arguments)

@@ -1,4 +1,4 @@
-"""`goldrank encode` and `--engine`: what they print, what they refuse, and that nothing half-written is trusted."""
+"""`goldrank encode` and `--engine`: output, errors, and damaged or incomplete vectors."""
 
 import json
 import sys
@@ -27,8 +27,8 @@ def test_texts_of_a_folder_become_one_folder_of_vectors(texts, tmp_path, capsys)
     assert main(["encode", str(texts), "-m", MODEL, "-o", str(out)]) == 0
     assert capsys.readouterr().out == f"{out}: vectors of 60 texts in 64 dimensions, 1 shard.\n"
     assert main(["encode", str(texts), "-m", MODEL, "-o", str(out), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["texts"], told["dimension"], told["shards"], told["new_shards"]) == (60, 64, 1, 0)
+    content = json.loads(capsys.readouterr().out)
+    assert (content["texts"], content["dimension"], content["shards"], content["new_shards"]) == (60, 64, 1, 0)
     assert StoredVectors.in_folder(str(out)).shape == (60, 64)
 
 
@@ -83,7 +83,7 @@ def test_without_ray_the_extra_is_named(command, texts, tmp_path, capsys, monkey
     assert "pip install 'goldrank[ray]'" in capsys.readouterr().err
 
 
-def test_a_text_that_breaks_off_is_told_with_its_line(texts, tmp_path, capsys):
+def test_a_truncated_text_is_reported_with_its_line(texts, tmp_path, capsys):
     with (texts / "1.jsonl").open("a") as stream:
         stream.write('{"_id": "broken", "te')
     assert main(["encode", str(texts), "-m", MODEL, "-o", str(tmp_path / "out")]) == 2
@@ -91,7 +91,7 @@ def test_a_text_that_breaks_off_is_told_with_its_line(texts, tmp_path, capsys):
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.parquet"))
 
 
-def test_vectors_that_were_damaged_are_refused_by_name(texts, tmp_path, capsys):
+def test_damaged_vectors_are_refused_with_the_file_name(texts, tmp_path, capsys):
     out = tmp_path / "vectors"
     main(["encode", str(texts), "-m", MODEL, "-o", str(out)])
     shard = out / "000000.parquet"

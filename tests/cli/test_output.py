@@ -1,4 +1,4 @@
-"""Whatever standard output is, full, closed or of another encoding: the command says so in one sentence or prints."""
+"""Commands print to, or report in one sentence, a full or closed standard output and one of another encoding."""
 
 import os
 import struct
@@ -50,7 +50,7 @@ def test_a_closed_standard_output_is_one_sentence(files, arguments):
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_a_reader_that_leaves_hears_nothing(files, arguments):
+def test_a_closed_pipe_is_not_an_error(files, arguments):
     reader, writer = os.pipe()
     os.close(reader)
     done = run(arguments, files, stdout=writer)
@@ -67,13 +67,13 @@ def test_a_reader_that_leaves_hears_nothing(files, arguments):
     ],
     ids=str,
 )
-def test_an_encoding_that_lacks_characters_gets_similar_ones(files, arguments, encoding):
+def test_characters_that_the_encoding_lacks_are_replaced(files, arguments, encoding):
     done = run(arguments, files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": encoding})
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode(encoding).strip()
 
 
-def test_arrows_and_lines_have_a_form_in_ascii(files):
+def test_arrows_and_lines_are_replaced_in_ascii(files):
     done = run(COMMANDS[0], files, stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"})
     assert b"ndcg@10^" in done.stdout
     assert b"-----" in done.stdout
@@ -84,7 +84,7 @@ def test_arrows_and_lines_have_a_form_in_ascii(files):
 @pytest.mark.parametrize(
     ("columns", "variable"), [(0, None), (1, None), (7, None), (80, None), (0, "0"), (80, "0"), (7, "-3"), (80, "wide")]
 )
-def test_a_terminal_of_any_width_gets_its_table(files, columns, variable):
+def test_a_table_fits_a_terminal_of_any_width(files, columns, variable):
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 0, columns, 0, 0))
     environment = {} if variable is None else {"COLUMNS": variable}

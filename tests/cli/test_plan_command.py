@@ -1,4 +1,4 @@
-"""The plan from the shell: every format, numbers as people write them, and what is refused."""
+"""`goldrank plan`: output formats, notations of numbers, and errors."""
 
 import csv
 import io
@@ -125,16 +125,16 @@ def test_damaged_constants_are_refused_and_not_overwritten(capsys, tmp_path):
 
 
 def test_calibrating_writes_what_it_shows_and_keeps_the_models_measured_before(capsys, tmp_path, monkeypatch):
-    made = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
-    monkeypatch.setattr(calibration, "calibrate", lambda models, say: say("Nothing is easy.") or made)
+    measured = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
+    monkeypatch.setattr(calibration, "calibrate", lambda models, say: say("Nothing is easy.") or measured)
     code, out, _ = run(capsys, "plan", "--calibrate")
     assert code == 0
     assert "Nothing is easy." in out
     assert "texts of 100 words encoded by a" in out
-    assert read_constants(constants_file()) == made
-    made = replace(made, encoding={"b": EncodingCost(0, 2, 0)})
+    assert read_constants(constants_file()) == measured
+    measured = replace(measured, encoding={"b": EncodingCost(0, 2, 0)})
     assert json.loads(run(capsys, "plan", "--calibrate", "--format", "json")[1])["encoding"].keys() == {"a", "b"}
-    made = replace(made, machine="another one")
+    measured = replace(measured, machine="another one")
     assert run(capsys, "plan", "--calibrate", "--format", "csv")[1].startswith("constant,value")
     assert set(read_constants(constants_file()).encoding) == {"b"}
 

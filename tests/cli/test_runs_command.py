@@ -51,7 +51,7 @@ def test_list_shows_the_first_metric_and_the_store(capsys, store):
         assert expected in out
 
 
-def test_list_in_all_formats_carries_the_same(capsys, store):
+def test_list_has_the_same_content_in_all_formats(capsys, store):
     content = json.loads(run(capsys, "runs", "list", "--format", "json")[1])
     assert [(entry["key"], entry["metric"], entry["queries"]) for entry in content["runs"]] == [
         (store.lexical, "mrr", 3),
@@ -62,7 +62,7 @@ def test_list_in_all_formats_carries_the_same(capsys, store):
     assert f"| {store.dense} |" in run(capsys, "runs", "list", "--format", "markdown")[1]
 
 
-def test_list_is_narrowed_and_says_when_nothing_is_left(capsys, store):
+def test_list_selects_by_task_and_model_and_reports_no_match(capsys, store):
     out = run(capsys, "runs", "list", "--model", "st:*", "--task", "wines", "--format", "csv")[1]
     assert store.dense in out
     assert store.lexical not in out
@@ -70,7 +70,7 @@ def test_list_is_narrowed_and_says_when_nothing_is_left(capsys, store):
     assert run(capsys, "runs", "list", "--store", "none")[1].startswith("There are no runs in")
 
 
-def test_list_goes_on_where_a_table_is_damaged(capsys, store):
+def test_list_includes_runs_with_damaged_tables(capsys, store):
     (store.get(store.dense).folder / "hits.parquet").write_bytes(b"")
     code, out, _ = run(capsys, "runs", "list")
     assert code == 0
@@ -99,7 +99,7 @@ def test_an_exported_run_reads_back_the_same(capsys, store, suffix):
     assert Run.read(f"out.{suffix}") == LEXICAL
 
 
-def test_several_runs_go_into_a_folder_and_not_into_standard_output(capsys, store, tmp_path):
+def test_several_runs_are_exported_to_a_folder_only(capsys, store, tmp_path):
     arguments = ["runs", "export", store.lexical, store.dense, "--what", "gold"]
     assert run(capsys, *arguments, "-o", "out")[0] == 0
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(
@@ -136,7 +136,7 @@ def test_a_run_without_rankings_cannot_be_exported_as_one(capsys, store):
     assert "--what hits" in err
 
 
-def test_delete_needs_yes_where_nobody_can_be_asked(capsys, store):
+def test_delete_needs_yes_without_a_terminal(capsys, store):
     code, out, err = run(capsys, "runs", "delete", store.dense)
     assert (code, out) == (2, "")
     assert f"this would remove {store.dense}" in err
@@ -173,7 +173,7 @@ def test_score_of_a_key_under_a_profile_is_that_of_the_files(capsys, store, prof
     assert by_key["conventions"] == by_file["conventions"]
 
 
-def test_profiles_side_by_side_say_why_they_differ(capsys, store):
+def test_profiles_side_by_side_are_explained(capsys, store):
     code, out, _ = run(capsys, "score", store.lexical, "--profiles", "standard,trec_eval", "-M", "mrr")
     assert code == 0
     assert "missing zero → skip" in out
@@ -188,7 +188,7 @@ def test_score_takes_options_between_files(capsys, store):
     assert [row["run"] for row in csv.DictReader(io.StringIO(out))] == ["lexical", "dense"]
 
 
-def test_a_file_goes_before_a_key_of_that_name(capsys, store, tmp_path):
+def test_a_file_takes_precedence_over_a_key(capsys, store, tmp_path):
     GOLD.write(store.lexical, format="trec")
     LEXICAL.write("lexical.run")
     code, out, _ = run(capsys, "score", store.lexical, "lexical.run", "-M", "mrr", "--format", "csv")

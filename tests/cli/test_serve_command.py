@@ -1,4 +1,4 @@
-"""`goldrank serve`: it says where it is, answers there, refuses what is not safe, and ends when told to."""
+"""`goldrank serve`: prints its address, answers requests, refuses unsafe settings, and stops on interrupt."""
 
 import os
 import re
@@ -31,8 +31,8 @@ def test_it_prints_its_address_answers_there_and_ends_cleanly_when_interrupted(t
     command = [sys.executable, "-c", SERVE, "--port", "0", "--store", str(tmp_path)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
     try:
-        said = server.stdout.readline() + server.stdout.readline()
-        (url,) = re.findall(r"http://127\.0\.0\.1:\d+/", said)
+        printed = server.stdout.readline() + server.stdout.readline()
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+/", printed)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(f"{url}api/about", timeout=300) as answer:
             assert b'"runs":0' in answer.read()
@@ -45,7 +45,7 @@ def test_it_prints_its_address_answers_there_and_ends_cleanly_when_interrupted(t
     assert "Traceback" not in complaints
 
 
-def test_a_port_in_use_is_said_with_a_remedy(tmp_path):
+def test_a_port_in_use_is_reported_with_a_remedy(tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -73,19 +73,19 @@ def test_the_token_may_come_from_the_environment(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("option", "value"), [("--port", "70000"), ("--port", "-1"), ("--host", "127.0.0.300")])
-def test_addresses_that_do_not_exist_are_said_to(tmp_path, option, value):
+def test_unknown_addresses_are_reported(tmp_path, option, value):
     arguments = [option, value, "--store", tmp_path, "--token", "a-token-that-is-long"]
     with pytest.raises(InputError, match=option):
         run(*arguments)
 
 
-def test_without_its_packages_it_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_packages_are_reported_with_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"goldrank\[web\]"):
         run("--store", tmp_path)
 
 
-def test_a_store_that_cannot_be_read_is_found_out_before_it_starts(tmp_path):
+def test_an_unreadable_store_is_reported_before_the_start(tmp_path):
     (tmp_path / "goldrank.db").write_bytes(b"this is no database, whatever its name says" * 50)
     with pytest.raises(InputError, match="not a goldrank store"):
         run("--store", tmp_path, "--port", 0)

@@ -1,4 +1,4 @@
-"""An option that would change nothing is refused with one sentence and exit code 2, whatever the command."""
+"""Every command refuses an option that would have no effect, with one sentence and exit code 2."""
 
 import json
 
@@ -191,12 +191,12 @@ def test_an_option_without_effect_is_refused(line, place, monkeypatch, capsys):
         "score qrels.txt one.run -M map -l 2",
     ],
 )
-def test_an_option_that_bears_on_a_part_of_the_command_is_accepted(line, place, monkeypatch, capsys):
+def test_an_option_that_affects_a_part_of_the_command_is_accepted(line, place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     assert main([*line.split(), *(["--store", "other"] if line.startswith("run") else [])]) == 0
 
 
-def test_a_run_file_may_spell_out_defaults(place, monkeypatch, capsys):
+def test_a_run_file_may_repeat_defaults(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     entries = 'similarity = "cosine"\nindex = "exact"\ntransform = "none"\nrerank_depth = 100\nfit_on = "corpus"\n'
     (place / "full.toml").write_text(f'models = ["bm25"]\ntasks = ["wines"]\n{entries}')
