@@ -27,10 +27,9 @@ _EXAMPLES = """\
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("compare", "Compare runs by paired tests over their queries.", _EXAMPLES)
-    options.add_data(parser, "*")
+    options.add_data(parser)
     stored_runs.add_store(parser)
-    # A stored run has a profile of its own, so the default must differ from a profile that is given.
-    options.add_metrics(parser, profile=None)
+    options.add_metrics(parser)
     parser.add_argument(
         "--test",
         choices=tuple(TESTS),

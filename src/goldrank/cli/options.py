@@ -75,8 +75,8 @@ def new_parser(command: str, description: str, examples: str) -> Parser:
     )
 
 
-def add_data(parser: Parser, runs: str) -> None:
-    """Add the gold, the runs (*runs* is their ``nargs``) and the options for reading them."""
+def add_data(parser: Parser) -> None:
+    """Add the gold, the runs and the options for reading them."""
     parser.intermixed = True
     parser.add_argument(
         "gold",
@@ -85,7 +85,7 @@ def add_data(parser: Parser, runs: str) -> None:
         "key of a stored run, which has its own gold",
     )
     parser.add_argument(
-        "runs", metavar="RUN", nargs=runs, help="run files in the same formats, also compressed; or more keys"
+        "runs", metavar="RUN", nargs="*", help="run files in the same formats, also compressed; or more keys"
     )
     parser.add_argument("--gold-format", metavar="FORMAT", help="format of GOLD (default: detected from the content)")
     add_run_format(parser)
@@ -115,18 +115,16 @@ class _ModelRefusal(argparse.Action):
         raise InputError("-m names a model, and this command takes none", remedy=f"for a metric write -M {values}")
 
 
-def add_metrics(parser: argparse.ArgumentParser, profile: str | None = "standard") -> None:
-    """Add the metrics, the profile (with *profile* as the default) and the single conventions."""
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    """Add the metrics, the profile and the single conventions."""
     add_metric(parser, "such as ndcg@10, mrr, map(denominator=hits)@10 or ndcg@1,5,10; repeatable")
-    add_profile(parser, profile)
+    add_profile(parser)
     add_depth(add_conventions(parser))
 
 
-def add_profile(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add ``--profile``."""
-    parser.add_argument(
-        "--profile", default=default, metavar="PROFILE", help="set of conventions (see goldrank list profiles)"
-    )
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Add ``--profile``, which is None if it is not given, because tasks and stored runs have profiles of their own."""
+    parser.add_argument("--profile", metavar="PROFILE", help="set of conventions (see goldrank list profiles)")
 
 
 def add_conventions(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> argparse._ArgumentGroup:

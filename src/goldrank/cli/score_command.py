@@ -28,10 +28,9 @@ _EXAMPLES = """\
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("score", "Score runs against gold (relevance judgements).", _EXAMPLES)
-    options.add_data(parser, "*")
+    options.add_data(parser)
     stored_runs.add_store(parser)
-    # A stored run has a profile of its own, so the default must differ from a profile that is given.
-    options.add_metrics(parser, profile=None)
+    options.add_metrics(parser)
     parser.add_argument(
         "--profiles", metavar="PROFILE,…", help="compare several profiles side by side, and explain their differences"
     )
