@@ -119,9 +119,9 @@ def open_faiss_file(path: PathLike, ids: Sequence[object] | PathLike | None = No
         if not 0 <= count <= size if held is None else count != len(held):
             raise ValueError(f"it is said to hold {count} vectors, which does not fit the rest of it")
     similarity = _similarity(faiss, inner.metric_type, file)
-    names, ids_from, own = _names(ids, held, count, file, by_place=labels is not None)
-    index = FaissIndex(inner, names, similarity, Factory(_factory(inner)), labels=own)
-    return FaissFile(file, index, ids_from, f"faiss:{_factory(whole)}", size)
+    items = _ItemIds.of(ids, held, count, file, in_order=labels is not None)
+    index = FaissIndex(inner, items.ids, similarity, Factory(_factory(inner)), labels=items.labels)
+    return FaissFile(file, index, items.source, f"faiss:{_factory(whole)}", size)
 
 
 def _refuse_foreign(head: bytes, file: Path) -> None:
@@ -210,41 +210,62 @@ def _similarity(faiss: Any, metric: int, file: Path) -> Similarity:
     return known[metric]
 
 
-def _names(
-    ids: Sequence[object] | PathLike | None,
-    labels: NDArray[np.int64] | None,
-    count: int,
-    file: Path,
-    *,
-    by_place: bool,
-) -> tuple[list[str], str, NDArray[np.int64] | None]:
-    """The ids of the items, where they come from, and the labels to look them up by, where those are not places."""
-    if labels is None or (not by_place and np.array_equal(labels, np.arange(count))):
-        names, ids_from = _given(ids, count) if ids is not None else (None, "counted from 0")
-        return checked_ids(names, count, "item"), ids_from, None
-    if ids is not None:
-        raise InputError(
-            f"the index holds ids of its own, such as {labels[0]}", where=str(file), remedy="leave the given ids out"
-        )
-    return (
-        checked_ids([str(n) for n in labels.tolist()], count, "item"),
-        "held by the index",
-        None if by_place else labels,
-    )
+@dataclass(frozen=True)
+class _ItemIds:
+    """The ids of the items of an index."""
+
+    ids: list[str]
+    source: str
+    """Where they come from."""
+    labels: NDArray[np.int64] | None = None
+    """The labels of the index in the order of the ids; None if they are 0, 1, …."""
+
+    @classmethod
+    def of(
+        cls,
+        ids: Sequence[object] | PathLike | None,
+        labels: NDArray[np.int64] | None,
+        count: int,
+        file: Path,
+        *,
+        in_order: bool,
+    ) -> _ItemIds:
+        """Take the ids from the user, from the labels of the index, or count them.
+
+        Args:
+            ids: what the user gave.
+            labels: the labels that the index holds, if any.
+            count: the number of items.
+            file: the file of the index.
+            in_order: whether the labels are in the order of the vectors, so that results need not be looked up by them.
+        """
+        if labels is None or (not in_order and np.array_equal(labels, np.arange(count))):
+            if ids is None:
+                return cls(checked_ids(None, count, "item"), "counted from 0")
+            if isinstance(ids, (str, os.PathLike)):
+                return cls(checked_ids(_read_ids(ids, count), count, "item"), display_name(ids))
+            cells = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+            names = id_strings(cells, role="item", integers=True, place=lambda row: f"id {row}")
+            return cls(checked_ids(names, count, "item"), "given")
+        if ids is not None:
+            raise InputError(
+                f"the index holds ids of its own, such as {labels[0]}",
+                where=str(file),
+                remedy="leave the given ids out",
+            )
+        names = checked_ids([str(label) for label in labels.tolist()], count, "item")
+        return cls(names, "held by the index", None if in_order else labels)
 
 
-def _given(ids: Sequence[object] | PathLike, count: int) -> tuple[list[str], str]:
-    if not isinstance(ids, (str, os.PathLike)):
-        cells = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-        return id_strings(cells, role="item", integers=True, place=lambda row: f"id {row}"), "given"
-    name = display_name(ids)
-    lines = read_bytes(ids).decode().removesuffix("\n").split("\n")
+def _read_ids(path: PathLike, count: int) -> list[str]:
+    name = display_name(path)
+    lines = read_bytes(path).decode().removesuffix("\n").split("\n")
     if len(lines) != count:
         raise InputError(
             f"the file holds {len(lines)} ids for {count} vectors", where=name, remedy="write one id per line"
         )
-    listed = [line.removesuffix("\r") for line in lines]
-    return id_strings(listed, role="item", integers=False, place=lambda row: f"{name}:{row + 1}"), name
+    ids = [line.removesuffix("\r") for line in lines]
+    return id_strings(ids, role="item", integers=False, place=lambda row: f"{name}:{row + 1}")
 
 
 def _factory(index: Any) -> str:

@@ -22,7 +22,7 @@ except ImportError:
     torch = None
 
 Tensor = Any
-"""A torch tensor: torch is not there on every machine that checks types."""
+"""A torch tensor; torch is not installed on every machine that checks types."""
 _PREPARED_ROWS = 2**16
 _CHUNK_BYTES = 2**29
 # Rounding to float16 leaves room for items this much longer than the shortest that keep all bits.
@@ -33,21 +33,21 @@ ROUNDED = 1.0001
 
 @dataclass(frozen=True)
 class ItemChunk:
-    """Items on the device: as stored, as multiplied, half the squares, and how long and how rounded each tile is."""
+    """Items on the device: as stored, as multiplied, half their squared lengths, and the errors of each tile."""
 
     start: int
     rows: Tensor
     operand: Tensor
     halves: Tensor
     spans: Tensor
-    """For each tile the greatest ‖x‖, ‖x - x'‖ and ‖x‖²/2, in the units of the scaled items."""
+    """For each tile the largest ‖x‖, ‖x - x'‖ and ‖x‖²/2, in the units of the scaled items."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
 class ItemStore:
-    """The items of an index on a device, or on their way through it in chunks."""
+    """The items of an index on a device, or streamed through it in chunks."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ItemStore:
         return self._whole is not None
 
     def chunks(self) -> Iterator[ItemChunk]:
-        """All items, a chunk after the other; a chunk is good until the next is asked for."""
+        """Yield all items in chunks; a chunk is valid until the next is requested."""
         if self._whole is not None:
             yield self._whole
         elif self.device.type == "cuda":
@@ -94,11 +94,11 @@ class ItemStore:
                 yield self.prepared(start, torch.from_numpy(np.array(rows)))
 
     def pair_scores(self, left: Tensor, left_row: Tensor, right: Tensor, right_row: Tensor, *, squared: bool) -> Tensor:
-        """The float64 scores of pairs of rows."""
+        """Return the float64 scores of pairs of rows."""
         return kernels.pair_scores(left, left_row, right, right_row, squared=squared, plain=self.tile is None)
 
     def greatest_spans(self) -> Tensor:
-        """What no span of any tile exceeds: measured where all items are here, else what rounding can lose at most."""
+        """Return upper bounds of the spans of all tiles; measured if all items are on the device, else derived."""
         if self._whole is not None:
             return self._whole.spans.amax(dim=1)
         length = ROUNDED * self.longest * 2.0**-self.exponent
@@ -106,7 +106,7 @@ class ItemStore:
         return torch.tensor([length, lost, 0.5 * length**2], dtype=torch.float64, device=self.device)
 
     def take(self, numbers: Ints) -> Tensor:
-        """The vectors of items with these numbers, on the device."""
+        """Return the vectors of items with these numbers, on the device."""
         if self._whole is not None:
             return self._whole.rows[torch.from_numpy(numbers).to(self.device)]
         return torch.from_numpy(self.items.take(numbers)).to(self.device)
@@ -119,7 +119,7 @@ class ItemStore:
             shape = (count, self.depth) if self.tile else (0, self.depth)
             operand = torch.zeros(shape, dtype=torch.float16, device=self.device)
         lengths, lost, halves = (torch.zeros(tiles * unit, dtype=torch.float32, device=self.device) for _ in range(3))
-        # The sums of squares err by less than this, and squares that vanish are smaller still.
+        # A bound of the error of the sums of squares; squares that underflow are smaller still.
         over = ROUNDED + rows.shape[1] * 2.0**-22
         for first in range(0, count, _PREPARED_ROWS):
             part = slice(first, min(first + _PREPARED_ROWS, count))
@@ -138,7 +138,7 @@ class ItemStore:
     def _resident(self) -> ItemChunk:
         rows = torch.empty((len(self.items), self.items.dimension), dtype=self.dtype, device=self.device)
         starts = range(0, len(self.items), _PREPARED_ROWS)
-        # A few at a time: what has been read waits in memory until it is sent.
+        # A few at a time: blocks that were read stay in memory until they are sent.
         for group in range(0, len(starts), self.threads):
             some = starts[group : group + self.threads]
             for start, part in zip(some, spread(self._read, some, self.threads), strict=True):
@@ -150,7 +150,7 @@ class ItemStore:
         return rows if rows.flags.writeable else rows.copy()
 
     def _streamed(self) -> Iterator[ItemChunk]:
-        """Copy the next chunk while the work on this one goes on; two places on the device take turns."""
+        """Copy the next chunk while this one is processed; two buffers on the device alternate."""
         shape = (self._size, self.items.dimension)
         places = [torch.empty(shape, dtype=self.dtype, device=self.device) for _ in range(2)]
         operand = torch.zeros((self._size, self.depth), dtype=torch.float16, device=self.device)
@@ -163,7 +163,7 @@ class ItemStore:
         def send(turn: int) -> None:
             rows = source.rows(turn, starts[turn], copied[turn % 2])
             with torch.cuda.stream(copies):
-                # What used this place is done: its outcome has been read before the next chunk was asked for.
+                # The work on this buffer is done: its results were read before the next chunk was requested.
                 copies.wait_stream(work)
                 places[turn % 2][: len(rows)].copy_(rows, non_blocking=True)
                 copied[turn % 2].record(copies)
@@ -178,21 +178,21 @@ class ItemStore:
 
 
 class _HostRows:
-    """Items in memory that the device can copy from by itself: where they lie, or in two places that take turns."""
+    """Items in page-locked memory, which the device can copy itself: in place, or in two alternating buffers."""
 
     def __init__(self, items: VectorTable, size: int, dtype: Any, threads: int) -> None:
         self._items, self._size, self._threads = items, size, threads
         plain = items.plain
         self._pinned = plain if plain is not None and plain.flags.c_contiguous and _pin(plain) else None
         if self._pinned is not None:
-            # The rows may outlive this store, and must not stay locked in memory.
+            # The rows may outlive this store, and must not stay page-locked.
             weakref.finalize(self, torch.cuda.cudart().cudaHostUnregister, self._pinned.ctypes.data)
         else:
             shape = (size, items.dimension)
             self._places = [torch.empty(shape, dtype=dtype, pin_memory=True) for _ in range(2)]
 
     def rows(self, turn: int, start: int, copied: Any) -> Tensor:
-        """The chunk that starts there; *copied* says when the one before in its place has left."""
+        """Return the chunk that starts there; *copied* is the event after which its buffer is free."""
         stop = min(start + self._size, len(self._items))
         if self._pinned is not None:
             return torch.from_numpy(self._pinned[start:stop])
@@ -209,7 +209,7 @@ class _HostRows:
 
 
 def _pin(rows: Matrix) -> bool:
-    """Let the device read the rows where they lie; whether the system allows it (not for a mapped file, mostly)."""
+    """Page-lock the rows in place; return False if the system does not allow it (as for most memory-mapped files)."""
     return bool(
         rows.flags.writeable and int(torch.cuda.cudart().cudaHostRegister(rows.ctypes.data, rows.nbytes, 0)) == 0
     )
@@ -222,23 +222,23 @@ def _free_memory(device: Any) -> int:
 
 
 def growth(terms: int, unit: float) -> float:
-    """How far a sum of so many terms may be off, as a share of the sum of their sizes."""
+    """Return the error bound of a sum of so many terms, relative to the sum of their absolute values."""
     return terms * unit / (1 - terms * unit)
 
 
 def length_of(rows: Tensor) -> Tensor:
-    """The length of each row, from above."""
+    """Return an upper bound of the length of each row."""
     return 1.000001 * torch.linalg.vector_norm(rows, dim=1)
 
 
 def times_power(values: Tensor, exponents: Tensor | int) -> Tensor:
-    """Float64 values times powers of two, without rounding: all scales here are tame."""
+    """Return float64 values times powers of two, without rounding; the scales are small enough."""
     if isinstance(exponents, int):
         return values * math.ldexp(1.0, exponents)
-    # A float64 with nothing but an exponent: a power function need not hit it.
+    # Build the power of two from its exponent bits: a power function need not be exact.
     return values * ((exponents.long() + 1023) << 52).view(torch.float64)
 
 
 def is_whole(rows: Tensor) -> Tensor:
-    """Whether all numbers of each row are integers."""
+    """Return, for each row, whether all its numbers are integers."""
     return (torch.round(rows) == rows).all(dim=1)

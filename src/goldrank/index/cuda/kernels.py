@@ -1,8 +1,8 @@
-"""The inner loops of exact ranks on a GPU: scores that are compared as they come, and single pairs scored again.
+"""The GPU kernels of exact ranks: compare all scores with limits, and compute single scores in float64.
 
-The products take float16 numbers and add them up in float32 on the tensor cores; no score leaves the registers but
-those too close to a limit. Every kernel has a twin in plain torch, slower and with the same outcome after the closer
-look, for where Triton is missing. With TRITON_INTERPRET=1 the kernels run on a processor.
+Products of float16 numbers are summed in float32 on the tensor cores; scores stay in registers unless they are close
+to a limit. Every kernel has a slower implementation in plain torch, with the same final result, for systems without
+Triton. With TRITON_INTERPRET=1 the kernels run on a CPU.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ except ImportError:
     triton = None
 
 LANES = 8
-"""In how many interleaved sums a float64 score is added up; the same as on the processor, so that bits agree."""
-# Numbers that a pair of plain torch operations may hold at once.
+"""The number of interleaved partial sums of a float64 score; the same as on the CPU, so that bits agree."""
+# The most numbers in a temporary tensor of the plain torch implementation.
 _PLAIN_ELEMENTS = 2**25
 
 
 @dataclass(frozen=True)
 class Tile:
-    """The shape of one program: rows of queries, items, numbers a step; and how Triton is to schedule it."""
+    """The shape of one program: query rows, items, dimensions per step; and how Triton schedules it."""
 
     rows: int = 128
     items: int = 256
@@ -37,27 +37,27 @@ class Tile:
     warps: int = 8
     stages: int = 3
     programs: int = 1
-    """Programs on each processor of the GPU, which go through many tiles and fetch the next while they compare one."""
+    """Programs per multiprocessor, which process many tiles and prefetch the next while they compare one."""
     group: int = 32
-    """How many tiles of queries take turns before the next tile of items, so that both stay in the cache."""
+    """The number of query tiles that are processed before the next item tile, so that both stay in the cache."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Where pairs that need a closer look are written, by way of the words that their bits are in.
+    """Buffers for the undecided pairs: the non-zero words of the bit masks, then the pairs of their set bits.
 
-    The last has how many there were, also those that found no room.
+    ``total`` is the number of all words or pairs, including those that did not fit.
     """
 
     at: Any
     word: Any
     item: Any
     place: Any
-    found: Any
+    total: Any
 
     @staticmethod
     def empty(capacity: int, device: Any) -> Pairs:
-        """Room for *capacity* pairs."""
+        """Allocate buffers for *capacity* pairs."""
         at, word, item, place = (torch.empty(capacity, dtype=torch.int32, device=device) for _ in range(4))
         return Pairs(at, word, item, place, torch.zeros(1, dtype=torch.int64, device=device))
 
@@ -132,34 +132,34 @@ if triton is not None:
                     )
 
     @_kernel
-    def _words_kernel(bits, count, at, word, found, capacity, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
-        """Write each word that is not zero, in any order; those that find no room are counted all the same."""
+    def _words_kernel(bits, count, at, word, total, capacity, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Write each non-zero word, in any order; words beyond the capacity are only counted."""
         place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         value = tl.load(bits + place, mask=place < count, other=0)
         some = (value != 0).to(tl.int32)
         number = tl.sum(some, axis=0)
         if number > 0:
-            slot = tl.atomic_add(found, number.to(tl.int64), sem="relaxed") + tl.cumsum(some, axis=0) - some
-            kept = (some == 1) & (slot < capacity)
-            tl.store(at + slot, place.to(tl.int32), mask=kept)
-            tl.store(word + slot, value, mask=kept)
+            slot = tl.atomic_add(total, number.to(tl.int64), sem="relaxed") + tl.cumsum(some, axis=0) - some
+            fits = (some == 1) & (slot < capacity)
+            tl.store(at + slot, place.to(tl.int32), mask=fits)
+            tl.store(word + slot, value, mask=fits)
 
     @_kernel
-    def _bits_kernel(at, word, count, words, item, row, found, capacity, first, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
-        """Write each bit that is set as an item and a row, in any order."""
+    def _bits_kernel(at, word, count, words, item, row, total, capacity, first, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Write each set bit as an item and a row, in any order."""
         number = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         value = tl.load(word + number, mask=number < count, other=0)
         place = tl.load(at + number, mask=number < count, other=0)
         ones = tl.zeros((BLOCK,), tl.int32)
         for bit in range(0, 32):
             ones += (value >> bit) & 1
-        slot = tl.atomic_add(found, tl.sum(ones, axis=0).to(tl.int64), sem="relaxed") + tl.cumsum(ones, axis=0) - ones
+        slot = tl.atomic_add(total, tl.sum(ones, axis=0).to(tl.int64), sem="relaxed") + tl.cumsum(ones, axis=0) - ones
         for bit in range(0, 32):
-            here = (value >> bit) & 1
-            kept = (here == 1) & (slot < capacity)
-            tl.store(item + slot, place % words * 32 + bit, mask=kept)
-            tl.store(row + slot, first + place // words, mask=kept)
-            slot += here
+            is_set = (value >> bit) & 1
+            fits = (is_set == 1) & (slot < capacity)
+            tl.store(item + slot, place % words * 32 + bit, mask=fits)
+            tl.store(row + slot, first + place // words, mask=fits)
+            slot += is_set
 
     @_kernel
     def _pair_kernel(  # type: ignore[no-untyped-def]
@@ -168,15 +168,15 @@ if triton is not None:
     ):  # fmt: skip
         pair = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         within = pair < pairs
-        one = left + tl.load(left_row + pair, mask=within, other=0).to(tl.int64) * left_stride
-        other = right + tl.load(right_row + pair, mask=within, other=0).to(tl.int64) * right_stride
+        left_start = left + tl.load(left_row + pair, mask=within, other=0).to(tl.int64) * left_stride
+        right_start = right + tl.load(right_row + pair, mask=within, other=0).to(tl.int64) * right_stride
         lane = tl.arange(0, WIDTH)
         total = tl.zeros((BLOCK, WIDTH), tl.float64)
         for start in range(0, dimension, WIDTH):
             column = start + lane
-            there = within[:, None] & (column < dimension)[None, :]
-            x = tl.load(one[:, None] + column[None, :], mask=there, other=0.0).to(tl.float64)
-            y = tl.load(other[:, None] + column[None, :], mask=there, other=0.0).to(tl.float64)
+            inside = within[:, None] & (column < dimension)[None, :]
+            x = tl.load(left_start[:, None] + column[None, :], mask=inside, other=0.0).to(tl.float64)
+            y = tl.load(right_start[:, None] + column[None, :], mask=inside, other=0.0).to(tl.float64)
             if SQUARED:
                 total -= (x - y) * (x - y)
             else:
@@ -208,15 +208,15 @@ def compare_tiles(
     """Compare the scores of the item tiles *first* to *last* with limits.
 
     Args:
-        queries: float16 rows, one for each place, as many as fill tiles.
+        queries: float16 rows, one for each place, padded to whole tiles.
         items: float16 rows of the same width.
         halves: half the squared length of each item.
-        spans: for each tile of items the three sizes that the error grows with.
-        terms: for each place what they are multiplied with, and third the share of the halves.
-        limits: for each slot two rows, the middle of the limits and how far they are from it beside the error.
-        slots: for each tile of places how many slots are used.
-        above: for each slot and place, where the scores beyond the upper limit are added up.
-        bits: for each slot and place a bit for each item, all zero; those between the limits are set.
+        spans: for each tile of items the three magnitudes that the error depends on.
+        terms: for each place the factors of these magnitudes; the third is that of the halves.
+        limits: for each slot two rows, the middle of the limits and their distance from it, without the error.
+        slots: for each tile of places the number of slots in use.
+        above: for each slot and place, the counter of scores beyond the upper limit.
+        bits: for each slot and place a bit for each item, initially zero; set for scores between the limits.
         first: the first tile of items; its first item has the first bit.
         last: the tile after the last.
         tile: the shape of the tiles.
@@ -239,34 +239,34 @@ def compare_tiles(
 
 
 def marked_pairs(bits: Any, pairs: Pairs, first: int = 0) -> Iterator[tuple[Any, Any]]:
-    """The item and the row, counted from *first*, of every set bit; in parts where they do not find room at once."""
+    """Yield the item and the row, counted from *first*, of every set bit; in parts if they exceed the capacity."""
     capacity = len(pairs.item)
-    pairs.found.zero_()
+    pairs.total.zero_()
     _words_kernel[(-(-bits.numel() // 4096),)](
-        bits, bits.numel(), pairs.at, pairs.word, pairs.found, capacity, BLOCK=4096, num_warps=8
+        bits, bits.numel(), pairs.at, pairs.word, pairs.total, capacity, BLOCK=4096, num_warps=8
     )
-    found = int(pairs.found)
-    if found > capacity:
+    total = int(pairs.total)
+    if total > capacity:
         half = len(bits) // 2
         yield from marked_pairs(bits[:half], pairs, first)
         yield from marked_pairs(bits[half:], pairs, first + half)
         return
-    # Seldom more than one bit of a word is set, but all of them may be.
-    yield from _set_bits(pairs, slice(0, found), bits.shape[1], first)
+    # Usually a word has one set bit, but it may have up to 32.
+    yield from _set_bits(pairs, slice(0, total), bits.shape[1], first)
 
 
 def _set_bits(pairs: Pairs, part: slice, words: int, first: int) -> Iterator[tuple[Any, Any]]:
     count = part.stop - part.start
     if not count:
         return
-    pairs.found.zero_()
+    pairs.total.zero_()
     _bits_kernel[(-(-count // 512),)](
-        pairs.at[part], pairs.word[part], count, words, pairs.item, pairs.place, pairs.found, len(pairs.item), first,
+        pairs.at[part], pairs.word[part], count, words, pairs.item, pairs.place, pairs.total, len(pairs.item), first,
         BLOCK=512, num_warps=4,
     )  # fmt: skip
-    found = int(pairs.found)
-    if found <= len(pairs.item):
-        yield pairs.item[:found], pairs.place[:found]
+    total = int(pairs.total)
+    if total <= len(pairs.item):
+        yield pairs.item[:total], pairs.place[:total]
     else:
         middle = (part.start + part.stop) // 2
         yield from _set_bits(pairs, slice(part.start, middle), words, first)
@@ -274,22 +274,22 @@ def _set_bits(pairs: Pairs, part: slice, words: int, first: int) -> Iterator[tup
 
 
 def pair_scores(left: Any, left_row: Any, right: Any, right_row: Any, *, squared: bool, plain: bool) -> Any:
-    """The float64 dot products, or minus the squared distances, of chosen rows: added up as on the processor.
+    """Return the float64 dot products, or minus the squared distances, of pairs of rows, summed as on the CPU.
 
     Args:
         left: a matrix.
         left_row: the number of its row in each pair.
         right: a matrix of the same dimension.
         right_row: the number of its row in each pair.
-        squared: take minus the squared distance.
-        plain: use torch alone.
+        squared: compute minus the squared distance.
+        plain: use plain torch instead of Triton.
     """
     if plain:
         return _plain_pair_scores(left, left_row, right, right_row, squared)
     scores = torch.empty(len(left_row), dtype=torch.float64, device=left.device)
     if len(left_row):
         block = 32
-        # A product that is fused into a sum is rounded once instead of twice, which float64 vectors would notice.
+        # A fused multiply-add is rounded once instead of twice, which would change the bits of float64 scores.
         _pair_kernel[(-(-len(left_row) // block),)](
             left, left_row, right, right_row, scores, len(left_row), left.shape[1], left.stride(0), right.stride(0),
             SQUARED=squared, BLOCK=block, WIDTH=LANES, num_warps=4, enable_fp_fusion=False,

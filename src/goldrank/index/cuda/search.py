@@ -14,21 +14,21 @@ try:
 except ImportError:
     torch = None
 
-# Items that are searched first and densely; each further stretch is so many times as long as all before.
+# Items that are searched first and densely; each further range is so many times as long as all before.
 _FIRST_ITEMS = 2**14
 _GROWTH = 3
 _MOST_CANDIDATES = 2**12
 
 
 class CudaSearch:
-    """The best items of some queries: a stretch of items after the other, each with the floor that those before set."""
+    """Finds the best items of some queries: range by range, with the score floors that earlier ranges set."""
 
     def __init__(self, queries: Matrix, store: ItemStore, k: int, *, capacity: int = PAIRS) -> None:
         self._store, self._k = store, k
         self._operand = operand = QueryOperand(queries, np.arange(len(queries)), store)
         self._count, self._marks = len(queries), OpenPairs(store, capacity)
         device = store.device
-        # What a score of the products has to reach; in the second row, no width around it.
+        # The score that a product has to reach; the second row has no width around it.
         self._floors = torch.full((2, operand.places), -torch.inf, dtype=torch.float32, device=device)
         self._floors[0, self._count :], self._floors[1] = torch.inf, 0
         self._slots = torch.ones(operand.places, dtype=torch.int32, device=device)
@@ -42,7 +42,7 @@ class CudaSearch:
         self._seen = 0
 
     def run(self) -> dict[int, tuple[Ints, Floats]]:
-        """The numbers and scores of the best of each query, but for queries with too many candidates."""
+        """Return the numbers and scores of the best items of each query, except queries with too many candidates."""
         for chunk in self._store.chunks():
             here = 0
             while here < len(chunk):
@@ -52,7 +52,7 @@ class CudaSearch:
         return self._best()
 
     def _stretch(self, chunk: ItemChunk, here: int) -> int:
-        """Search some more items of the chunk, and say where it goes on."""
+        """Search further items of the chunk, and return where to continue."""
         tile, first = self._store.tile, max(_FIRST_ITEMS, self._k)
         stop = min(here + (_GROWTH * self._seen if self._seen >= first else first), len(chunk))
         if tile and self._seen >= first and here % tile.items == 0 and stop - here >= tile.items:
@@ -66,7 +66,7 @@ class CudaSearch:
             return stop // tile.items * tile.items
         stop = min(stop, here + max(1, PLAIN_SCORES // self._operand.places))
         if tile and stop < len(chunk):
-            # The kernels go on where a tile begins.
+            # The kernels continue at the start of a tile.
             stop = -(-stop // tile.items) * tile.items
         self._search_plain(chunk, here, min(stop, len(chunk)))
         return min(stop, len(chunk))
@@ -91,7 +91,7 @@ class CudaSearch:
         full = torch.nonzero(counts >= self._k)[:, 0]
         kth = torch.full((self._count,), -torch.inf, dtype=torch.float64, device=score.device)
         kth[full] = score[(torch.cumsum(counts, 0) - counts)[full] + self._k - 1]
-        # Scores that differ this little may have the same root.
+        # Scores that differ by so little may have the same square root.
         is_candidate = score >= (kth - kth.abs() * 2.0**-50).nan_to_num(nan=-torch.inf)[query]
         crowded = torch.bincount(query[is_candidate], minlength=self._count) > max(_MOST_CANDIDATES, 4 * self._k)
         given_up = self._floors[0, : self._count] == torch.inf
@@ -101,7 +101,7 @@ class CudaSearch:
         self._query, self._item, self._score = query[is_candidate], item[is_candidate], score[is_candidate]
 
     def _floor(self, kth: Tensor) -> Tensor:
-        """What a product has to reach for an item that scores as much as the k-th so far, give or take its error."""
+        """Return the product that an item needs to score like the k-th best so far, within the error."""
         known = torch.isfinite(kth)
         products = torch.where(known, kth, 0.0)
         if self._store.squared:
@@ -114,7 +114,7 @@ class CudaSearch:
     def _best(self) -> dict[int, tuple[Ints, Floats]]:
         query, item, score = (values.cpu().numpy() for values in (self._query, self._item, self._score))
         if self._store.squared:
-            # Here and not on the device: torch promises no correctly rounded root.
+            # On the CPU, because torch does not guarantee a correctly rounded square root.
             score = -np.sqrt(-score)
         starts = np.searchsorted(query, np.arange(self._count + 1))
         tied = np.zeros(self._count, bool)
@@ -129,7 +129,7 @@ class CudaSearch:
         return results
 
     def _ordered_by_id(self, numbers: Ints, scores: Floats) -> tuple[Ints, Floats]:
-        """Equal scores by descending id."""
+        """Order equal scores by descending id."""
         names = [self._store.items.name(number) for number in numbers.tolist()]
         by_name = sorted(range(len(names)), key=names.__getitem__, reverse=True)
         order = np.array(by_name)[np.argsort(-scores[by_name], kind="stable")]
@@ -137,6 +137,6 @@ class CudaSearch:
 
 
 def _by_query(query: Tensor, score: Tensor) -> Tensor:
-    """The order by query, and the best first within each."""
+    """Return the order by query, best first within each."""
     order = torch.argsort(score, descending=True)
     return order[torch.argsort(query[order], stable=True)]
