@@ -57,7 +57,7 @@ def test_the_vectors_are_a_model_that_gives_the_same_scores(texts, tmp_path, cap
     ("arguments", "message"),
     [
         (["-m", "bm25"], "ranks texts without vectors"),
-        (["-m", "lsa:8"], "first has to see the whole corpus"),
+        (["-m", "lsa:8"], "has to be fitted on the whole corpus first"),
         (["-m", MODEL, "--shard-items", "1000"], "a multiple of 4096"),
         (["-m", MODEL, "--work-folder", "x"], "unrecognized arguments"),
         (["-m", MODEL, "--engine", "spark"], "no engine 'spark'"),

@@ -68,7 +68,7 @@ def test_vectors_of_none_of_the_positives_score_nothing(vectors):
     assert made.scores["mrr(of=all)"].mean == made.scores["hits@15"].mean == 0
     assert made.scores["mean_rank(unfound=last)"].mean == 39
     assert "out of vocabulary: 4 of 4 pairs" in made.remarks[0]
-    with pytest.raises(InputError, match="knows not one pair"):
+    with pytest.raises(InputError, match="does not know a single pair"):
         evaluate(Table(vectors), task(PAIRS), oov="skip")
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from goldrank.errors import GoldrankError, InputError
 from goldrank.vectors import transform_kinds, transforms
-from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
+from goldrank.vectors.transforms import Pipeline
 from vectors.transform_cases import KINDS, LEARNING, LONG, cloud, same_bits
 
 components = st.floats(-100, 100, width=32)
@@ -377,17 +377,3 @@ def test_sparse_vectors_that_are_not_finite_are_refused_with_their_row():
     vectors[2, 3] = np.nan
     with pytest.raises(InputError, match="row 2 is not finite"):
         Pipeline.parse("normalize").apply(sparse(vectors))
-
-
-@pytest.mark.parametrize("policy", FIT_ON)
-def test_the_policy_names_what_is_fitted_on(policy):
-    given = {name: name for name in ("corpus", "training", "vocabulary", "evaluated")}
-    assert fit_rows(policy, **given) == policy
-
-
-def test_the_evaluated_vectors_are_never_fitted_on_unless_named():
-    assert fit_rows(corpus="corpus", evaluated="evaluated") == "corpus"
-    with pytest.raises(InputError, match="no corpus vectors to fit on; fit on evaluated"):
-        fit_rows(evaluated="evaluated")
-    with pytest.raises(InputError, match="did you mean 'evaluated'"):
-        fit_rows("evaluate", evaluated="evaluated")

@@ -78,13 +78,13 @@ def run(args: argparse.Namespace) -> int:
             "texts": encoded.count,
             "dimension": encoded.dimension,
             "shards": len(encoded.shards),
-            "new_shards": encoded.made,
+            "new_shards": encoded.new,
         }
         printing.show(to_json(content))
         return 0
     for warning in warnings:
         printing.show(f"Warning: {warning}")
-    existing = len(encoded.shards) - encoded.made
+    existing = len(encoded.shards) - encoded.new
     resumed = f", of which {existing} existed before" if existing else ""
     printing.show(
         f"{args.output}: vectors of {counts(encoded.count, 'text')} in {encoded.dimension} dimensions, "

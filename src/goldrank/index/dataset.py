@@ -29,11 +29,11 @@ def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
 
 def encoded(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
     """Return the vectors of *texts* as a dense matrix, from the cache where possible."""
-    from goldrank.vectors.cache import EmbeddingCache
+    from goldrank.vectors.cache import EmbeddingCache, encode_uncached
 
     if isinstance(encoder, Fitted):
         # Its vectors depend on the corpus, so caching them would rarely help.
-        vectors = encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
+        vectors = encode_uncached(encoder, texts, side)
     else:
         vectors = EmbeddingCache(unwritable="ignore").encode(encoder, texts, side)
     return checked_vectors(vectors, side)

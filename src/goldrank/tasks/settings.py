@@ -26,8 +26,8 @@ assert set(SCORINGS) == {"single", *SCORERS}
 
 OOV = {
     "keep": "texts without a known word have the vector that the model gives, mostly zero, and are ranked by it",
-    "miss": "gold is missed where it or its query has no known word; other such items stand behind all that is known",
-    "skip": "gold is left out where it or its query has no known word; other such items stand behind all that is known",
+    "miss": "gold is missed where it or its query has no known word; other such items rank behind all known ones",
+    "skip": "gold is left out where it or its query has no known word; other such items rank behind all known ones",
     "mean": "texts without a known word have the mean of what the transform learnt from, or else of the known items",
 }
 """The treatments of texts without a word that the model knows, where it can tell (``covers``)."""

@@ -112,7 +112,7 @@ class EmbeddingCache:
         firsts = missing[first]
         for rows, new in self._batches(encoder, texts, side, firsts):
             if hasattr(new, "tocsr"):
-                return _ask(encoder, texts, side)
+                return encode_uncached(encoder, texts, side)
             checked = _checked(new, len(rows), None if vectors is None else vectors.shape[1], encoder)
             if vectors is None:
                 vectors = np.empty((len(texts), checked.shape[1]), np.float32)
@@ -132,7 +132,7 @@ class EmbeddingCache:
         with Progress(f"encoding with {encoder.identity}", total=len(order), unit="text") as progress:
             for start in range(0, len(order), self.batch):
                 rows = order[start : start + self.batch]
-                yield rows, _ask(encoder, [texts[i] for i in rows], side)
+                yield rows, encode_uncached(encoder, [texts[i] for i in rows], side)
                 progress.advance(len(rows))
 
     def _keep(self, place: _EntryFolder, shards: ShardFolder, hashes: Hashes, rows: Floats) -> None:
@@ -240,7 +240,8 @@ def default_folder() -> Path:
     return cache_folder() / "embeddings"
 
 
-def _ask(encoder: Encoder, texts: Sequence[str], side: Side) -> Vectors:
+def encode_uncached(encoder: Encoder, texts: Sequence[str], side: Side) -> Vectors:
+    """Return the vectors of *texts*, as queries or as items."""
     return encoder.encode_queries(texts) if side == "query" else encoder.encode_items(texts)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, display_name, write_atomically
 from goldrank.io.stored_vectors import StoredVectors
 from goldrank.vectors.transform_kinds import SMALLEST_EIGENVALUE, FitRows, Matrix, Parameters, Step
@@ -176,7 +176,7 @@ class Pipeline:
             # numpy, zipfile and json raise many kinds of errors for a foreign or damaged file.
             reason = str(error) if isinstance(error, GoldrankError) else type(error).__name__
             raise InputError(
-                f"this is no pipeline as goldrank saves it ({reason})", where=where, remedy=remedy
+                f"the file is not a pipeline that goldrank saved ({reason})", where=where, remedy=remedy
             ) from None
         if version != _FORMAT:
             what = f"this pipeline has format {shorten(version)}, this goldrank reads {_FORMAT}"
@@ -279,31 +279,6 @@ class Pipeline:
         for step, parameters in zip(self.steps, self._parameters(), strict=True):
             block = step.kind.act(block, parameters, step.argument)
         return int(block.shape[1])
-
-
-def fit_rows(
-    policy: str = "corpus",
-    *,
-    corpus: Any = None,
-    training: Any = None,
-    vocabulary: Any = None,
-    evaluated: Any = None,
-) -> Any:
-    """Return the vectors to fit on by the name of the policy (see `FIT_ON`); the caller passes those available.
-
-    >>> fit_rows("training", corpus="the corpus", training="the training texts")
-    'the training texts'
-    """
-    given = {"corpus": corpus, "training": training, "vocabulary": vocabulary, "evaluated": evaluated}
-    if policy not in FIT_ON:
-        raise unknown_name("set to fit on", policy, FIT_ON, f"there are: {', '.join(FIT_ON)}")
-    if given[policy] is None:
-        others = [name for name, rows in given.items() if rows is not None]
-        raise InputError(
-            f"there are no {policy} vectors to fit on",
-            remedy=f"fit on {' or '.join(others)}" if others else "give them",
-        )
-    return given[policy]
 
 
 def _read_saved(path: PathLike) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from goldrank import evaluate
 from goldrank.cli.main import main
+from goldrank.errors import InputError
 
 WHAT = [
     (["lsa:5000"], "lsa:5000 needs more than 5000 texts, and there are 200"),
@@ -61,3 +63,16 @@ def test_what_can_just_be_had_is_not_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
     for arguments in (["lsa:150"], ["random:32", "--transform", "whiten:32"], ["tfidf(min_df=2,max_df=0.5)"]):
         assert main(["run", "-t", "questions", "--metric", "mrr", "-m", *arguments]) == 0
+
+
+def test_articles_that_are_all_queries_are_fitted_on_only_by_name():
+    articles = [
+        {"id": "a", "text": "red wine", "labels": ["b"]},
+        {"id": "b", "text": "white wine", "labels": ["c"]},
+        {"id": "c", "text": "chess", "labels": ["a"]},
+    ]
+    with pytest.raises(InputError, match=r"every article is also a query, .* --fit-on evaluated"):
+        evaluate("random:8", articles, transform="center")
+    assert len(evaluate("random:8", articles, transform="center", fit_on="evaluated").run) == 3
+    with pytest.raises(InputError, match="no training texts to fit on; fit on corpus or evaluated"):
+        evaluate("random:8", articles, transform="center", fit_on="training")

@@ -60,7 +60,7 @@ def test_every_document_has_its_vector_in_order_whatever_its_file(files, tmp_pat
         load("wordllama(dim=64)"), files_at([str(files)]), str(tmp_path / "out"), LocalEngine(), items=4096
     )
     assert [shard.count for shard in made.shards] == [4096, 4096, 1108]
-    assert (made.count, made.made, made.dimension) == (9300, 3, 64)
+    assert (made.count, made.new, made.dimension) == (9300, 3, 64)
     ids = [name for shard in made.shards for name in read_vectors(shard.path)[0]]
     assert ids == [f"d{number}" for number in range(9300)]
     np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
@@ -92,7 +92,7 @@ def test_what_was_stopped_goes_on_and_makes_no_shard_twice(files, tmp_path):
         encode_files(encoder, sources, folder, Stopping(2), items=4096)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
     made = encode_files(encoder, sources, folder, LocalEngine(), items=4096)
-    assert made.made == 1
+    assert made.new == 1
     np.testing.assert_array_equal(StoredVectors(made.shards)[:], expected())
 
 
@@ -113,7 +113,7 @@ def test_a_folder_of_another_model_or_of_changed_files_is_refused(files, tmp_pat
 def test_parquet_files_of_someone_else_are_never_overwritten(files, tmp_path):
     write_parquet(tmp_path / "000000.parquet", records(0, 2))
     before = (tmp_path / "000000.parquet").read_bytes()
-    with pytest.raises(InputError, match="someone else"):
+    with pytest.raises(InputError, match="goldrank encode did not write"):
         encode_files(load("random:8"), files_at([str(files)]), str(tmp_path), LocalEngine(), items=4096)
     assert (tmp_path / "000000.parquet").read_bytes() == before
 

@@ -1,8 +1,8 @@
-"""Ranking by vectors in shards: items are encoded, kept and searched by the workers of an engine, with one outcome.
+"""Rank by vectors in shards: the workers of an engine encode, store and search the items.
 
-The items are cut into shards by their number alone, each as large as what the local engine hands to a model at a time,
-so that texts meet in the same batches and rows in the same blocks of a transform. Everything after that is exact. So
-the rankings and hits are those of one machine bit for bit, whoever does the work.
+Items are cut into shards by their number alone, each as large as the batches of the local engine, so that texts are
+encoded in the same batches and rows transformed in the same blocks. Everything after that is exact. Rankings and hits
+are therefore equal to those of one machine, bit for bit.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ from goldrank.vectors.transforms import Pipeline
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """What the search left in the shared folder, to be removed once the result is safe."""
+    """The results of a search in the shared folder, to be removed once the evaluation is stored."""
 
     index: ShardedIndex
 
     def remove(self) -> None:
-        """Remove it."""
+        """Remove them."""
         self.index.forget()
 
 
 def rank_in_shards(encoder: Encoder, data: RankingData, sharding: Sharding) -> Ranked:
-    """What `rank_by_vectors` gives, and what is to be removed afterwards.
+    """Rank as `rank_by_vectors` does, with the workers of an engine.
 
-    What cannot be cut into shards is ranked on this machine, and a remark says so.
+    Items that cannot be cut into shards are ranked on this machine, and a remark says so.
     """
-    reason = _why_here(encoder, data)
+    reason = _why_local(encoder, data)
     if reason is not None:
-        here = rank_by_vectors(encoder, replace(data, sharding=None))
+        local = rank_by_vectors(encoder, replace(data, sharding=None))
         remark = f"ranked on this machine, not by {sharding.engine.name}: {reason}"
-        return replace(here, remarks=(*here.remarks, remark))
+        return replace(local, remarks=(*local.remarks, remark))
     encode = Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
     shards = _vector_shards(encode, data, sharding)
     stored = StoredVectors(shards)
@@ -80,9 +80,9 @@ def rank_in_shards(encoder: Encoder, data: RankingData, sharding: Sharding) -> R
         transform=_saved(pipeline, sharding.folder) if pipeline.steps else None,
     )
     if pipeline.steps:
-        # An item that asks is compared as the very row that the workers see.
-        again = data.queries_are_items
-        queries = index.items[rows_of(data.query_ids, data.item_ids)] if again else pipeline.apply(queries)
+        # A query that is an item has exactly the vector that the workers computed for that item.
+        same = data.queries_are_items
+        queries = index.items[rows_of(data.query_ids, data.item_ids)] if same else pipeline.apply(queries)
     sides = Sides(index.items, data.item_ids, queries, data.query_ids)
     run, hits = ranked(index, sides, None, data)
     if not hasattr(encoder, "by"):
@@ -90,8 +90,8 @@ def rank_in_shards(encoder: Encoder, data: RankingData, sharding: Sharding) -> R
     return Ranked(run, hits, tuple(pipeline.notes), tuple(encode.warnings()), (Jobs(index),))
 
 
-def _why_here(encoder: Encoder, data: RankingData) -> str | None:
-    """Why the items cannot be cut into shards; None where they can."""
+def _why_local(encoder: Encoder, data: RankingData) -> str | None:
+    """Return the reason why the items cannot be cut into shards; None if they can."""
     settings = data.settings
     if settings.scoring != "single":
         return f"{settings.scoring} compares several vectors of a document"
@@ -105,7 +105,7 @@ def _why_here(encoder: Encoder, data: RankingData) -> str | None:
 
 
 def _vector_shards(encode: Encoding, data: RankingData, sharding: Sharding) -> list[VectorShard]:
-    """The vectors of all items in shards: those that are there from before, and the others made now."""
+    """Return the vectors of all items in shards; encode those that do not exist yet."""
     encoder = encode.encoder
     prompt = getattr(encoder, "prompt", None)
     digest = work_digest(
@@ -117,7 +117,7 @@ def _vector_shards(encode: Encoding, data: RankingData, sharding: Sharding) -> l
     )
     folder = join(sharding.folder, "vectors", digest)
     if getattr(encoder, "by", None) == "id":
-        return _shards_there(encoder, data) or list(_looked_up(encode, data, sharding, folder))
+        return _existing_shards(encoder, data) or list(_look_up(encode, data, sharding, folder))
     texts = join(sharding.folder, "texts", digest)
     shards = encode_shards(encoder, _text_shards(data, sharding, texts), folder, sharding.engine)
     if exists(texts):
@@ -126,9 +126,9 @@ def _vector_shards(encode: Encoding, data: RankingData, sharding: Sharding) -> l
 
 
 def _text_shards(data: RankingData, sharding: Sharding, folder: str) -> list[TextShard]:
-    """The items where they lie, in files that workers can read in pieces; else written once for all of them."""
+    """Return shards of the original files if workers can read these in pieces; else write the texts for them."""
     items, rule = data.collection.items, data.text_rule
-    # A folder at an address says that the nodes are elsewhere, where nobody sees the files of this machine.
+    # A remote folder implies nodes that cannot read the files of this machine.
     if items.files and "://" not in sharding.folder:
         counts = [count_documents(file) for file in items.files]
         if are_quick_to_cut(items.files, counts, sharding.items):
@@ -136,15 +136,15 @@ def _text_shards(data: RankingData, sharding: Sharding, folder: str) -> list[Tex
     return staged(items, rule, sharding.items, folder)
 
 
-def _shards_there(encoder: Any, data: RankingData) -> list[VectorShard]:
-    """The shards that hold the vectors of just these items in this order, where there are such."""
+def _existing_shards(encoder: Any, data: RankingData) -> list[VectorShard]:
+    """Return the encoder's own shards if they hold the vectors of exactly these items in this order."""
     shards: list[VectorShard] = list(getattr(encoder, "shards", ()))
-    cut_up = Pipeline.parse(data.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
-    return shards if shards and not cut_up and encoder.lie_in_order(data.item_ids) else []
+    split_blocks = Pipeline.parse(data.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
+    return shards if shards and not split_blocks and encoder.lie_in_order(data.item_ids) else []
 
 
-def _looked_up(encode: Encoding, data: RankingData, sharding: Sharding, folder: str) -> Iterator[VectorShard]:
-    """Vectors that are looked up by id, written in the order of the items."""
+def _look_up(encode: Encoding, data: RankingData, sharding: Sharding, folder: str) -> Iterator[VectorShard]:
+    """Look vectors up by id, and write them in the order of the items."""
     ids, first = iter(data.item_ids), 0
     while batch := list(islice(ids, sharding.items)):
         path = join(folder, f"{first // sharding.items:06d}.parquet")
@@ -155,7 +155,7 @@ def _looked_up(encode: Encoding, data: RankingData, sharding: Sharding, folder: 
 
 
 def _saved(pipeline: Pipeline, folder: str) -> str:
-    """Where the workers find the transform."""
+    """Save the transform for the workers, and return its path."""
     path = join(folder, "transforms", f"{work_digest(pipeline.identity)}.npz")
     if not exists(path):
         with TemporaryDirectory() as name:

@@ -11,7 +11,7 @@ import numpy as np
 
 from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.engines.base import usable_cores
-from goldrank.errors import DataWarning, InputError, shorten
+from goldrank.errors import DataWarning, shorten
 from goldrank.hits import Floats, Hits, Ints, Run
 from goldrank.index.base import Similarity, build, checked_similarity
 from goldrank.index.exact.index import ExactIndex, exact_index
@@ -23,22 +23,26 @@ from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.ranking.evaluation import Ranked
 from goldrank.tasks.ranking.out_of_vocabulary import Vocabulary, with_mean
+from goldrank.tasks.ranking.preflight import (
+    refuse_training_texts,
+    refuse_unfit_for_pieces,
+    without_unevaluated_articles,
+)
 from goldrank.tasks.ranking.self_matches import hits_beside_own, rows_by_name
 from goldrank.vectors.similarity import normalised
-from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
+from goldrank.vectors.transforms import FIT_ON, Pipeline
 
-# A full ranking of every query up to this many results is kept whole; beyond it gold is counted, and the top is there
-# for those who look.
 MOST_RESULTS = 20_000_000
+"""Up to this many results in all, full rankings are kept; beyond, gold is counted and the top computed on demand."""
 _TOP = 1000
 EXACT = ("exact", "cuda")
-"""The indexes that count gold over all items, and do not only find what is near."""
+"""The indexes that count the exact ranks of gold over all items."""
 _NORMALISED_AT_ONCE = 1 << 12
 _CHECKED_AT_ONCE = 1 << 14
 
 
 def rank_by_vectors(encoder: Encoder, data: RankingData) -> Ranked:
-    """Rank by vectors; hits are there where they were counted over all items without ranking them."""
+    """Rank by vectors; the result has hits if gold was counted over all items without ranking them."""
     encode = Encoding.of(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
     if data.settings.scoring != "single":
         return _rank_pieces(encode, data)
@@ -69,13 +73,13 @@ class Sides:
     query_ids: list[str]
 
     def only(self, vocabulary: Vocabulary) -> Sides:
-        """Those of which the model knows a word."""
+        """Return the items and queries of which the model knows a word."""
         items, queries = np.flatnonzero(vocabulary.items), np.flatnonzero(vocabulary.queries)
         item_ids = [self.item_ids[row] for row in items.tolist()]
         return Sides(self.items[items], item_ids, self.queries[queries], [self.query_ids[row] for row in queries])
 
     def changed(self, change: Callable[[Any], Any]) -> Sides:
-        """The same with other vectors."""
+        """Return the same with *change* applied to all vectors."""
         return replace(self, items=change(self.items), queries=change(self.queries))
 
 
@@ -100,18 +104,18 @@ def _zero_rows(vectors: Any, start: int) -> list[int]:
 
 
 def encoded_queries(encode: Encoding, data: RankingData) -> Any:
-    """The vectors of the queries that are asked."""
+    """Return the vectors of the queries."""
     by_id = getattr(encode.encoder, "by", None) == "id"
     return encode(data.query_ids if by_id else data.query_texts, _query_side(data), role="query")
 
 
 def _query_side(data: RankingData) -> Side:
-    # Articles that are asked with are articles all the same: a prompt meant for questions would set them apart.
+    # Articles that serve as queries are encoded as items: a prompt meant for questions would set them apart.
     return "item" if data.collection.related else "query"
 
 
 def _stacked(parts: Iterable[Any], count: int) -> Any:
-    """All rows in one matrix, which is made once and filled."""
+    """Return all rows in one matrix, which is allocated once and filled."""
     rest = iter(parts)
     first = next(rest)
     if hasattr(first, "tocsr"):
@@ -152,7 +156,7 @@ def _transformed(
 
 
 def fitting_rows(sides: Sides, encode: Encoding, data: RankingData) -> Any:
-    """What a transform learns from; never the queries unless that is asked for by name."""
+    """Return the vectors that a transform is fitted on; never the queries unless the settings name them."""
     policy = data.settings.fit_on
     if policy == "vocabulary":
         return vocabulary_vectors(encode.encoder)
@@ -160,23 +164,22 @@ def fitting_rows(sides: Sides, encode: Encoding, data: RankingData) -> Any:
         from goldrank.data.texts import read_texts
 
         return encode(read_texts(policy).texts, "item", role="fitting")
-    corpus = sides.items
-    if data.collection.related:
-        asked = set(data.collection.gold.queries)
-        corpus = corpus[[row for row, item in enumerate(sides.item_ids) if item not in asked]]
-        if corpus.shape[0] < 2:
-            raise InputError(
-                "every article is also a query, so that nothing is left to fit the transform on",
-                remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
-            )
-    evaluated = sides.items if data.collection.related else sides.queries
-    return fit_rows(policy, corpus=corpus, evaluated=evaluated)
+    refuse_training_texts(policy)
+    if not data.collection.related:
+        return sides.queries if policy == "evaluated" else sides.items
+    if policy == "evaluated":
+        return sides.items
+    evaluated = set(data.collection.gold.queries)
+    corpus = sides.items[[row for row, item in enumerate(sides.item_ids) if item not in evaluated]]
+    if corpus.shape[0] < 2:
+        raise without_unevaluated_articles()
+    return corpus
 
 
 def _nothing_known(vocabulary: Vocabulary, data: RankingData) -> Ranked:
     run = Run.view({query: {} for query in data.query_ids})
     hits = run.hits(data.gold, drop_self=data.collection.related, corpus=data.corpus)
-    # Their own entries are no rivals here either, which says how many stand before what comes last.
+    # Self-matches are excluded here too, which decides the last rank.
     hits = replace(hits, dropped_self=len(data.query_ids) if data.collection.related else 0)
     return Ranked(run, vocabulary.settle(data, hits), (vocabulary.remark(data),))
 
@@ -193,32 +196,32 @@ def _searched(
         return run, _of_known(left_out, data, run)
     items, queries = sides.items, sides.queries
     if similarity == "cosine" and not hasattr(items, "tocsr") and not is_mapped(items):
-        # Once, and not for every block of queries anew; the products are the same. What is mapped stays where it is,
-        # because it may be larger than memory: the index normalises each block as it reads it.
+        # Normalise once instead of for every block of queries; the products are the same. Memory-mapped vectors may
+        # be larger than memory: the index normalises each of their blocks as it reads it.
         items, similarity = _unit_rows(items, owned), "dot"
-        again = data.queries_are_items
-        queries = items[rows_of(ids, sides.item_ids)] if again else normalised(queries)
+        same = data.queries_are_items
+        queries = items[rows_of(ids, sides.item_ids)] if same else normalised(queries)
     exact = _exact(settings.index, items, sides.item_ids, similarity)
     return ranked(exact, Sides(items, sides.item_ids, queries, ids), left_out, data)
 
 
 def _exact(spec: str, items: Any, ids: list[str], similarity: Similarity) -> ExactIndex:
-    """The index that counts exactly, on the processor or on a GPU."""
+    """Return the index that counts exactly, on the CPU or on a GPU."""
     if spec == "exact":
         return exact_index(items, ids, similarity)
-    made = build(spec, items, ids, similarity)
-    assert isinstance(made, ExactIndex)
-    return made
+    index = build(spec, items, ids, similarity)
+    assert isinstance(index, ExactIndex)
+    return index
 
 
 def ranked(exact: ExactIndex, sides: Sides, left_out: Vocabulary | None, data: RankingData) -> tuple[Run, Hits | None]:
-    """The rankings as deep as is asked for; beyond what can be kept, the gold is counted and the top there on demand.
+    """Rank to the depth of the settings; if that is too much to keep, count the gold and rank the top on demand.
 
     Args:
-        exact: an index over the items, which ranks exactly.
-        sides: the vectors that it was given, and the queries.
-        left_out: which texts the model does not know, where those are left out of the ranking.
-        data: what is ranked and what for.
+        exact: an exact index over the items.
+        sides: the vectors of the index, and the queries.
+        left_out: the vocabulary of the model, if unknown texts are left out of the ranking.
+        data: the items, queries and settings.
     """
     depth, queries, ids = data.depth, sides.queries, sides.query_ids
     if not counts_gold(data, len(ids)):
@@ -238,7 +241,7 @@ def counts_gold(data: RankingData, queries: int) -> bool:
 
 
 def _of_known(left_out: Vocabulary | None, data: RankingData, run: Run) -> Hits | None:
-    """Hits where the run alone would not tell which gold is to be skipped."""
+    """Return hits if the run alone does not tell which gold is to be skipped."""
     if left_out is None or left_out.policy == "miss":
         return None
     conventions = agree(find_profile("standard"), data.task.conventions)
@@ -246,56 +249,51 @@ def _of_known(left_out: Vocabulary | None, data: RankingData, run: Run) -> Hits 
 
 
 def rows_of(names: list[str], ids: list[str]) -> Any:
-    """Where each of the names stands among the ids."""
+    """Return the position of each name among the ids."""
     row = rows_by_name(names, ids)
     return np.array([row[name] for name in names], np.int64)
 
 
 def is_mapped(vectors: Any) -> bool:
-    """Whether the numbers lie in a file and not in memory."""
+    """Return True if the vectors are memory-mapped."""
     while vectors is not None and not isinstance(vectors, np.memmap):
         vectors = getattr(vectors, "base", None)
     return vectors is not None
 
 
 def _unit_rows(vectors: Any, owned: bool) -> Any:
-    """The rows brought to length 1, in their own memory where that is ours to write to."""
+    """Return normalised rows; in place if the caller owns the vectors."""
     vectors = np.asarray(vectors)
     in_place = owned and vectors.flags.writeable and vectors.dtype == np.float32
     units = vectors if in_place else np.empty(vectors.shape, np.float32 if vectors.dtype.itemsize <= 4 else np.float64)
 
-    def bring(start: int) -> None:
+    def normalise(start: int) -> None:
         part = slice(start, start + _NORMALISED_AT_ONCE)
         units[part] = normalised(np.asarray(vectors[part], units.dtype))
 
-    for _ in spread(bring, range(0, len(units), _NORMALISED_AT_ONCE), usable_cores()):
+    for _ in spread(normalise, range(0, len(units), _NORMALISED_AT_ONCE), usable_cores()):
         pass
     return units
 
 
 def _rank_pieces(encode: Encoding, data: RankingData) -> Ranked:
-    """Documents of several vectors: sections for the best matches, sentences in sections for SDR's score."""
-    scoring, cosine = data.settings.scoring, data.settings.similarity == "cosine"
-    if data.settings.similarity == "l2" or Pipeline.parse(data.settings.transform).steps:
-        raise InputError(
-            f"{scoring} compares many vectors by cosine or dot product, without a transform",
-            remedy="leave --similarity at cosine and --transform away",
-        )
-    depth = data.depth
+    """Rank documents of several vectors: sections for max_sim, sentences in sections for SDR's score."""
+    settings = data.settings
+    scoring, cosine = settings.scoring, settings.similarity == "cosine"
+    refuse_unfit_for_pieces(settings, sparse=False)
 
     def nested(documents: Iterable[Any], rule: Any, side: Side, role: str) -> list[list[Any]]:
         pieces = [rule.sentences(document) if scoring == "sdr" else [rule.passages(document)] for document in documents]
         flat = [text for sections in pieces for section in sections for text in section]
-        vectors, at, found = encode(flat, side, role=role), 0, []
-        if hasattr(vectors, "tocsr"):
-            raise InputError(f"{scoring} needs dense vectors", remedy="use a model such as wordllama")
+        vectors, at, by_document = encode(flat, side, role=role), 0, []
+        refuse_unfit_for_pieces(settings, sparse=hasattr(vectors, "tocsr"))
         for sections in pieces:
-            row = []
+            by_section = []
             for section in sections:
-                row.append(vectors[at : at + len(section)])
+                by_section.append(vectors[at : at + len(section)])
                 at += len(section)
-            found.append(row)
-        return found
+            by_document.append(by_section)
+        return by_document
 
     items = MultiVectors.nested(
         nested(data.collection.items, data.text_rule, "item", "item"), data.item_ids, cosine=cosine
@@ -304,13 +302,13 @@ def _rank_pieces(encode: Encoding, data: RankingData) -> Ranked:
         nested(data.query_documents, data.query_rule, _query_side(data), "query"), data.query_ids, cosine=cosine
     )
     scores = multivector_scores(queries, items, scoring)
-    run = best_of(scores, data.query_ids, data.item_ids, depth)
+    run = best_of(scores, data.query_ids, data.item_ids, data.depth)
     pieces = "sentences" if scoring == "sdr" else "sections"
     return Ranked(run, warnings=tuple(encode.warnings(f"{pieces} of items", f"{pieces} of queries")))
 
 
 def best_of(scores: Any, query_ids: list[str], item_ids: list[str], depth: int) -> Run:
-    """The best *depth* items of each row of scores, equal ones by descending id; items scored -inf are left out."""
+    """Return the best *depth* items of each row of scores, ties by descending id; scores of -inf are left out."""
     by_id = np.array(sorted(range(len(item_ids)), key=item_ids.__getitem__, reverse=True), np.int64)
 
     def best(row: Any) -> tuple[Ints, Floats]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ MOST_ITEMS = 50_000
 
 @dataclass(frozen=True)
 class DataQuality:
-    """What was found in the data of a task, before any model was asked."""
+    """The problems in the data of a task that do not depend on a model."""
 
     leaks: Leaks = field(default_factory=Leaks)
     groups: tuple[tuple[str, ...], ...] = ()
@@ -37,22 +37,21 @@ class DataQuality:
     torn: frozenset[str] = frozenset()
     """Queries with a relevant item that has a near-duplicate which is not relevant."""
     searched: bool = True
-    """Whether near-duplicates were looked for."""
+    """Whether near-duplicates were searched for."""
     warnings: tuple[DataWarning, ...] = ()
 
 
 def inspect_data(data: RankingData) -> DataQuality:
-    """Look for everything that `DataQuality` names."""
+    """Look for leaks, near-duplicates, empty texts and gold outside the corpus."""
     leaks = find_leaks(_relevant_pairs(data))
     if data.task.kind == "evalrank":
-        # Positive pairs are paraphrases by construction: only the very same words are a leak.
+        # Positive pairs are paraphrases by construction: only identical words are a leak.
         leaks = Leaks(same=leaks.same)
     searched = data.task.kind != "evalrank" and len(data.item_ids) <= MOST_ITEMS
     groups = _groups(data) if searched else ()
-    torn = _torn(data, groups)
-    found = DataQuality(leaks, groups, torn, searched)
-    warnings = (*_leak_warnings(leaks, data), *_duplicate_warnings(found, data), *_text_warnings(data))
-    return DataQuality(leaks, groups, torn, searched, warnings)
+    quality = DataQuality(leaks, groups, _torn(data, groups), searched)
+    warnings = (*_leak_warnings(leaks, data), *_duplicate_warnings(quality, data), *_text_warnings(data))
+    return replace(quality, warnings=warnings)
 
 
 def _relevant_pairs(data: RankingData) -> Iterator[RelevantPair]:
@@ -60,12 +59,12 @@ def _relevant_pairs(data: RankingData) -> Iterator[RelevantPair]:
     rows = zip(row_queries(gold), gold.items, gold.values.tolist(), strict=True)
     relevant = [(query, item) for query, item, grade in rows if grade > 0 and query != item]
     wanted = {item for _, item in relevant}
-    asked = dict(zip(data.query_ids, data.query_texts, strict=True))
+    query_texts = dict(zip(data.query_ids, data.query_texts, strict=True))
     documents = {document.id: document for document in data.collection.items if document.id in wanted}
-    whole = {name: data.text_rule.text(document) for name, document in documents.items()}
+    texts = {name: data.text_rule.text(document) for name, document in documents.items()}
     for query, item in relevant:
-        if query in asked and item in documents:
-            yield RelevantPair(query, item, asked[query], whole[item], *_parts(documents[item], data))
+        if query in query_texts and item in documents:
+            yield RelevantPair(query, item, query_texts[query], texts[item], *_parts(documents[item], data))
 
 
 def _parts(document: Document, data: RankingData) -> tuple[str, str]:
@@ -75,29 +74,29 @@ def _parts(document: Document, data: RankingData) -> tuple[str, str]:
 
 
 def _groups(data: RankingData) -> tuple[tuple[str, ...], ...]:
-    """The ids of near-duplicates; the search takes seconds for a large corpus, and is done once for its texts."""
+    """Return the ids of near-duplicates, from the cache if possible: the search takes seconds for a large corpus."""
     ids = data.item_ids
-    known = [ids, data.collection.checksum, data.text_rule.as_dict(), METHOD]
-    file = cache_folder() / FOLDER / hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
-    places = _remembered(file, len(ids))
-    if places is None:
-        places = group_near_duplicates(lambda: chain.from_iterable(data.item_batches()))
-        # A cache that cannot be written is done without.
+    identity = [ids, data.collection.checksum, data.text_rule.as_dict(), METHOD]
+    file = cache_folder() / FOLDER / hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+    groups = _read_cached(file, len(ids))
+    if groups is None:
+        groups = group_near_duplicates(lambda: chain.from_iterable(data.item_batches()))
+        # An unwritable cache is not an error.
         with suppress(OSError, GoldrankError):
             make_private_folder(file.parent)
-            content = json.dumps(places).encode()
+            content = json.dumps(groups).encode()
             write_atomically(file, lambda out: out.write(content))
-    return tuple(tuple(ids[place] for place in group) for group in places)
+    return tuple(tuple(ids[row] for row in group) for group in groups)
 
 
-def _remembered(file: Path, count: int) -> list[list[int]] | None:
-    """The groups in that file of the cache; None if there are none, or none that can be."""
+def _read_cached(file: Path, count: int) -> list[list[int]] | None:
+    """Return the groups in a file of the cache; None if it is missing or invalid."""
     try:
         groups = json.loads(file.read_bytes())
-        sound = all(isinstance(place, int) and 0 <= place < count for group in groups for place in group)
+        valid = all(isinstance(row, int) and 0 <= row < count for group in groups for row in group)
     except (OSError, ValueError, TypeError, RecursionError):
         return None
-    return groups if sound else None
+    return groups if valid else None
 
 
 def _torn(data: RankingData, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
@@ -123,41 +122,41 @@ def _leak_warnings(leaks: Leaks, data: RankingData) -> Iterator[DataWarning]:
             f"Leave {'it' if number == 1 else 'them'} out, or the copy of the query out of the corpus "
             f"({_some(leaks.same | leaks.near)}).",
         )
-    said = {
+    phrases = {
         "query-is-a-title": ("is", "are", "the title of a relevant item"),
         "query-inside-its-answer": ("stands", "stand", "word for word in a relevant item"),
         "answer-inside-query": ("holds", "hold", "the whole text of a relevant item"),
     }
-    for code, (one, several, sentence) in said.items():
-        if found := leaks.by_code()[code]:
+    for code, (singular, plural, rest) in phrases.items():
+        if pairs := leaks.by_code()[code]:
             yield DataWarning(
                 code,
-                f"{len(found)} of {counts(total, 'query', 'queries')} {one if len(found) == 1 else several} {sentence}"
+                f"{len(pairs)} of {counts(total, 'query', 'queries')} {singular if len(pairs) == 1 else plural} {rest}"
                 ", so that matching words finds it.",
                 subject,
-                f"Check how the queries were made ({_some(found)}).",
+                f"Check how the queries were made ({_some(pairs)}).",
             )
 
 
-def _duplicate_warnings(found: DataQuality, data: RankingData) -> Iterator[DataWarning]:
+def _duplicate_warnings(quality: DataQuality, data: RankingData) -> Iterator[DataWarning]:
     subject, items = data.task.name, len(data.item_ids)
-    if not found.searched and data.task.kind != "evalrank":
+    if not quality.searched and data.task.kind != "evalrank":
         yield DataWarning(
             "near-duplicates-unknown",
             f"Near-duplicates were not looked for among {items} items, more than {MOST_ITEMS}.",
             subject,
             "Look for them with goldrank data check.",
         )
-    if found.groups:
-        copies = sum(map(len, found.groups)) - len(found.groups)
+    if quality.groups:
+        copies = sum(map(len, quality.groups)) - len(quality.groups)
         yield DataWarning(
             "near-duplicate-items",
             f"{counts(copies, 'item')} of {items} {'is' if copies == 1 else 'are'} a near-duplicate of another one, "
-            f"and {counts(len(found.torn), 'query', 'queries')} of {len(data.query_ids)} "
-            f"{'has' if len(found.torn) == 1 else 'have'} a relevant item with a near-duplicate that is not judged "
+            f"and {counts(len(quality.torn), 'query', 'queries')} of {len(data.query_ids)} "
+            f"{'has' if len(quality.torn) == 1 else 'have'} a relevant item with a near-duplicate that is not judged "
             "relevant.",
             subject,
-            f"Keep one of each group, or judge all of it ({'; '.join(' = '.join(g[:3]) for g in found.groups[:3])}).",
+            f"Keep one of each group, or judge all of it ({'; '.join(' = '.join(g[:3]) for g in quality.groups[:3])}).",
         )
 
 
@@ -194,6 +193,6 @@ def _text_warnings(data: RankingData) -> Iterator[DataWarning]:
             )
 
 
-def _some(found: Mapping[str, str]) -> str:
-    listed = [f"{query} is {item}" for query, item in list(found.items())[:3]]
-    return ", ".join(listed) + (" …" if len(found) > 3 else "")
+def _some(pairs: Mapping[str, str]) -> str:
+    listed = [f"{query} is {item}" for query, item in list(pairs.items())[:3]]
+    return ", ".join(listed) + (" …" if len(pairs) > 3 else "")

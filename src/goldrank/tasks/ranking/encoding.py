@@ -14,65 +14,63 @@ from goldrank.encoders.base import Encoder, Fitted, Side
 from goldrank.encoders.truncation import Truncation, count_truncated, warnings_of
 from goldrank.errors import DataWarning, InputError
 from goldrank.tasks.settings import Settings
-from goldrank.vectors.cache import EmbeddingCache
-from goldrank.vectors.transforms import FIT_ON, Pipeline, fit_rows
+from goldrank.vectors.cache import EmbeddingCache, encode_uncached
+from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How texts become vectors: a fitted model is asked itself, any other through the cache."""
+    """Encodes texts: with a fitted model directly, with any other through the cache."""
 
     encoder: Encoder
     cache: EmbeddingCache | None
     truncated: dict[str, Truncation] = field(default_factory=dict)
-    """By role, what the model did not read of the texts encoded so far, whether their vectors were cached or not."""
+    """Counts of truncated texts by role, including texts whose vectors were cached."""
 
     @classmethod
     def of(cls, encoder: Encoder, corpus: Sequence[str]) -> Encoding:
-        """The encoder, fitted on the *corpus* if it learns from one."""
+        """Return the encoding with the encoder, fitted on the *corpus* if it is one that is fitted."""
         if isinstance(encoder, Fitted):
             encoder.fit(corpus)
-        # What a fitted model gives depends on the corpus; vectors looked up by id or text lie in a file already.
-        keeps = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
-        return cls(encoder, EmbeddingCache(unwritable="ignore") if keeps else None)
+        # The vectors of a fitted model depend on the corpus; those looked up by id or text are in a file already.
+        cached = not isinstance(encoder, Fitted) and not hasattr(encoder, "by")
+        return cls(encoder, EmbeddingCache(unwritable="ignore") if cached else None)
 
     def __call__(self, texts: Sequence[str], side: Side, *, role: str | None = None) -> Any:
-        """One row per text; what is truncated is counted under the *role*, which is the side unless it is given."""
-        vectors = self._encode(texts, side)
+        """Return one row per text; truncated texts are counted under the *role*, by default the side."""
+        if self.cache is None:
+            vectors = encode_uncached(self.encoder, texts, side)
+        else:
+            vectors = self.cache.encode(self.encoder, texts, side)
         if not hasattr(self.encoder, "by"):
             role = role or side
             self.truncated[role] = self.truncated.get(role, Truncation()) + count_truncated(self.encoder, texts, side)
         return vectors
 
     def warnings(self, item: str = "items", query: str = "queries") -> list[DataWarning]:
-        """What was truncated of what is evaluated, with what the texts of each side are called in the plural."""
+        """Warn of truncated queries and items; *item* and *query* are the words for them in the plural."""
         names = {"query": query, "item": item}
         counted = {name: self.truncated[role] for role, name in names.items() if role in self.truncated}
         return warnings_of(counted, str(getattr(self.encoder, "spec", "")))
 
-    def _encode(self, texts: Sequence[str], side: Side) -> Any:
-        if self.cache is not None:
-            return self.cache.encode(self.encoder, texts, side)
-        return self.encoder.encode_queries(texts) if side == "query" else self.encoder.encode_items(texts)
-
     @property
     def gives_copies(self) -> bool:
-        """Whether its vectors are nobody else's, so that they may be written into."""
+        """Whether the vectors are copies, so that they may be modified."""
         return self.cache is not None
 
 
 @dataclass(frozen=True, eq=False)
 class Transformed:
-    """Vectors of texts, with what their transform learnt from."""
+    """Transformed vectors of texts, with the vectors that the transform was fitted on."""
 
     vectors: Any
     remarks: tuple[str, ...]
     pipeline: Pipeline
     learnt_from: Any = None
-    """Vectors before the transform; None where it learnt nothing."""
+    """Vectors before the transform; None if it was not fitted."""
 
     def mean(self, known: Sequence[int]) -> NDArray[np.float64]:
-        """Return the mean, after the transform, of what that learnt from, or else of the *known* rows."""
+        """Return the mean, after the transform, of the vectors that it was fitted on, or else of the *known* rows."""
         rows = self.vectors[known] if self.learnt_from is None else self.pipeline.apply(self.learnt_from)
         return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
 
@@ -88,21 +86,21 @@ def vocabulary_vectors(encoder: Encoder) -> Any:
 
 
 def refuse_no_vocabulary(encoder: Encoder) -> None:
-    """Raise InputError for a model that is no file of word vectors."""
+    """Raise InputError for a model that is not a file of word vectors."""
     if not hasattr(encoder, "vocabulary_vectors"):
         raise InputError(
             f"{getattr(encoder, 'spec', None) or encoder.identity} has no vocabulary to fit a transform on",
-            remedy="take a model of word vectors (words:FILE), or --fit-on corpus, evaluated or a file of texts",
+            remedy="use a model of word vectors (words:FILE), or --fit-on corpus, evaluated or a file of texts",
         )
 
 
 def transformed_vectors(
     encoder: Encoder, texts: Sequence[str], settings: Settings, *, training: Sequence[str] | None = None
 ) -> Transformed:
-    """Encode texts that are alike (no queries and items), and transform the vectors as the settings say.
+    """Encode texts of one kind (not queries and items), and apply the transform of the settings.
 
-    A transform that learns is fitted on the *training* texts of the task, or on what ``fit_on`` names; on the texts
-    themselves only if it names ``evaluated``. A model that learns from a corpus learns from the training texts too.
+    A transform is fitted on the *training* texts of the task, or on what ``fit_on`` names; on the texts themselves only
+    if that is ``evaluated``. A fitted model is fitted on the training texts too.
     """
     distinct = list(dict.fromkeys(texts))
     place = {text: row for row, text in enumerate(distinct)}
@@ -121,7 +119,7 @@ def transformed_vectors(
 
 
 def without_fitting_texts(task: str) -> InputError:
-    """Return the error for a transform that has nothing to learn from."""
+    """Return the error for a transform that has no texts to be fitted on."""
     return InputError(
         f"{task} has no texts set apart to fit the transform on",
         remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
@@ -137,4 +135,4 @@ def _fitting_rows(vectors: Any, encode: Encoding, settings: Settings, training: 
         return vectors
     if not training:
         raise without_fitting_texts("this task")
-    return fit_rows("training", training=encode(list(training), "item", role="fitting"))
+    return encode(list(training), "item", role="fitting")

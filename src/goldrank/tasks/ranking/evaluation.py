@@ -65,7 +65,7 @@ class RankingEvaluation(Result):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know of how the rankings came about."""
+        """Remarks about how the rankings were computed."""
         return self.ranked.remarks
 
     @property
@@ -155,7 +155,7 @@ class RankingEvaluation(Result):
                 "warnings": [warning.to_dict() for warning in self.warnings],
                 "data_warnings": [warning.to_dict() for warning in quality.warnings],
                 # Reports and the explorer show remarks, so these include the warnings.
-                "remarks": [*(one.message for one in (*quality.warnings, *self.warnings)), *self.remarks],
+                "remarks": [*(warning.message for warning in (*quality.warnings, *self.warnings)), *self.remarks],
             },
             hits=self.hits,
             run=self.run,

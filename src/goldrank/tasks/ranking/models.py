@@ -32,21 +32,21 @@ from goldrank.tasks.ranking.preflight import check_encoder
 
 @dataclass(frozen=True)
 class Model:
-    """A model by name: what it is exactly, and how it ranks."""
+    """A model: its spec, its exact identity, and the function that ranks."""
 
     spec: str
     identity: str
-    """Everything of the model that can change a result; of a model that learns from the corpus, before it has."""
+    """Everything about the model that can change a result; for a fitted model, before it is fitted."""
     rank: Callable[[RankingData], Ranked]
     uses_vectors: bool = False
-    """Whether similarity, index and transform bear on it."""
+    """Whether similarity, index and transform have an effect on it."""
     encoder: Encoder | None = None
-    """What makes its vectors, where it is nothing but an encoder."""
+    """The encoder, if the model is just an encoder."""
     check: Callable[[RankingData], None] = lambda data: None
-    """Raises where the model cannot be evaluated on the data, as far as can be told before any work."""
+    """Raises InputError if the model cannot be evaluated on the data, as far as can be told before any work."""
 
     def __post_init__(self) -> None:
-        # The name is stored and shown, and no secret is.
+        # The name is stored and shown, so it must not contain secrets.
         object.__setattr__(self, "spec", redact(self.spec))
         object.__setattr__(self, "identity", redact(self.identity))
 
@@ -55,7 +55,7 @@ class Model:
 
     @property
     def may_know_words(self) -> bool:
-        """Whether it can tell texts without a known word; of a fusion or a reranked model it is assumed."""
+        """Whether it can report texts without a known word; assumed for fusions and reranked models."""
         return self.encoder is None or hasattr(self.encoder, "covers")
 
     @property
@@ -65,7 +65,7 @@ class Model:
 
 
 def load_model(model: Any) -> Model:
-    """The model that a spec names, or that an object or function is.
+    """Load the model of a spec, or wrap an object or function as a model.
 
     >>> load_model("fuse:rrf(bm25,random:8)").spec
     'fuse:rrf(bm25,random:8)'
@@ -95,7 +95,7 @@ def load_model(model: Any) -> Model:
 
 
 def preset_model(model: Any, name: str | None) -> Any:
-    """Return the model with the options of a preset, where its kind has such and no other preset is given.
+    """Return the model with the options of a preset, if its kind has such and no other preset is given.
 
     >>> preset_model("words:glove.txt", "evalrank"), preset_model("wordllama", "evalrank")
     ('words:glove.txt(preset=evalrank)', 'wordllama')
@@ -108,7 +108,7 @@ def preset_model(model: Any, name: str | None) -> Any:
 
 
 def with_reranking(model: Model, scorer: str | PairScorer, depth: int) -> Model:
-    """The model with the top of its rankings ordered anew by a scorer of pairs."""
+    """Return the model with the top of its rankings reranked by a pair scorer."""
     loaded = load_pair_scorer(scorer) if isinstance(scorer, str) else scorer
     name = f"{model.spec} > {_name(loaded)}"
 
@@ -153,18 +153,18 @@ def _fused(fusion: Fusion) -> Model:
 
 
 class _PairSearch:
-    """A scorer of pairs as a search: every item is scored for every query, and the best are kept."""
+    """A pair scorer as a searcher: it scores every item for every query, and keeps the best."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self.scorer = scorer
         self.identity = scorer.identity
 
     def index(self, ids: Sequence[str], texts: Sequence[str]) -> None:
-        """Take in the corpus."""
+        """Keep the ids and texts of the corpus."""
         self._ids, self._texts = list(ids), list(texts)
 
     def search(self, ids: Sequence[str], texts: Sequence[str], k: int) -> Run:
-        """The k best items of each query."""
+        """Return the k best items of each query."""
         scores = [self.scorer.score_pairs([text] * len(self._texts), self._texts) for text in texts]
         return best_of(np.array(scores), list(ids), self._ids, k)
 
@@ -174,10 +174,10 @@ def _rank_by_search(searcher: Searcher, data: RankingData) -> Ranked:
     checkpoint = _checkpoint(f"search {searcher.identity}", data)
     run = search_resuming(searcher, data.query_ids, data.query_texts, data.depth, checkpoint)
     unknown = getattr(searcher, "unknown", ())
-    remarks = [f"{len(unknown)} ranked ids are no items, and keep their ranks"] if unknown else []
+    remarks = [f"{len(unknown)} ranked ids are not items, and keep their ranks"] if unknown else []
     if data.sharding is not None:
         engine = data.sharding.engine.name
-        remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to share out")
+        remarks.append(f"ranked on this machine, not by {engine}: it has no vectors to distribute")
     warnings: tuple[DataWarning, ...] = ()
     if isinstance(searcher, _PairSearch):
         warnings = _truncated_pairs(searcher.scorer, data, None)
@@ -185,24 +185,24 @@ def _rank_by_search(searcher: Searcher, data: RankingData) -> Ranked:
 
 
 def _tops(run: Run, depth: int) -> dict[str, list[str]]:
-    """The best *depth* items of each ranking."""
+    """Return the best *depth* items of each ranking."""
     return {query: list(top_items(ranking, depth)) for query, ranking in run.items()}
 
 
 def _truncated_pairs(
     scorer: PairScorer, data: RankingData, tops: Mapping[str, list[str]] | None
 ) -> tuple[DataWarning, ...]:
-    """What a scorer of pairs did not read of the pairs that it was given; of all pairs where there are no *tops*."""
+    """Warn of pairs that a pair scorer truncated: those of *tops*, or of all queries with all items."""
     if getattr(scorer, "token_limit", None) is None:
         return ()
     if tops is None:
         ids = data.item_ids
-        everything = np.arange(len(ids))
-        pairs = [(place, everything) for place in range(len(data.query_ids))]
+        all_items = np.arange(len(ids))
+        pairs = [(number, all_items) for number in range(len(data.query_ids))]
     else:
         ids = list(dict.fromkeys(item for top in tops.values() for item in top))
-        place = {item: row for row, item in enumerate(ids)}
-        rows = {query: np.array([place[item] for item in top], np.intp) for query, top in tops.items()}
+        row_of = {item: row for row, item in enumerate(ids)}
+        rows = {query: np.array([row_of[item] for item in top], np.intp) for query, top in tops.items()}
         pairs = [(number, rows[query]) for number, query in enumerate(data.query_ids) if query in rows]
     counted = count_truncated_pairs(scorer, data.query_texts, data.texts_of(ids), pairs)
     return tuple(warnings_of({"pairs of a query and an item": counted}, _name(scorer)))

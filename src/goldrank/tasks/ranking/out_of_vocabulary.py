@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Which items and which asked queries a model knows, as far as it can tell and the task's policy asks."""
+    """Which items and queries have a word that the model knows, and the policy for those that have none."""
 
     policy: str
     items: Mask
@@ -27,7 +27,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, encoder: Encoder, data: RankingData) -> Vocabulary | None:
-        """The model's vocabulary; None where nothing depends on it."""
+        """Return the coverage by the model's vocabulary; None if it has no effect on the result."""
         covers = getattr(encoder, "covers", None)
         if covers is None or data.oov == "keep" or getattr(encoder, "by", None) == "id":
             return None
@@ -41,47 +41,47 @@ class Vocabulary:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether unknown texts are left out of the ranking, and do not get a vector after all."""
+        """Whether unknown texts are left out of the ranking instead of getting a vector."""
         return self.policy in ("miss", "skip")
 
     def known_pairs(self, data: RankingData) -> Mask:
-        """Whether both query and item are known, for each row of the gold."""
+        """Return, for each row of the gold, whether both query and item are known."""
         unknown_queries = {name for name, known in zip(data.query_ids, self.queries, strict=True) if not known}
         unknown_items = {name for name, known in zip(data.item_ids, self.items, strict=True) if not known}
         gold = data.gold.columns
         rows = zip(row_queries(gold), gold.items, strict=True)
-        found = (query not in unknown_queries and item not in unknown_items for query, item in rows)
-        return np.fromiter(found, bool, len(gold.items))
+        known_rows = (query not in unknown_queries and item not in unknown_items for query, item in rows)
+        return np.fromiter(known_rows, bool, len(gold.items))
 
     def settle(self, data: RankingData, hits: Hits) -> Hits:
-        """Hits over the known items as hits over all: those out of vocabulary stand behind everything known."""
+        """Convert hits over the known items to hits over all items: unknown items rank behind all known ones."""
         hits = hits.within(frozenset(data.item_ids))
         if self.policy == "miss":
             return hits
         known = self.known_pairs(data)
         if not known.any():
             raise InputError(
-                "the model knows not one pair, so that none is left after skipping the unknown",
+                "the model does not know a single pair, so that none is left after skipping the unknown ones",
                 remedy="check that it is the right vector file, or score unknown pairs as misses (oov=miss)",
             )
         return hits.keep_rows(known)
 
     def remark(self, data: RankingData) -> str:
-        """How many are out of vocabulary, and what they count as."""
+        """Report how many pairs and items are out of vocabulary, and how they are treated."""
         pairs, items = ~self.known_pairs(data), ~self.items
-        become = {
-            "miss": "pairs score as misses, other items stand behind all that is known",
-            "skip": "pairs are left out, other items stand behind all that is known",
+        treatment = {
+            "miss": "pairs score as misses, other items rank behind all known ones",
+            "skip": "pairs are left out, other items rank behind all known ones",
             "mean": "each has the mean vector",
         }[self.policy]
         return (
             f"out of vocabulary: {pairs.sum()} of {counts(len(pairs), 'pair')} and {items.sum()} of "
-            f"{counts(len(items), 'item')}; {become}"
+            f"{counts(len(items), 'item')}; {treatment}"
         )
 
 
 def with_mean(vectors: Any, known: Mask, mean: NDArray[np.float64]) -> NDArray[np.float32]:
-    """A row for every text: the vectors of the known ones in their order, the *mean* for all others."""
+    """Return a row for every text: the vectors of the known ones in their order, the *mean* for all others."""
     rows = np.empty((len(known), vectors.shape[1]), np.float32)
     rows[known] = vectors
     rows[~known] = mean

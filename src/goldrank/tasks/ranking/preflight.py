@@ -15,13 +15,13 @@ from goldrank.vectors.transforms import FIT_ON, Pipeline
 
 
 def check_encoder(encoder: Encoder, data: RankingData) -> None:
-    """Raise InputError where this model of vectors cannot be evaluated on the data with its settings."""
+    """Raise InputError if this encoder cannot be evaluated on the data with its settings."""
     settings = data.settings
     sparse = bool(getattr(encoder, "sparse", False))
     _check_corpus(encoder, data.item_texts if isinstance(encoder, Fitted) else ())
     pipeline = Pipeline.parse(settings.transform)
     if settings.scoring != "single":
-        _check_pieces(settings, sparse=sparse, transformed=bool(pipeline.steps))
+        refuse_unfit_for_pieces(settings, sparse=sparse)
         return
     if pipeline.learns and settings.fit_on == "vocabulary":
         refuse_no_vocabulary(encoder)
@@ -44,7 +44,7 @@ def check_encoder(encoder: Encoder, data: RankingData) -> None:
 
 
 def check_measured(encoder: Encoder, data: Any, settings: Settings) -> None:
-    """Raise InputError where a transform asks for more than the vectors have, or a model for more than the data."""
+    """Raise InputError if a transform needs more dimensions, or a model more texts, than the data have."""
     pipeline = Pipeline.parse(settings.transform)
     if pipeline.learns and settings.fit_on == "vocabulary":
         refuse_no_vocabulary(encoder)
@@ -74,28 +74,41 @@ def _dimension(encoder: Encoder) -> int | None:
     return check() if check is not None else None
 
 
-def _check_pieces(settings: Settings, *, sparse: bool, transformed: bool) -> None:
-    if settings.similarity == "l2" or transformed:
+def refuse_unfit_for_pieces(settings: Settings, *, sparse: bool) -> None:
+    """Raise InputError if several vectors per document cannot be compared under these settings."""
+    if settings.similarity == "l2" or Pipeline.parse(settings.transform).steps:
         raise InputError(
             f"{settings.scoring} compares many vectors by cosine or dot product, without a transform",
-            remedy="leave --similarity at cosine and --transform away",
+            remedy="use --similarity cosine or dot, and leave --transform out",
         )
     if sparse:
         raise InputError(f"{settings.scoring} needs dense vectors", remedy="use a model such as wordllama")
 
 
 def _fitted_on(data: RankingData) -> int | None:
-    """How many vectors a transform learns from; None where a file or the model's vocabulary says so."""
+    """Return how many vectors a transform is fitted on; None if it is fitted on a file or the model's vocabulary."""
     policy, related = data.settings.fit_on, data.collection.related
     if policy not in FIT_ON or policy == "vocabulary":
         return None
+    refuse_training_texts(policy)
     items = len(data.item_ids)
     if policy == "evaluated":
         return items if related else len(data.query_ids)
-    left = items - (len(set(data.collection.gold.queries).intersection(data.item_ids)) if related else 0)
-    if related and left < 2:
-        raise InputError(
-            "every article is also a query, so that nothing is left to fit the transform on",
-            remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
-        )
-    return left
+    remaining = items - (len(set(data.collection.gold.queries).intersection(data.item_ids)) if related else 0)
+    if related and remaining < 2:
+        raise without_unevaluated_articles()
+    return remaining
+
+
+def refuse_training_texts(policy: str) -> None:
+    """Raise InputError if a transform is to be fitted on training texts, which a ranking task does not have."""
+    if policy == "training":
+        raise InputError("a ranking task has no training texts to fit on", remedy="fit on corpus or evaluated")
+
+
+def without_unevaluated_articles() -> InputError:
+    """Return the error for a transform that could be fitted on evaluated articles only."""
+    return InputError(
+        "every article is also a query, so that nothing is left to fit the transform on",
+        remedy="give a file of texts (--fit-on FILE), or --fit-on evaluated to fit on what is evaluated",
+    )

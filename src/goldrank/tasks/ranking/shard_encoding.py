@@ -35,8 +35,8 @@ from goldrank.tasks.ranking.sharding import ITEMS
 from goldrank.vectors.cache import EmbeddingCache
 
 MANIFEST = "encoding.json"
-"""The file that says what the vectors of a folder were made of."""
-# A file of lines is read from its beginning for each of its shards, which are therefore few.
+"""The file in a folder of vectors that describes the model and the texts."""
+# A file of lines is read from its beginning for each of its shards, so that their number is limited.
 _MOST_SHARDS = 4
 _PLAIN = TextRule(("text",))
 
@@ -52,7 +52,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class TextShard:
-    """A stretch of the items: where it starts among all of them, and the pieces of files that hold it."""
+    """A range of consecutive items: the number of the first, and the pieces of files that hold them."""
 
     first: int
     count: int
@@ -61,7 +61,7 @@ class TextShard:
     """How a document becomes a text."""
 
     def read(self) -> tuple[list[str], list[str]]:
-        """The ids and the texts."""
+        """Return the ids and the texts."""
         ids, texts = [], []
         for piece in self.pieces:
             for document in documents_between(piece.path, piece.start, piece.stop):
@@ -78,10 +78,15 @@ class TextShard:
 
 
 def cut(files: Sequence[str], counts: Sequence[int], rule: TextRule, size: int) -> list[TextShard]:
-    """The documents of *files*, so many in each, one after the other in shards of *size*; the last may be smaller.
+    """Cut the documents of *files* into shards of *size* documents; the last shard may be smaller.
 
-    Shards are cut by the number of an item and not by file, so that it makes no difference into how many files the
-    same documents were put.
+    Shards do not end with files, so that they do not depend on how the documents are distributed over files.
+
+    Args:
+        files: the files of documents.
+        counts: the number of documents in each.
+        rule: how a document becomes a text.
+        size: documents per shard.
     """
     shards: list[TextShard] = []
     pieces: list[Piece] = []
@@ -102,14 +107,14 @@ def cut(files: Sequence[str], counts: Sequence[int], rule: TextRule, size: int) 
 
 
 def are_quick_to_cut(files: Sequence[str], counts: Sequence[int], size: int) -> bool:
-    """Whether no file would have to be read from its beginning for each of many shards, as long files of lines are."""
+    """Return True unless a long file of lines would have to be read from its beginning for each of many shards."""
     return all(is_parquet_name(file) or count <= _MOST_SHARDS * size for file, count in zip(files, counts, strict=True))
 
 
 def staged(documents: Iterable[Document], rule: TextRule, size: int, folder: str) -> list[TextShard]:
-    """Documents written as texts into files of *size* each, for workers that cannot read them where they are.
+    """Write documents as texts into files of *size* each, for workers that cannot read the original files.
 
-    A file that is there already is taken as it is: the folder is named by what it holds.
+    Existing files are reused: the name of the folder is a digest of its content.
     """
     shards: list[TextShard] = []
     rows, first = iter(documents), 0
@@ -124,7 +129,7 @@ def staged(documents: Iterable[Document], rule: TextRule, size: int, folder: str
 
 def _write_texts(ids: list[str], texts: list[str], path: str) -> None:
     pyarrow, parquet = load_pyarrow()
-    # Half a surrogate pair has no place in UTF-8; models are given U+FFFD for it anyway.
+    # A lone surrogate cannot be encoded as UTF-8; models get U+FFFD for it anyway.
     columns = {"id": ids, "text": check_texts(texts)}
     table = pyarrow.table({name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()})
 
@@ -146,7 +151,7 @@ class ShardEncoder:
     """A worker's model: encodes one shard after the other and writes their vectors."""
 
     def __init__(self, model: Any, identity: str, side: Side, started_in: str) -> None:
-        # What is named by a relative path is named from there.
+        # Relative paths in the spec of the model refer to this folder.
         with suppress(OSError):
             os.chdir(started_in)
         loaded = encoders.load(model)
@@ -157,7 +162,7 @@ class ShardEncoder:
                 remedy="install the same packages and model files on all nodes",
             )
         self._encoder, self._side = loaded, side
-        # The shard itself is what is kept.
+        # The vectors are stored as a shard, so that they need not be cached too.
         self._cache = EmbeddingCache(keep=False)
 
     def __call__(self, order: _Order) -> VectorShard:
@@ -173,7 +178,7 @@ class ShardEncoder:
 def encode_shards(
     encoder: Encoder, shards: Sequence[TextShard], folder: str, engine: Engine, *, side: Side = "item"
 ) -> list[VectorShard]:
-    """The vectors of all shards in *folder*, a file for each; those that are there already are not made again."""
+    """Encode all shards into *folder*, one file for each; shards that exist are not encoded again."""
     orders = [_Order(shard, join(folder, f"{number:06d}.parquet")) for number, shard in enumerate(shards)]
     missing = [order for order in orders if not exists(order.path)]
     if missing:
@@ -186,34 +191,34 @@ def encode_shards(
 
 
 def _portable(encoder: Encoder) -> Any:
-    """What travels to the workers: the name of the model, or the model itself where a name does not make it."""
+    """Return what is sent to the workers: the spec of the model, or the model itself if a spec cannot load it."""
     spec = getattr(encoder, "spec", None)
     if not isinstance(spec, Spec) or spec.kind not in encoders.KINDS or isinstance(encoder, Fitted):
         return encoder
-    # A function that stands in no module, such as one typed in, has a name that nobody can import.
+    # A function that is not in a module, such as one defined interactively, cannot be imported by name.
     return encoder if "<" in spec.argument or "__main__" in spec.argument else str(spec)
 
 
 def work_digest(*parts: Any) -> str:
-    """A name for the work that is decided by these parts."""
+    """Return a digest of everything that decides a result, as its name."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """What `encode_files` made of the texts."""
+    """The result of `encode_files`."""
 
     folder: str
     shards: list[VectorShard]
-    made: int
-    """How many of the shards were made now, and not before."""
+    new: int
+    """The number of shards that did not exist before."""
     dimension: int
     truncated: Truncation
-    """What the model did not read of the texts, those of shards made before included."""
+    """Counts of truncated texts, including those of shards that existed before."""
 
     @property
     def count(self) -> int:
-        """Texts that have a vector."""
+        """The number of vectors."""
         return sum(shard.count for shard in self.shards)
 
 
@@ -229,13 +234,13 @@ def encode_files(
 ) -> Encoded:
     """Encode the documents of files of records, in their order, into shards of vectors in *folder*.
 
-    The folder says what its vectors were made of; a second call with the same goes on where the first one stopped, and
-    one with anything else is refused.
+    The folder records the model and the texts: a second call with the same resumes where the first one stopped, and a
+    call with others is refused.
     """
     if isinstance(encoder, Fitted):
         raise InputError(
-            f"{encoder.identity} first has to see the whole corpus",
-            remedy="evaluate it with goldrank run, or use another",
+            f"{encoder.identity} has to be fitted on the whole corpus first",
+            remedy="evaluate it with goldrank run, or use another model",
         )
     counts = [count_documents(file) for file in files]
     shards = cut(files, counts, rule, items)
@@ -250,13 +255,13 @@ def encode_files(
     }
     _claim(folder, about)
     before = set(list_files(folder, [".parquet"]))
-    made = encode_shards(encoder, shards, folder, engine, side=side)
-    dimension = StoredVectors(made).dimension
-    return Encoded(folder, made, sum(shard.path not in before for shard in made), dimension, truncated_in(made))
+    encoded = encode_shards(encoder, shards, folder, engine, side=side)
+    new = sum(shard.path not in before for shard in encoded)
+    return Encoded(folder, encoded, new, StoredVectors(encoded).dimension, truncated_in(encoded))
 
 
 def truncated_in(shards: Sequence[VectorShard]) -> Truncation:
-    """What the model did not read of the texts of shards, as was noted in them when they were encoded."""
+    """Return the counts of truncated texts that were stored in the shards when they were encoded."""
     counted = Truncation()
     for shard in shards:
         with ShardFile(shard.path) as file:
@@ -265,40 +270,42 @@ def truncated_in(shards: Sequence[VectorShard]) -> Truncation:
 
 
 def _claim(folder: str, about: dict[str, Any]) -> None:
-    """Write down what the folder is for; refuse one that is for something else."""
+    """Write the manifest of the folder; refuse a folder with another manifest, or with other Parquet files."""
     path = join(folder, MANIFEST)
     if not exists(path):
         if exists(folder) and list_files(folder, [".parquet"]):
             raise InputError(
-                "the folder holds Parquet files of someone else", where=shown(folder), remedy="choose another folder"
+                "the folder holds Parquet files that goldrank encode did not write",
+                where=shown(folder),
+                remedy="choose another folder",
             )
         content = json.dumps(about, indent=1).encode()
         write_whole(path, lambda stream: stream.write(content))
         return
     try:
-        there = json.loads(read_bytes(path))
+        existing = json.loads(read_bytes(path))
     except (ValueError, RecursionError):
-        there = {}
+        existing = {}
     for name, value in about.items():
-        if there.get(name) != value:
+        if existing.get(name) != value:
             raise InputError(
-                f"the folder holds vectors of another {name} ({shorten(there.get(name))}, now {shorten(value)})",
+                f"the folder holds vectors of another {name} ({shorten(existing.get(name))}, now {shorten(value)})",
                 where=shown(folder),
                 remedy="choose another folder, or remove this one",
             )
 
 
 def files_at(sources: Sequence[str]) -> list[str]:
-    """The files that paths, folders and addresses stand for, those of a folder in the order of their names."""
-    found: list[str] = []
+    """Return the files of paths, folders and URLs; those of a folder sorted by name."""
+    files: list[str] = []
     for source in sources:
-        place = absolute(source)
-        files = list_files(place, DOCUMENT_SUFFIXES) if is_folder(place) else [place]
-        if not files:
+        path = absolute(source)
+        inside = list_files(path, DOCUMENT_SUFFIXES) if is_folder(path) else [path]
+        if not inside:
             raise InputError(
                 "the folder holds no files of documents",
-                where=shown(place),
+                where=shown(path),
                 remedy=f"their names end in {', '.join(DOCUMENT_SUFFIXES[:4])} …",
             )
-        found += files
-    return found
+        files += inside
+    return files

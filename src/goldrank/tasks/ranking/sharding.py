@@ -11,19 +11,19 @@ from goldrank.io.formats.vector_shards import GROUP_ROWS
 from goldrank.io.remote import absolute
 
 ITEMS = 1 << 16
-"""Items in a shard: as many as the local engine hands to a model at a time, so that they meet in the same batches."""
+"""Items in a shard: the batch size of the local engine, so that texts are encoded in the same batches."""
 
 
 @dataclass(frozen=True)
 class Sharding:
-    """How work is shared out: the engine, a folder that all its workers reach, and how many items make a shard."""
+    """The engine of distributed work, a folder that all its workers can reach, and the number of items in a shard."""
 
     engine: Engine
     folder: str
     items: int = ITEMS
 
     def __post_init__(self) -> None:
-        # Transforms take so many rows at a time, and give the same bits only for the same ones.
+        # The result of a transform is bit-identical only if it processes the same blocks of rows.
         if self.items < 1 or self.items % GROUP_ROWS:
             raise InputError(
                 f"a shard cannot have {self.items} items", remedy=f"give a multiple of {GROUP_ROWS}, such as {ITEMS}"
@@ -31,5 +31,5 @@ class Sharding:
 
     @classmethod
     def of(cls, engine: Engine, folder: str | None = None, items: int = ITEMS) -> Sharding:
-        """Share out work by *folder*, which is one in the cache where none is given."""
+        """Return a sharding with *folder*, by default one in the cache."""
         return cls(engine, absolute(folder or str(cache_folder() / "shards")), items)
