@@ -34,7 +34,7 @@ def import_package(module: str, kind: str, extra: str, package: str | None = Non
 
 
 def check_installed(module: str, kind: str, extra: str, package: str | None = None) -> None:
-    """Raise as `import_package` does if *module* is not installed, without importing it: stored results do not need it."""
+    """Raise as `import_package` does if *module* is not installed; stored results do not need it imported."""
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"the encoder '{kind}'", package or module, extra)
 

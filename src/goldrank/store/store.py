@@ -75,8 +75,8 @@ class Store:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the store that commands use if none is named."""
-        return self._place == find_place(None)
+        """Whether this is the store that commands use by default."""
+        return self._location == locate_store(None)
 
     def find(self, inputs: Mapping[str, Any]) -> StoredRun | None:
         """Return the stored run of these inputs; None if there is none, its row is damaged or its tables are gone."""
