@@ -13,7 +13,7 @@ from benchmarks.measure import peak_memory
 
 def goldrank_meta(models: str, evaluators: str) -> tuple[float, dict[str, float]]:
     """Half of the evaluators are intrinsic, the others downstream; Spearman with 10,000 resamples of the models."""
-    from goldrank.analysis.meta import ScoreRow, Table, evaluate_meta
+    from goldrank.analysis.meta import ScoreRow, Table, meta
 
     rng = np.random.default_rng(3)
     quality = rng.normal(size=int(models))
@@ -26,7 +26,7 @@ def goldrank_meta(models: str, evaluators: str) -> tuple[float, dict[str, float]
     ]
     table = Table.of(rows, "benchmark")
     cpu, wall = time.process_time(), time.perf_counter()
-    made = evaluate_meta(table)
+    made = meta(table)
     wall = time.perf_counter() - wall
     return time.process_time() - cpu, {"wall": wall, "cells": float(len(made.cells))}
 

@@ -196,7 +196,7 @@ def test_sizes_are_read_in_the_ways_people_write_them(tmp_path):
         ),
         ("model,parameters\na,1.2.3M\n", r"the number of parameters is '1.2.3M', which is not a number"),
         ("model,parameters\na,0\n", r"the number of parameters is '0'; give a number above 0"),
-        ("model,parameters\na,1M\na,2M\n", r"sizes.csv:3: the model 'a' stands twice"),
+        ("model,parameters\na,1M\na,2M\n", r"sizes.csv:3: the model 'a' is listed twice"),
         ("model,parameters\na,1M,x\n", r"the row has 3 columns, the first one has 2"),
     ],
 )

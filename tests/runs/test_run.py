@@ -14,7 +14,7 @@ import pytest
 from goldrank import Run, stats
 from goldrank.errors import InputError
 from goldrank.metrics import Metric
-from goldrank.runs.run import Measures, run_all
+from goldrank.runs.run import Measures, run
 from goldrank.store import Store
 from goldrank.tasks.settings import Settings
 
@@ -32,7 +32,7 @@ sys.exit(main())
 
 
 def boards(models, tasks, store, **options):
-    return list(run_all(models, tasks, options.pop("settings", Settings()), store=store, **options))
+    return list(run(models, tasks, store, **vars(options.pop("measures", Measures())), **options))
 
 
 def means(board):

@@ -12,7 +12,7 @@ from goldrank.data.collections.evalrank import PositivePair, collection_of
 from goldrank.encoders import load
 from goldrank.errors import InputError
 from goldrank.runs.evaluate import evaluate, prepare_model
-from goldrank.runs.run import Measures, run_all
+from goldrank.runs.run import Measures, run
 from goldrank.scoring import score_hits
 from goldrank.store import Store
 from goldrank.store.tables import dump_hits, load_hits
@@ -229,7 +229,7 @@ def test_the_command_line_way_stores_once_and_scores_under_both_profiles(tmp_pat
     made, table = task([*PAIRS, ("w6", "w6")]), Table(random_table(BACKGROUND))
     direct = evaluate(table, made)
     for measures in (Measures(), Measures(profile="evalrank")):
-        (board,) = run_all([table], [made], store=store, measures=measures)
+        (board,) = run([table], [made], store, **vars(measures))
         (scores,) = board.scores.values()
         expected = direct.score(profile=measures.profile)
         assert {name: scores[name].value for name in scores} == {name: expected[name].value for name in expected}

@@ -10,7 +10,7 @@ import pytest
 from goldrank.errors import InputError
 from goldrank.reporting.text.leaderboards import leaderboard_view
 from goldrank.runs.evaluate import evaluate
-from goldrank.runs.run import run_all
+from goldrank.runs.run import run as run_models
 from goldrank.store import RunRecord
 from goldrank.tasks import MeasuredValue, Measurement, MeasurementTask
 from goldrank.tasks.ranking.encoding import transformed_vectors
@@ -49,7 +49,7 @@ TASK = MeasurementTask("lengths", "similarity", lambda split: Data(), lengths, c
 
 
 def run(store, models=("wordllama", "random:8"), **options):
-    (board,) = run_all(list(models), [TASK], options.pop("settings", Settings()), store=store, **options)
+    (board,) = run_models(list(models), TASK, store, **options)
     return board
 
 
@@ -86,7 +86,7 @@ def test_only_the_settings_that_bear_on_it_make_another_key(store):
     first = run(store).best.stored.key
     # Beside a task that reads them, they do not change the key; alone they are refused.
     given = Settings(similarity="dot", depth=5)
-    _, beside = run_all(["wordllama", "random:8"], ["wines", TASK], given, store=store)
+    _, beside = run_models(["wordllama", "random:8"], ["wines", TASK], store, settings=given)
     assert beside.best.stored.key == first
     with pytest.raises(InputError, match="--similarity has no effect on wordllama, random:8 with lengths"):
         run(store, settings=given)

@@ -140,7 +140,7 @@ def audit(
         similarity: ``cosine``, ``dot`` or ``l2``.
         exclude_self: Leave out the item whose id is the query's; always so if the queries are items.
         alpha: The level at which a loss is called significant.
-        bootstrap: How intervals are made.
+        bootstrap: The settings of the intervals.
 
     >>> from goldrank.data.collections.in_memory import collection_from
     >>> articles = [{"id": str(i), "text": f"wine {i}", "labels": [str(i // 2)]} for i in range(1, 9)]
@@ -205,15 +205,9 @@ def audit_vectors(
 
     Args:
         items, item_ids: the vectors of the corpus.
-        queries, query_ids: the vectors of the queries; those without gold are not searched.
+        queries, query_ids: the vectors of the queries; only those that the gold has are searched.
         gold: the relevant items.
-        factories: faiss factories, such as ``HNSW32`` or ``IVF256,PQ16(nprobe=8)``, or specs of a database.
-        metrics: the metrics to compare.
-        k: the number of neighbours for the recall.
-        similarity: ``cosine``, ``dot`` or ``l2``.
-        exclude_self: leave out the item whose id is the query's.
-        alpha: the significance level of a loss.
-        bootstrap: how intervals are computed.
+        factories, metrics, k, similarity, exclude_self, alpha, bootstrap: as in `audit`.
     """
     parsed = parse_all(metrics or ("ndcg@10",))
     names = [_name(factory) for factory in factories]

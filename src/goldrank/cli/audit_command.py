@@ -18,23 +18,23 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("audit", "Does an approximate index hurt the metric of the task?", _EXAMPLES)
-    made.add_argument("data", metavar="DATA", nargs="+", help="a BEIR folder, or the files CORPUS QUERIES QRELS")
-    made.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes corpus and queries")
+    """Return the parser of the command."""
+    command = options.new_parser("audit", "Does an approximate index hurt the metric of the task?", _EXAMPLES)
+    command.add_argument("data", metavar="DATA", nargs="+", help="a BEIR folder, or the files CORPUS QUERIES QRELS")
+    command.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes corpus and queries")
     indexes = "a faiss factory, or a database (pgvector:URL…); repeat it"
-    made.add_argument("--factory", action="append", required=True, metavar="F", help=indexes)
-    made.add_argument("-k", type=int, default=10, help="neighbours that the recall counts (default 10)")
-    options.add_metric(made, "of the task (default ndcg@10)")
-    made.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
-    made.add_argument("--exclude-self", action="store_true", help="leave out the item whose id is the query's")
-    made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    made.add_argument(
+    command.add_argument("--factory", action="append", required=True, metavar="F", help=indexes)
+    command.add_argument("-k", type=int, default=10, help="neighbours that the recall counts (default 10)")
+    options.add_metric(command, "of the task (default ndcg@10)")
+    command.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
+    command.add_argument("--exclude-self", action="store_true", help="leave out the item whose id is the query's")
+    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
+    command.add_argument(
         "--plot", metavar="FILE", help="draw each metric and the recall against speed; .png, .pdf or .svg"
     )
-    options.add_statistics(made)
-    options.add_output(made)
-    return made
+    options.add_statistics(command)
+    options.add_output(command)
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

@@ -17,14 +17,14 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("explain", "Definition, formula, variants and who prints which.", _EXAMPLES)
-    made.add_argument("metric", metavar="METRIC", nargs="+", help="such as ndcg@10")
-    made.add_argument("--profile", metavar="P", help="as this profile computes it")
-    made.add_argument("--format", choices=("text", "json"), default="text")
-    made.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    made.set_defaults(output=None)
-    return made
+    """Return the parser of the command."""
+    command = options.new_parser("explain", "Definition, formula, variants and who prints which.", _EXAMPLES)
+    command.add_argument("metric", metavar="METRIC", nargs="+", help="such as ndcg@10")
+    command.add_argument("--profile", metavar="P", help="as this profile computes it")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    command.set_defaults(output=None)
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

@@ -28,9 +28,9 @@ _TEXT_SHOWN = 90
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("index", "Build an index of texts, search it, and say what it is.", _EXAMPLES)
-    actions = made.add_subparsers(dest="action", required=True, metavar="build|search|info|drop")
+    """Return the parser of the command."""
+    command = options.new_parser("index", "Build an index of texts, search it, and say what it is.", _EXAMPLES)
+    actions = command.add_subparsers(dest="action", required=True, metavar="build|search|info|drop")
     build = actions.add_parser("build", help="encode texts and write an index folder")
     build.add_argument("data", metavar="DATA", help="texts with ids: JSON(L), CSV, TSV, Parquet, lines, a BEIR folder")
     build.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes the texts")
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         help="default: that of the index, unless it runs code or opens connections",
     )
     search.add_argument("--run", metavar="FILE", help="write a run there (TREC, or what the suffix says)")
-    info = actions.add_parser("info", help="what an index holds and what made it")
+    info = actions.add_parser("info", help="what an index holds and what command it")
     info.add_argument("index", metavar="INDEX", help="an index folder, or a file of faiss.write_index")
     for action in (search, info):
         action.add_argument(
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     drop.add_argument("spec", metavar="SPEC", help="pgvector:URL, chroma:URL or lancedb:FOLDER/TABLE")
     for action in (build, search, info, drop):
         action.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

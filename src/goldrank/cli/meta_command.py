@@ -25,30 +25,30 @@ is a log table with model, task, metric, value. An evaluator is named in full, b
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("meta", "Which intrinsic evaluator predicts which downstream score?", _EXAMPLES)
-    made.intermixed = True
-    made.add_argument("table", metavar="TABLE", nargs="?", help="CSV, TSV, JSON(L) or Parquet; - is stdin")
-    made.add_argument("--intrinsic", nargs="+", action="extend", metavar="E", help="evaluators that are to predict")
-    made.add_argument("--downstream", nargs="+", action="extend", metavar="E", help="scores that are to be predicted")
-    made.add_argument("--kind", choices=CORRELATIONS, default="spearman", help="of correlation (default spearman)")
-    made.add_argument(
+    """Return the parser of the command."""
+    command = options.new_parser("meta", "Which intrinsic evaluator predicts which downstream score?", _EXAMPLES)
+    command.intermixed = True
+    command.add_argument("table", metavar="TABLE", nargs="?", help="CSV, TSV, JSON(L) or Parquet; - is stdin")
+    command.add_argument("--intrinsic", nargs="+", action="extend", metavar="E", help="evaluators to predict with")
+    command.add_argument("--downstream", nargs="+", action="extend", metavar="E", help="scores to be predicted")
+    command.add_argument("--kind", choices=CORRELATIONS, default="spearman", help="of correlation (default spearman)")
+    command.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
         help="only rows that have it; several values after commas, * for any text; repeat it for further columns",
     )
-    made.add_argument("--lower", nargs="+", action="extend", default=[], metavar="E", help="here less is better")
-    made.add_argument("--cluster", action="store_true", help="resample families of models instead of models")
-    made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    made.add_argument("--plot", metavar="FILE", help="draw the heat map, or with --pivot that, as .png, .pdf or .svg")
-    made.add_argument("--pivot", metavar="E", help="draw each evaluator's order of the models against this score's")
-    made.add_argument("--from-store", action="store_true", help="take the stored runs instead of a table")
-    stored_runs.add_store(made)
-    options.add_statistics(made)
-    options.add_output(made)
-    return made
+    command.add_argument("--lower", nargs="+", action="extend", default=[], metavar="E", help="here less is better")
+    command.add_argument("--cluster", action="store_true", help="resample families of models instead of models")
+    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
+    command.add_argument("--plot", metavar="FILE", help="draw the heat map or the pivot, as .png, .pdf or .svg")
+    command.add_argument("--pivot", metavar="E", help="draw each evaluator's order of the models against this score's")
+    command.add_argument("--from-store", action="store_true", help="take the stored runs instead of a table")
+    stored_runs.add_store(command)
+    options.add_statistics(command)
+    options.add_output(command)
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,8 +12,8 @@ from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES, Profile, parse_all
 from goldrank.metrics.abstention import apply_inner
-from goldrank.reporting.text.grids import Grid, render
-from goldrank.reporting.text.results import to_csv, to_json
+from goldrank.reporting.text.grids import Grid
+from goldrank.reporting.text.views import View
 from goldrank.scoring import Bootstrap
 
 if TYPE_CHECKING:
@@ -378,9 +378,7 @@ def format_result(
     look: str, content: object, lines: Callable[[], Iterable[Iterable[Any]]], grids: Callable[[], list[Grid]]
 ) -> str:
     """Return a result in the format *look*: the content as JSON, the lines as CSV, or the grids as tables."""
-    if look == "json":
-        return to_json(content)
-    return to_csv(list(map(list, lines()))) if look == "csv" else render(grids(), look)
+    return View(lambda: content, lambda: list(map(list, lines())), grids).render(look)
 
 
 def format_rows(look: str, rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid]) -> str:

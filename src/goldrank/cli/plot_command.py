@@ -33,38 +33,38 @@ _OF_MASKS = ("unit", "sizes", "k", "pool", "matcher", "tier", "aliases")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("plot", "Figures from stored results, without a model.", _EXAMPLES)
-    made.intermixed = True
-    made.add_argument("keys", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or guesses at masks")
-    made.add_argument("--data", metavar="DATA", help="the examples that files of guesses at masks are about")
-    made.add_argument("--figure", nargs="+", action="extend", metavar="NAME", help="only these (default: all)")
-    made.add_argument(
+    """Return the parser of the command."""
+    command = options.new_parser("plot", "Figures from stored results, without a model.", _EXAMPLES)
+    command.intermixed = True
+    command.add_argument("keys", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or guesses at masks")
+    command.add_argument("--data", metavar="DATA", help="the examples that files of guesses at masks are about")
+    command.add_argument("--figure", nargs="+", action="extend", metavar="NAME", help="only these (default: all)")
+    command.add_argument(
         "--unit", choices=("mask", "example", "page"), default="mask", help="what accuracy counts (default mask)"
     )
-    made.add_argument(
+    command.add_argument(
         "--by",
         nargs="+",
         action="extend",
         metavar="COLUMN",
         help="columns of the examples for accuracy-by-column (default: all that the data has)",
     )
-    made.add_argument("--sizes", metavar="FILE", help="CSV or TSV with model, parameters and perhaps family")
-    made.add_argument(
+    command.add_argument("--sizes", metavar="FILE", help="CSV or TSV with model, parameters and perhaps family")
+    command.add_argument(
         "--profile",
         metavar="P",
         help="conventions of rank figures (default: the runs' own); of masked runs source (default, a part of the name "
         "is right) or strict (the same person), with the other reading beside it",
     )
-    options.add_metric(made, "of rank figures (default: the runs' own; repeatable)")
-    made.add_argument("-o", "--output", metavar="FOLDER", help="where to write (default ./figures-KEY)")
-    made.add_argument("--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)")
-    made.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
-    made.add_argument("--size", choices=tuple(SIZES), default="double", help="columns of a paper (default double)")
-    add_rules(made, profile=False)
-    stored_runs.add_store(made)
-    made.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    options.add_metric(command, "of rank figures (default: the runs' own; repeatable)")
+    command.add_argument("-o", "--output", metavar="FOLDER", help="where to write (default ./figures-KEY)")
+    command.add_argument("--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)")
+    command.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours (default light)")
+    command.add_argument("--size", choices=tuple(SIZES), default="double", help="columns of a paper (default double)")
+    add_rules(command, profile=False)
+    stored_runs.add_store(command)
+    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

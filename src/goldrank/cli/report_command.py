@@ -20,23 +20,23 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
-    made = options.new_parser("report", "Write a report of stored runs, one file that opens offline.", _EXAMPLES)
-    made.intermixed = True
-    made.add_argument("keys", metavar="KEY", nargs="+", help="stored runs (goldrank runs list); their tasks may differ")
-    made.add_argument("-o", "--output", metavar="FILE", help="where to (default report.html, report.md or report.pdf)")
-    made.add_argument("--format", choices=("html", "markdown", "pdf"), help="default: by the end of FILE, else html")
-    made.add_argument("--title", help="title of the report (default: the names of the tasks)")
-    made.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show of each task (default 10)")
-    made.add_argument("--theme", choices=("auto", "light", "dark"), default="auto", help="colours of the page")
-    made.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    stored_runs.add_store(made)
-    options.add_metrics(made)
+    """Return the parser of the command."""
+    command = options.new_parser("report", "Write a report of stored runs, one file that opens offline.", _EXAMPLES)
+    command.intermixed = True
+    command.add_argument("keys", metavar="KEY", nargs="+", help="stored runs (goldrank runs list) of any tasks")
+    command.add_argument("-o", "--output", metavar="FILE", help="default report.html, report.md or report.pdf")
+    command.add_argument("--format", choices=("html", "markdown", "pdf"), help="default: by the end of FILE, else html")
+    command.add_argument("--title", help="title of the report (default: the names of the tasks)")
+    command.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show of each task (default 10)")
+    command.add_argument("--theme", choices=("auto", "light", "dark"), default="auto", help="colours of the page")
+    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
+    stored_runs.add_store(command)
+    options.add_metrics(command)
     # A stored run has a profile of its own, so it must be known whether one was asked for.
-    made.set_defaults(profile=None)
-    options.add_statistics(made)
-    made.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return made
+    command.set_defaults(profile=None)
+    options.add_statistics(command)
+    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

@@ -38,50 +38,50 @@ _EXAMPLES = """\
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command; what is not given stays None, so that a run file can say it."""
-    made = options.new_parser("run", "Evaluate models on tasks, and keep every result under a key.", _EXAMPLES)
-    made.add_argument(
+    command = options.new_parser("run", "Evaluate models on tasks, and keep every result under a key.", _EXAMPLES)
+    command.add_argument(
         "-m", "--model", dest="models", nargs="+", action="extend", metavar="MODEL", help="goldrank list models"
     )
-    made.add_argument(
+    command.add_argument(
         "-t", "--task", dest="tasks", nargs="+", action="extend", metavar="TASK", help="a name, NAME:PATH, or a path"
     )
-    made.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
-    made.add_argument("--allow-code", action="store_true", help="let models that FILE names run Python code")
-    made.add_argument(
+    command.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
+    command.add_argument("--allow-code", action="store_true", help="let models that FILE names run Python code")
+    command.add_argument(
         "--allow-connections", action="store_true", help="let FILE name servers to send texts, keys and results to"
     )
-    options.add_metric(made, "measure this instead of the task's own; repeatable", dest="metrics")
-    made.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
+    options.add_metric(command, "measure this instead of the task's own; repeatable", dest="metrics")
+    command.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
     presets = "; ".join(f"{preset.name}: {preset.title}" for preset in PRESETS.values())
-    made.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")
-    made.add_argument("--split", metavar="S", help="part of the data (default test)")
-    made.add_argument("--limit", type=int, metavar="N", help="only N queries, drawn with the seed")
-    made.add_argument("--dry-run", action="store_true", help="check everything and estimate time and memory")
-    made.add_argument("--overwrite", choices=tuple(OVERWRITE), help=_choices(OVERWRITE) + " (default missing)")
-    made.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
-    made.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
-    _add_ranking(made)
-    _add_texts(made)
-    options.add_scored_pairs(made)
-    add_engine(made)
-    group = made.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
+    command.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")
+    command.add_argument("--split", metavar="S", help="part of the data (default test)")
+    command.add_argument("--limit", type=int, metavar="N", help="only N queries, drawn with the seed")
+    command.add_argument("--dry-run", action="store_true", help="check everything and estimate time and memory")
+    command.add_argument("--overwrite", choices=tuple(OVERWRITE), help=_choices(OVERWRITE) + " (default missing)")
+    command.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
+    command.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
+    _add_ranking(command)
+    _add_texts(command)
+    options.add_scored_pairs(command)
+    add_engine(command)
+    group = command.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
     for name, values in CHOICES.items():
         # What the scores of a run file are is an option of that model: run:FILE(scores=distance).
         if name != "scores":
             group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
     options.add_relevance_level(group)
-    statistics = made.add_argument_group("intervals and tests")
+    statistics = command.add_argument_group("intervals and tests")
     statistics.add_argument("--level", type=float, help="confidence level (default 0.95)")
     statistics.add_argument("--interval", choices=("bca", "percentile"), help="kind of bootstrap")
     statistics.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10000)")
     statistics.add_argument("--alpha", type=float, help="level of significance (default 0.05)")
     statistics.add_argument("--seed", type=int, help="seed of all random numbers (default 0)")
-    options.add_output(made)
-    return made
+    options.add_output(command)
+    return command
 
 
-def _add_ranking(made: argparse.ArgumentParser) -> None:
-    group = made.add_argument_group("ranking")
+def _add_ranking(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("ranking")
     group.add_argument("--similarity", choices=("cosine", "dot", "l2"), help="of vectors (default cosine)")
     group.add_argument("--index", metavar="I", help="exact (default) or faiss:FACTORY")
     group.add_argument("--transform", metavar="T", help="of vectors, such as center|whiten:64|normalize")
@@ -95,8 +95,8 @@ def _add_ranking(made: argparse.ArgumentParser) -> None:
     group.add_argument("--rerank-depth", type=int, metavar="N", help="how many (default 100)")
 
 
-def _add_texts(made: argparse.ArgumentParser) -> None:
-    group = made.add_argument_group("texts")
+def _add_texts(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("texts")
     group.add_argument("--text", metavar="PARTS", help=f"of items, joined by +: {_choices(PARTS)}")
     group.add_argument("--query-text", metavar="PARTS", help="of queries, likewise")
     group.add_argument("--separator", metavar="S", help="between the parts of items (default a blank)")

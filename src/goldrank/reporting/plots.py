@@ -69,8 +69,8 @@ class Plots(Result):
 
     def _repr_html_(self) -> str:
         with TemporaryDirectory() as folder:
-            drawn = [path.read_bytes() for path in self.save(folder).paths]
-        images = [f'<img src="data:image/png;base64,{b64encode(image).decode()}">' for image in drawn]
+            encoded = [b64encode(path.read_bytes()).decode() for path in self.save(folder).paths]
+        images = [f'<img src="data:image/png;base64,{image}">' for image in encoded]
         return "\n".join([*images, super()._repr_html_()])
 
 
@@ -150,7 +150,7 @@ def plot(
     drawable = [figure for figure in everything if not isinstance(figure, LeftOut)]
     left_out = [figure for figure in everything if isinstance(figure, LeftOut)]
     if not drawable:
-        reasons = "; ".join(f"{one.name}: {one.reason}" for one in left_out)
+        reasons = "; ".join(f"{figure.name}: {figure.reason}" for figure in left_out)
         raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
     plots = Plots(tuple(drawable), tuple(left_out), (), tuple(notes), theme, size)
     return plots if output is None else plots.save(output, format, on_file)
@@ -183,33 +183,33 @@ def refuse_unknown(names: Sequence[str]) -> None:
 
 
 def _figures(runs: Mapping[str, StoredRun], files: Mapping[str, str], wanted: _Request) -> Iterator[Figure | LeftOut]:
-    masked = {key: one for key, one in runs.items() if one.result_kind == "masked"}
-    ranked = {key: one for key, one in runs.items() if one.result_kind == "ranked"}
-    asked = wanted.figures
+    masked = {key: run for key, run in runs.items() if run.result_kind == "masked"}
+    ranked = {key: run for key, run in runs.items() if run.result_kind == "ranked"}
+    names = wanted.figures
     if masked or files:
         yield from _masked_figures(masked, files, wanted)
-    elif asked:
-        yield from (LeftOut(name, "no run holds guesses at masks") for name in asked if name not in RANKS)
+    elif names:
+        yield from (LeftOut(name, "no run holds guesses at masks") for name in names if name not in RANKS)
     if ranked:
         yield from _rank_figures(ranked, wanted)
-    elif asked:
-        yield from (LeftOut(name, "no run holds rankings") for name in asked if name in RANKS)
-    for key, one in runs.items():
-        if one.result_kind == "measured":
-            yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(one.measured)}), which has no ranks")
+    elif names:
+        yield from (LeftOut(name, "no run holds rankings") for name in names if name in RANKS)
+    for key, run in runs.items():
+        if run.result_kind == "measured":
+            yield LeftOut(f"all of {key}", f"it is a measurement ({', '.join(run.measured)}), which has no ranks")
 
 
 def _rank_figures(ranked: Mapping[str, StoredRun], request: _Request) -> Iterator[Figure | LeftOut]:
 
-    asked = None if request.profile in READINGS else request.profile
-    profile = stored_scores.own_profile(dict(ranked), asked)
+    chosen = None if request.profile in READINGS else request.profile
+    profile = stored_scores.own_profile(dict(ranked), chosen)
     hits, notes = stored_scores.count(dict(ranked), profile, {})
     request.notes.extend(notes)
-    metrics = stored_scores.own_metrics(ranked, request.metrics, profile, profile_was_asked=asked is not None)
+    metrics = stored_scores.own_metrics(ranked, request.metrics, profile, profile_was_asked=chosen is not None)
     names = distinct_names(ranked)
-    named = {names[key]: one for key, one in hits.items()}
-    scores = {name: score_hits(one, metrics, profile=profile, name=name) for name, one in named.items()}
-    seconds = {names[key]: one.seconds for key, one in ranked.items() if one.seconds}
+    named = {names[key]: run_hits for key, run_hits in hits.items()}
+    scores = {name: score_hits(run_hits, metrics, profile=profile, name=name) for name, run_hits in named.items()}
+    seconds = {names[key]: run.seconds for key, run in ranked.items() if run.seconds}
     usual = RANKS if len(ranked) > 1 else OF_ONE
     wanted = [name for name in RANKS if name in (request.figures or usual)]
     if reason := _not_comparable(ranked, hits):
@@ -236,7 +236,7 @@ def _masked_figures(
     if wanted is not None and set(wanted) <= set(RANKS) and not request.by:
         return
     runs = [*_scored(masked, request), *_scored_files(files, request)]
-    columns = list(dict.fromkeys(name for one in runs for name in one.scores.examples))
+    columns = list(dict.fromkeys(name for run in runs for name in run.scores.examples))
     for column in request.by or ():
         if column not in columns:
             raise unknown_name("column", column, columns, ", ".join(columns))
@@ -251,21 +251,21 @@ def _masked_figures(
 def _scored(masked: Mapping[str, StoredRun], request: _Request) -> list[MaskedRun]:
 
     sizes, names = request.sizes, distinct_names(masked)
-    families = families_by_name(list(dict.fromkeys(one.model for one in masked.values())))
-    made = []
-    for key, one in masked.items():
-        known = sizes.get(one.model) or sizes.get(one.model.partition(":")[2]) or ModelSize(None, "")
-        measured = one.environment.get("parameters")
-        made.append(
+    families = families_by_name(list(dict.fromkeys(run.model for run in masked.values())))
+    scored = []
+    for key, run in masked.items():
+        known = sizes.get(run.model) or sizes.get(run.model.partition(":")[2]) or ModelSize(None, "")
+        measured = run.environment.get("parameters")
+        scored.append(
             MaskedRun(
                 names[key],
-                scores_of(one, request.rules, request.aliases),
-                known.family or families[one.model],
+                scores_of(run, request.rules, request.aliases),
+                known.family or families[run.model],
                 known.parameters if known.parameters is not None else measured,
-                int(one.inputs["k"]),
+                int(run.inputs["k"]),
             )
         )
-    return made
+    return scored
 
 
 def _scored_files(files: Mapping[str, str], request: _Request) -> Iterator[MaskedRun]:
@@ -312,7 +312,9 @@ def read_sizes(path: str | PathLike[str]) -> dict[str, ModelSize]:
         cells = {column: cell.strip() for column, cell in zip(columns, row, strict=True)}
         if cells["model"] in sizes:
             raise InputError(
-                f"the model {shorten(cells['model'])} stands twice", where=f"{name}:{line}", remedy="keep one"
+                f"the model {shorten(cells['model'])} is listed twice",
+                where=f"{name}:{line}",
+                remedy="keep one of the rows",
             )
         parameters = cells["parameters"]
         sizes[cells["model"]] = ModelSize(

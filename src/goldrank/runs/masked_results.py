@@ -156,13 +156,13 @@ def score(
         by, bins: Split by a column of the data, into so many classes if it is numeric.
         original: Also compute the scores of the original project.
         alpha: The level of significance.
-        bootstrap: How intervals are made.
+        bootstrap: The settings of the intervals.
         store: Where keys are looked up.
         sharding: The cluster that scores; None is this process.
 
     >>> import tempfile
-    >>> made = predict("persons", "names:majority", tempfile.mkdtemp(), limit=9)
-    >>> list(score(made, bootstrap=Bootstrap(resamples=200)).runs) == [made.runs[0].key]
+    >>> guesses = predict("persons", "names:majority", tempfile.mkdtemp(), limit=9)
+    >>> list(score(guesses, bootstrap=Bootstrap(resamples=200)).runs) == [guesses.runs[0].key]
     True
     """
     if not 0 < alpha < 1:
@@ -171,8 +171,8 @@ def score(
     place = place if isinstance(place, Store) else Store.open(place)
     notes: list[str] = []
     sources = _sources(runs, place, notes)
-    files = {path: name for name, path in run_names([one for one in sources if isinstance(one, str)]).items()}
-    labels = _labels([one for one in sources if isinstance(one, StoredRun)])
+    files = {path: name for name, path in run_names([source for source in sources if isinstance(source, str)]).items()}
+    labels = _labels([source for source in sources if isinstance(source, StoredRun)])
     rules, names = Rules.of(profile, k, pool=pool, matcher=matcher, tier=tier), aliases_of(aliases)
     selection = GroupSelection(groups, page, example)
     scores: dict[str, MaskedScores] = {}

@@ -13,7 +13,7 @@ from goldrank import stats
 from goldrank.comparing import Comparison, compare_scores
 from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Run
-from goldrank.metrics import Conventions, find_profile, parse_all
+from goldrank.metrics import Conventions, Metric, find_profile, parse_all
 from goldrank.metrics.names import refuse_other_similarity
 from goldrank.presentation import Result
 from goldrank.runs.evaluate import (
@@ -233,7 +233,7 @@ def run(
         tasks: A task as in :func:`evaluate`, or a list of tasks; a list of records is given as ``[records]``.
         store: A Store, its folder or database URL; by default that of ``$GOLDRANK_STORE``.
         metrics, profile, conventions: Of rankings; None for the task's own.
-        bootstrap: How intervals are made.
+        bootstrap: The settings of the intervals.
         alpha: The level of significance.
         settings: How models are evaluated.
         overwrite: ``missing``, ``always`` (evaluate everything anew) or ``never`` (show what is stored).
@@ -248,20 +248,20 @@ def run(
     (True, 2)
     """
     chosen, measures = settings_and_measures(run, settings, options, metrics, profile, conventions, bootstrap, alpha)
+    if overwrite not in OVERWRITE:
+        raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
+    refuse_other_similarity(measures.metrics or (), chosen.similarity)
     place = store if isinstance(store, Store) else Store.open(store)
+    models, tasks = (given if isinstance(given, (list, tuple)) else [given] for given in (models, tasks))
+    loaded, prepared = prepare(models, tasks, chosen, sharding, measures)
     boards = []
-    for board in run_all(
-        models if isinstance(models, (list, tuple)) else [models],
-        tasks if isinstance(tasks, (list, tuple)) else [tasks],
-        chosen,
-        store=place,
-        measures=measures,
-        overwrite=overwrite,
-        sharding=sharding,
-        report=report,
-    ):
-        on_leaderboard(board)
-        boards.append(board)
+    for data in prepared:
+        if sharding is not None and data.task.result_kind == "measured":
+            report(f"{data.task.name} is measured on this machine, because it ranks nothing")
+        quality = data.inspect()
+        outcomes, missing = find_or_evaluate_all(data, loaded, quality, place, overwrite, report)
+        boards.append(_LEADERBOARDS[data.task.result_kind](data, outcomes, missing, quality, measures))
+        on_leaderboard(boards[-1])
     return Leaderboards(tuple(boards), place)
 
 
@@ -280,37 +280,10 @@ def settings_and_measures(
     keywords = {name: value for name, value in options.items() if name not in names}
     changes = conventions_of(call, conventions, keywords, settings=names)
     chosen = settings_of(settings, {name: value for name, value in options.items() if name in names})
-    parsed = None if metrics is None else [str(metric) for metric in parse_all(metrics)]
-    return chosen, Measures(parsed, profile, changes, bootstrap, alpha)
-
-
-def run_all(
-    models: Sequence[Any],
-    tasks: Sequence[object],
-    settings: Settings = Settings(),  # noqa: B008 - frozen
-    *,
-    store: Store,
-    measures: Measures = Measures(),  # noqa: B008 - frozen
-    overwrite: str = "missing",
-    sharding: Sharding | None = None,
-    report: Callable[[str], None] = lambda line: None,
-) -> Iterator[Leaderboard]:
-    """Evaluate every model on every task, and yield each task's leaderboard as soon as it is complete.
-
-    Errors in models, tasks and settings are raised before the first evaluation starts. Every result is stored at once,
-    so that a killed run resumes where it was. With *sharding* a cluster encodes and searches; the results and their
-    keys are the same.
-    """
-    if overwrite not in OVERWRITE:
-        raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
-    refuse_other_similarity(measures.metrics or (), settings.similarity)
-    loaded, prepared = prepare(models, tasks, settings, sharding, measures)
-    for data in prepared:
-        if sharding is not None and data.task.result_kind == "measured":
-            report(f"{data.task.name} is measured on this machine, because it ranks nothing")
-        quality = data.inspect()
-        outcomes, missing = find_or_evaluate_all(data, loaded, quality, store, overwrite, report)
-        yield _LEADERBOARDS[data.task.result_kind](data, outcomes, missing, quality, measures)
+    # As they were written: the name of a metric may say which similarity it is for.
+    listed = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    names_of_metrics = None if listed is None else [str(metric) for metric in listed]
+    return chosen, Measures(names_of_metrics, profile, changes, bootstrap, alpha)
 
 
 def prepare(

@@ -73,6 +73,9 @@ class Store:
         """The folder, or the URL without its password."""
         return self._location.name
 
+    def __repr__(self) -> str:
+        return f"Store({self.where!r})"
+
     @property
     def is_default(self) -> bool:
         """Whether this is the store that commands use by default."""

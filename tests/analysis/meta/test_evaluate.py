@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from goldrank import stats
-from goldrank.analysis.meta import ScoreRow, Table, evaluate_meta, read_table, rows_from_store
+from goldrank.analysis.meta import ScoreRow, Table, meta, read_table, rows_from_store
 from goldrank.errors import InputError
+from goldrank.scoring import Bootstrap
 
-QUICK = {"resamples": 400}
+QUICK = {"bootstrap": Bootstrap(400)}
 PAPER = ["SCICITE", "MR", "CR", "MPQA", "SUBJ", "SST2", "SST5", "TREC"]
 NAMES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibex", "jay", "koi", "lark", "mole", "newt", "owl"]
 
@@ -41,7 +42,7 @@ def table(values, *, families=None, drop=()):
 @pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_a_cell_is_what_the_statistics_of_its_two_columns_give(kind):
     values = scores()
-    made = evaluate_meta(table(values), kind=kind, **QUICK)
+    made = meta(table(values), kind=kind, **QUICK)
     cell = made.cells["e1", "t2"]
     x, y = values["e1"], values["t2"]
     assert cell.value == pytest.approx(stats.correlation(x, y, kind))
@@ -54,13 +55,13 @@ def test_a_cell_is_what_the_statistics_of_its_two_columns_give(kind):
 
 
 def test_p_values_are_corrected_over_all_cells():
-    made = evaluate_meta(table(scores()), **QUICK)
+    made = meta(table(scores()), **QUICK)
     p = np.array([cell.p for cell in made.cells.values()])
     assert [cell.adjusted for cell in made.cells.values()] == stats.holm(p).tolist()
 
 
 def test_the_mean_is_over_the_tasks_and_its_interval_contains_it():
-    made = evaluate_meta(table(scores()), **QUICK)
+    made = meta(table(scores()), **QUICK)
     for name in made.intrinsic:
         overall = made.overall[name]
         assert overall.mean == pytest.approx(np.mean([made.cells[name, task].value for task in made.downstream]))
@@ -71,7 +72,7 @@ def test_the_mean_is_over_the_tasks_and_its_interval_contains_it():
 
 def test_an_evaluator_that_sees_more_is_told_from_one_that_sees_less():
     values = scores()
-    made = evaluate_meta(table(values), **QUICK)
+    made = meta(table(values), **QUICK)
     (one,) = made.differences
     assert one.difference == pytest.approx(made.overall["e0"].mean - made.overall["e1"].mean)
     assert one.adjusted < 0.05
@@ -85,23 +86,23 @@ def test_an_evaluator_that_sees_more_is_told_from_one_that_sees_less():
 def test_noise_is_told_to_predict_nothing():
     rng = np.random.default_rng(5)
     values = {"e0": rng.normal(size=12), "e1": rng.normal(size=12), "t0": rng.normal(size=12)}
-    said = " ".join(evaluate_meta(table(values), **QUICK).verdicts())
+    said = " ".join(meta(table(values), **QUICK).verdicts())
     assert "cannot show that it predicts anything" in said
     assert "It cannot be told from" in said
 
 
 def test_the_order_of_evaluators_changes_no_number():
     values = scores()
-    made = evaluate_meta(table(values), **QUICK)
-    again = evaluate_meta(table(dict(reversed(values.items()))), **QUICK)
+    made = meta(table(values), **QUICK)
+    again = meta(table(dict(reversed(values.items()))), **QUICK)
     assert all(made.cells[key].value == again.cells[key].value for key in made.cells)
     assert all(made.cells[key].interval == again.cells[key].interval for key in made.cells)
 
 
 def test_missing_values_leave_a_model_out_of_their_pairs_only():
     values = scores()
-    made = evaluate_meta(table(values, drop={(3, "e0"), (7, "t1")}), **QUICK)
-    whole = evaluate_meta(table(values), **QUICK)
+    made = meta(table(values, drop={(3, "e0"), (7, "t1")}), **QUICK)
+    whole = meta(table(values), **QUICK)
     assert [made.cells["e0", t].models for t in ("t0", "t1")] == [14, 13]
     assert made.cells["e1", "t0"] == whole.cells["e1", "t0"]
     expected = stats.correlation(np.delete(values["e0"], [3, 7]), np.delete(values["t1"], [3, 7]))
@@ -111,7 +112,7 @@ def test_missing_values_leave_a_model_out_of_their_pairs_only():
 
 def test_pairs_with_too_few_models_are_left_out_and_counted():
     values = scores(models=12)
-    made = evaluate_meta(table(values, drop={(m, "e0") for m in range(8)}), **QUICK)
+    made = meta(table(values, drop={(m, "e0") for m in range(8)}), **QUICK)
     assert math.isnan(made.cells["e0", "t0"].value)
     assert made.cells["e0", "t0"].interval is None
     assert made.ranked == ["e1", "e0"]
@@ -121,36 +122,36 @@ def test_pairs_with_too_few_models_are_left_out_and_counted():
 def test_a_score_of_which_less_is_better_counts_with_the_opposite_sign():
     values = scores()
     turned = {name: -column if name == "e0" else column for name, column in values.items()}
-    made = evaluate_meta(table(turned), lower=["e0"], **QUICK)
-    assert made.cells["e0", "t0"].value == pytest.approx(evaluate_meta(table(values), **QUICK).cells["e0", "t0"].value)
+    made = meta(table(turned), lower=["e0"], **QUICK)
+    assert made.cells["e0", "t0"].value == pytest.approx(meta(table(values), **QUICK).cells["e0", "t0"].value)
     assert made.lower == ("e0",)
 
 
 def test_families_are_warned_of_and_resampled_on_request():
     values, kin = scores(), [str(m // 2) for m in range(15)]
-    made = evaluate_meta(table(values, families=kin), **QUICK)
+    made = meta(table(values, families=kin), **QUICK)
     assert "15 models are of 8 families" in made.warnings[0]
     assert "--cluster" in made.warnings[0]
-    clustered = evaluate_meta(table(values, families=kin), cluster=True, **QUICK)
+    clustered = meta(table(values, families=kin), cluster=True, **QUICK)
     assert clustered.cells["e0", "t0"].value == made.cells["e0", "t0"].value
     assert clustered.cells["e1", "t0"].interval != made.cells["e1", "t0"].interval
-    assert evaluate_meta(table(values), **QUICK).warnings == ()
+    assert meta(table(values), **QUICK).warnings == ()
 
 
 def test_copies_of_models_do_not_narrow_the_interval_of_families():
     values = scores(models=7, noise=(1.0, 1.0))
     doubled = {name: np.tile(column, 2) for name, column in values.items()}
-    once = evaluate_meta(table(values), method="percentile", resamples=3000).overall["e0"].interval
-    by_model = evaluate_meta(table(doubled), method="percentile", resamples=3000).overall["e0"].interval
+    once = meta(table(values), bootstrap=Bootstrap(3000, method="percentile")).overall["e0"].interval
+    by_model = meta(table(doubled), bootstrap=Bootstrap(3000, method="percentile")).overall["e0"].interval
     kin = [str(m % 7) for m in range(14)]
-    by_family = evaluate_meta(table(doubled, families=kin), cluster=True, method="percentile", resamples=3000)
+    by_family = meta(table(doubled, families=kin), cluster=True, bootstrap=Bootstrap(3000, method="percentile"))
     family = by_family.overall["e0"].interval
     assert by_model.high - by_model.low < 0.9 * (once.high - once.low)
     assert family.high - family.low == pytest.approx(once.high - once.low, rel=0.1)
 
 
 def test_fewer_than_ten_models_are_warned_of():
-    assert "9 models are few" in evaluate_meta(table(scores(models=9)), **QUICK).warnings[0]
+    assert "9 models are few" in meta(table(scores(models=9)), **QUICK).warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -167,13 +168,13 @@ def test_fewer_than_ten_models_are_warned_of():
 )
 def test_what_cannot_be_evaluated_is_refused(given, arguments, message):
     with pytest.raises(InputError, match=message):
-        evaluate_meta(table(given), **arguments, **QUICK)
+        meta(table(given), **arguments, **QUICK)
 
 
 def test_scores_without_five_models_in_common_are_refused():
     drop = {(m, "e0") for m in range(6)} | {(m, "t0") for m in range(8, 12)}
     with pytest.raises(InputError, match=r"5 models in common \(the most is 2\)"):
-        evaluate_meta(table(scores(models=12, noise=(1,), tasks=1), drop=drop | {(m, "e0") for m in range(6)}), **QUICK)
+        meta(table(scores(models=12, noise=(1,), tasks=1), drop=drop | {(m, "e0") for m in range(6)}), **QUICK)
 
 
 def test_what_is_not_named_is_the_other_kind_where_the_table_does_not_say():
@@ -181,8 +182,8 @@ def test_what_is_not_named_is_the_other_kind_where_the_table_does_not_say():
         ScoreRow(NAMES[m], name, float(value)) for name, column in scores().items() for m, value in enumerate(column)
     ]
     plain = Table.of(rows, "t")
-    assert evaluate_meta(plain, intrinsic=["e*"], **QUICK).downstream == ["t0", "t1", "t2"]
-    assert evaluate_meta(plain, downstream=["t1"], **QUICK).intrinsic == ["e0", "e1", "t0", "t2"]
+    assert meta(plain, intrinsic=["e*"], **QUICK).downstream == ["t0", "t1", "t2"]
+    assert meta(plain, downstream=["t1"], **QUICK).intrinsic == ["e0", "e1", "t0", "t2"]
 
 
 def test_stored_runs_become_rows(tmp_path):
@@ -207,7 +208,7 @@ def test_stored_runs_become_rows(tmp_path):
 def test_the_fourteen_released_logs_neither_confirm_nor_refute_the_paper(shared_data):
     chosen = {"level": ["sentence"], "run_dist_metric": ["cos"], "metric": ["MRR", "spearman", "accuracy"]}
     logs = read_table(shared_data / "published" / "evalrank_logs.csv", chosen)
-    made = evaluate_meta(logs, downstream=PAPER)
+    made = meta(logs, downstream=PAPER)
     overall = made.overall["EvalRank MRR"]
     assert (len(made.models), overall.tasks) == (14, 8)
     assert overall.mean == pytest.approx(0.08, abs=0.005)

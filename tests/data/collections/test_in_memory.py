@@ -7,7 +7,7 @@ import goldrank as gr
 from goldrank.cli.main import main
 from goldrank.data.collections.in_memory import ACCEPTED, collection_from
 from goldrank.errors import InputError
-from goldrank.runs.run import run_all
+from goldrank.runs.run import run
 from goldrank.store import Store
 from goldrank.tasks.catalogue import find_task
 
@@ -180,7 +180,7 @@ def test_stored_results_are_keyed_by_what_the_data_holds(tmp_path):
     store = Store.open(str(tmp_path / "store"))
 
     def fresh():
-        (board,) = run_all(["bm25"], [records], store=store)
+        (board,) = run("bm25", [records], store)
         return board.outcomes[0].fresh, board.scores["bm25"]["mrr"].mean
 
     assert fresh() == (True, 1.0)

@@ -8,7 +8,7 @@ import pytest
 
 from goldrank import Gold, stats
 from goldrank.analysis.headline import HeadlineReading
-from goldrank.analysis.meta import Table, evaluate_meta
+from goldrank.analysis.meta import Table, meta
 from goldrank.analysis.model_orders import Difference, OrderAgreement, Swap
 from goldrank.analysis.sensitivity import ModelSensitivity, Sensitivity, Variant
 from goldrank.comparing import compare_hits
@@ -26,6 +26,7 @@ from goldrank.reporting.figures.heat_map import DIVERGING, HeatCell, HeatMap, in
 from goldrank.reporting.render.matplotlib_files import draw
 from goldrank.reporting.render.plotly_figure import to_plotly
 from goldrank.runs.run import Measures
+from goldrank.scoring import Bootstrap
 
 NAN = math.nan
 
@@ -137,7 +138,7 @@ def evaluated():
     truth = rng.normal(size=12)
     columns = {"sts": truth + 0.1 * rng.normal(size=12), "noise": rng.normal(size=12), "down": truth}
     table = Table(models, list(columns), np.column_stack(list(columns.values())))
-    return evaluate_meta(table, ["sts", "noise"], ["down"], resamples=200)
+    return meta(table, ["sts", "noise"], ["down"], bootstrap=Bootstrap(200))
 
 
 def test_the_meta_heat_map_has_every_correlation_with_the_best_evaluator_on_top(evaluated):
@@ -173,7 +174,7 @@ def test_the_pivot_leaves_out_models_without_a_value():
     values[int(np.argmax(truth))] = np.nan
     columns = {"sts": values, "whole": -truth, "down": truth}
     table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
-    _, series, whole = meta_pivot(evaluate_meta(table, ["sts", "whole"], ["down"], resamples=50), "down").series
+    _, series, whole = meta_pivot(meta(table, ["sts", "whole"], ["down"], bootstrap=Bootstrap(50)), "down").series
     assert whole.x == tuple(range(12, 0, -1))
     assert series.y == tuple(range(1, 12)), "the best model by the downstream score has no reading"
     assert series.x == tuple(range(1, 12))
@@ -188,7 +189,7 @@ def test_the_pivot_of_a_loss_puts_the_lowest_first():
     truth = np.random.default_rng(1).normal(size=12)
     columns = {"loss": -truth, "down": truth}
     table = Table([f"m{at}" for at in range(12)], list(columns), np.column_stack(list(columns.values())))
-    _, series = meta_pivot(evaluate_meta(table, ["loss"], ["down"], lower=["loss"], resamples=50), "down").series
+    _, series = meta_pivot(meta(table, ["loss"], ["down"], lower=["loss"], bootstrap=Bootstrap(50)), "down").series
     assert series.x == tuple(range(1, 13))
 
 

@@ -7,7 +7,6 @@ from goldrank.analysis.meta.evaluate import (
     EvaluatorDifference,
     MetaResult,
     Overall,
-    evaluate_meta,
     meta,
 )
 from goldrank.analysis.meta.logs import families_by_name
@@ -24,7 +23,6 @@ __all__ = [
     "Overall",
     "ScoreRow",
     "Table",
-    "evaluate_meta",
     "families_by_name",
     "meta",
     "read_table",

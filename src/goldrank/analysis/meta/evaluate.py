@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from os import PathLike
 from typing import Any
@@ -26,7 +26,7 @@ from goldrank.store import Store
 FEW = 10
 """Results over fewer models carry a warning."""
 
-__all__ = ["FEW", "FEWEST", "CorrelationCell", "EvaluatorDifference", "MetaResult", "Overall", "evaluate_meta", "meta"]
+__all__ = ["FEW", "FEWEST", "CorrelationCell", "EvaluatorDifference", "MetaResult", "Overall", "meta"]
 
 
 def meta(
@@ -41,7 +41,11 @@ def meta(
     alpha: float = 0.05,
     bootstrap: Bootstrap = Bootstrap(),  # noqa: B008 - frozen
 ) -> MetaResult:
-    """Find out which intrinsic evaluator predicts which downstream score, across models.
+    """Measure how well each intrinsic evaluator predicts each downstream score, across models.
+
+    All correlations share the same bootstrap resamples of models (or of families of models), so that the intervals of
+    an evaluator's mean over the downstream tasks, and of the difference of two evaluators, account for their
+    dependence. A model that lacks one of two values is left out of that pair only.
 
     Args:
         table: The values: a file (CSV, TSV, JSON(L), Parquet), a data frame or records with the columns model,
@@ -52,7 +56,7 @@ def meta(
         cluster: Resample families of models instead of models.
         lower: Further evaluators of which less is better.
         alpha: The level at which a difference is called significant.
-        bootstrap: How intervals are made.
+        bootstrap: The settings of the intervals.
 
     >>> rows = [{"model": m, "evaluator": e, "value": i * f % 7} for i, m in enumerate("abcdefg")
     ...         for e, f in (("sts", 1), ("mrr", 3), ("accuracy", 1))]
@@ -62,15 +66,49 @@ def meta(
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha:g}, not between 0 and 1", remedy="give one such as 0.05")
     conditions = {name: [one] if isinstance(one, str) else list(one) for name, one in (where or {}).items()}
-    return evaluate_meta(
-        _read(table, conditions),
-        intrinsic,
-        downstream,
-        kind,
-        cluster=cluster,
-        lower=lower,
+    values = _read(table, conditions)
+    chosen = stats.correlation_kind(kind)
+    rows, columns = _roles(values, intrinsic, downstream)
+    _refuse_few(values, [*rows, *columns])
+    reversed_ = values.lower | set(values.select(lower))
+    x, y = (_values(values, names, reversed_) for names in (rows, columns))
+    # A model without any pair of values affects no correlation, and must be neither resampled nor counted.
+    used = np.flatnonzero((~np.isnan(x)).any(axis=1) & (~np.isnan(y)).any(axis=1))
+    models = [values.models[at] for at in used]
+    x, y = x[used], y[used]
+    families, given = _families(values, models)
+    clusters = np.unique(list(families.values()), return_inverse=True)[1].astype(np.intp)
+    warnings = list(_warnings(models, families, given, cluster))
+    work = Correlations(x, y, chosen, bootstrap.resamples, bootstrap.seed, clusters if cluster else None)
+    estimates = work.cells()
+    most = int(estimates.models.max(initial=0))
+    if most < FEWEST:
+        raise InputError(
+            f"no intrinsic evaluator and downstream score have {FEWEST} models in common (the most is {most})",
+            where=values.source or None,
+            remedy="give every model a value from both kinds of evaluators",
+        )
+    short = int((estimates.models < FEWEST).sum())
+    if short:
+        warnings.append(f"{short} pairs of evaluators have fewer than {FEWEST} models in common and are left out")
+    return MetaResult(
+        table=values,
+        models=models,
+        kind=chosen,
+        intrinsic=rows,
+        downstream=columns,
+        cells=_cells(estimates, rows, columns, models, bootstrap),
+        overall=_overall(estimates, rows, columns, models, bootstrap),
+        differences=_differences(work, estimates, rows, columns, bootstrap),
+        families=families,
+        clustered=cluster,
+        lower=tuple(name for name in (*rows, *columns) if name in reversed_),
+        missing=int(np.isnan(x).sum() + np.isnan(y).sum()),
+        warnings=tuple(warnings),
+        resamples=bootstrap.resamples,
+        seed=bootstrap.seed,
+        level=bootstrap.level,
         alpha=alpha,
-        **vars(bootstrap),
     )
 
 
@@ -89,92 +127,6 @@ def _read(table: Any, where: Mapping[str, Sequence[str]]) -> Table:
     if not rows:
         raise InputError("the store holds no such runs", where=table.where, remedy="make some with goldrank run")
     return Table.of(rows, table.where)
-
-
-def evaluate_meta(
-    table: Table,
-    intrinsic: Sequence[str] | None = None,
-    downstream: Sequence[str] | None = None,
-    kind: str = "spearman",
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
-    level: float = 0.95,
-    method: str = "bca",
-    cluster: bool = False,
-    lower: Sequence[str] = (),
-    alpha: float = 0.05,
-) -> MetaResult:
-    """Measure how well each intrinsic evaluator predicts each downstream score, across the models of the table.
-
-    All correlations share the same bootstrap resamples of models (or of families of models), so that the intervals of
-    an evaluator's mean over the downstream tasks, and of the difference of two evaluators, account for their
-    dependence. A model that lacks one of two values is left out of that pair only.
-
-    Args:
-        table: the values.
-        intrinsic, downstream: evaluators, by name or pattern; by default those of that kind in the table, or all that
-            the other argument does not name.
-        kind: "spearman", "pearson" or "kendall".
-        resamples: the number of bootstrap resamples, and of permutations.
-        seed: same seed, same result.
-        level: the confidence level of the intervals.
-        method: "bca" or "percentile".
-        cluster: resample families instead of models.
-        lower: further evaluators for which a lower value is better; their values are negated.
-        alpha: the significance level of a difference.
-    """
-    chosen = stats.correlation_kind(kind)
-    rows, columns = _roles(table, intrinsic, downstream)
-    _refuse_few(table, [*rows, *columns])
-    reversed_ = table.lower | set(table.select(lower))
-    x, y = (_values(table, names, reversed_) for names in (rows, columns))
-    # A model without any pair of values affects no correlation, and must be neither resampled nor counted.
-    used = np.flatnonzero((~np.isnan(x)).any(axis=1) & (~np.isnan(y)).any(axis=1))
-    models = [table.models[at] for at in used]
-    x, y = x[used], y[used]
-    families, given = _families(table, models)
-    clusters = np.unique(list(families.values()), return_inverse=True)[1].astype(np.intp)
-    warnings = list(_warnings(models, families, given, cluster))
-    work = Correlations(x, y, chosen, resamples, seed, clusters if cluster else None)
-    estimates = work.cells()
-    most = int(estimates.models.max(initial=0))
-    if most < FEWEST:
-        raise InputError(
-            f"no intrinsic evaluator and downstream score have {FEWEST} models in common (the most is {most})",
-            where=table.source or None,
-            remedy="give every model a value from both kinds of evaluators",
-        )
-    short = int((estimates.models < FEWEST).sum())
-    if short:
-        warnings.append(f"{short} pairs of evaluators have fewer than {FEWEST} models in common and are left out")
-    how = _Inference(level, method, alpha)
-    return MetaResult(
-        table=table,
-        models=models,
-        kind=chosen,
-        intrinsic=rows,
-        downstream=columns,
-        cells=_cells(estimates, rows, columns, models, how),
-        overall=_overall(estimates, rows, columns, models, how),
-        differences=_differences(work, estimates, rows, columns, how),
-        families=families,
-        clustered=cluster,
-        lower=tuple(name for name in (*rows, *columns) if name in reversed_),
-        missing=int(np.isnan(x).sum() + np.isnan(y).sum()),
-        warnings=tuple(warnings),
-        resamples=resamples,
-        seed=seed,
-        level=level,
-        alpha=alpha,
-    )
-
-
-@dataclass(frozen=True)
-class _Inference:
-    level: float
-    method: str
-    alpha: float
 
 
 def _roles(
@@ -257,7 +209,7 @@ def _warnings(models: Sequence[str], families: dict[str, str], given: bool, clus
 
 
 def _cells(
-    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _Inference
+    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: Bootstrap
 ) -> dict[tuple[str, str], CorrelationCell]:
     adjusted = stats.holm(estimates.p.ravel()).reshape(estimates.p.shape)
     cells = {}
@@ -278,7 +230,7 @@ def _cells(
     return cells
 
 
-def _interval(observed: float, samples: Floats, without: Floats, how: _Inference) -> stats.Interval | None:
+def _interval(observed: float, samples: Floats, without: Floats, how: Bootstrap) -> stats.Interval | None:
     if math.isnan(observed):
         return None
     return stats.resampled_interval(observed, samples, without[~np.isnan(without)], how.level, how.method)
@@ -293,7 +245,7 @@ def _extremes(without: Floats, models: Sequence[str]) -> tuple[tuple[float, str]
 
 
 def _overall(
-    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: _Inference
+    estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], models: Sequence[str], how: Bootstrap
 ) -> dict[str, Overall]:
     overall = {}
     for i, row in enumerate(rows):
@@ -314,7 +266,7 @@ def _overall(
 
 
 def _differences(
-    work: Correlations, estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], how: _Inference
+    work: Correlations, estimates: ResampledCells, rows: Sequence[str], columns: Sequence[str], how: Bootstrap
 ) -> list[EvaluatorDifference]:
     """Compare every pair of intrinsic evaluators on the downstream tasks for which both are defined."""
     differences = []

@@ -62,7 +62,7 @@ def report(
         worst: How many queries of each task are shown.
         theme: Colours of the page: ``auto``, ``light`` or ``dark``.
         metrics, profile, conventions: Of runs that rank; None for the runs' own.
-        bootstrap: How intervals are made.
+        bootstrap: The settings of the intervals.
         alpha: The level of significance.
         keywords: Single conventions.
 
@@ -74,16 +74,16 @@ def report(
     """
     look, path = destination(output, format)
     changes = conventions_of(report, conventions, keywords)
-    found, place = find_runs(runs, store)
+    stored, place = find_runs(runs, store)
     if look == "pdf":
         from goldrank.reporting.document.pdf import find_browser
 
-        # Whether it can be printed at all is found out before the work.
+        # A missing browser is reported before the work.
         find_browser()
     # The products of the bootstrap are small: threads wait for each other longer than they work.
     with threadpool_limits(1, "blas"):
         sections = content_of(
-            list(found.values()),
+            list(stored.values()),
             place,
             metrics=metrics,
             profile=profile,
@@ -107,7 +107,7 @@ def report(
     result = Report(
         title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
         sections=tuple(sections),
-        command=_command(list(found), place, metrics or [], given, look, path.name),
+        command=_command(list(stored), place, metrics or [], given, look, path.name),
         made=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         version=goldrank.__version__,
         theme=theme,

@@ -41,10 +41,10 @@ def leaderboards_view(boards: Leaderboards, worst: int = 0) -> View:
     """Return the leaderboards of a run in all their forms."""
     views = [leaderboard_view(board, worst) for board in boards]
     return View(
-        lambda: {"store": boards.store.where, "tasks": [one.content() for one in views]},
-        lambda: [_HEADINGS, *(row for one in views for row in one.rows()[1:])],
-        lambda: [grid for one in views for grid in one.grids()],
-        lambda: [text for one in views for text in one.lead()],
+        lambda: {"store": boards.store.where, "tasks": [view.content() for view in views]},
+        lambda: [_HEADINGS, *(row for view in views for row in view.rows()[1:])],
+        lambda: [grid for view in views for grid in view.grids()],
+        lambda: [text for view in views for text in view.lead()],
     )
 
 
@@ -77,13 +77,13 @@ def _notes(board: RankingLeaderboard) -> list[str]:
     collection = board.data.collection
     notes = [f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."]
     notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.remarks]
-    said = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
-    said |= {warning.message for warning in board.quality.warnings}
+    known = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
+    known |= {warning.message for warning in board.quality.warnings}
     notes += [
         f"{outcome.model}: {remark.removesuffix('.')}."
         for outcome in board.outcomes
         for remark in outcome.remarks
-        if remark not in said
+        if remark not in known
     ]
     if board.task.kind == "evalrank":
         first = next(iter(board.comparison.scores[board.best.model]))
@@ -113,8 +113,8 @@ def _worst_grid(board: RankingLeaderboard, count: int) -> Grid:
     rows = [
         [
             Cell(f"{miss.id}: {_shortened(miss.text)}"),
-            Cell("; ".join(f"{_rank(one.rank)} {one.title}" for one in miss.gold)),
-            Cell("; ".join(f"{one.rank}. {one.title}" for one in miss.above) or "–"),
+            Cell("; ".join(f"{_rank(item.rank)} {item.title}" for item in miss.gold)),
+            Cell("; ".join(f"{item.rank}. {item.title}" for item in miss.above) or "–"),
             Cell(f"{miss.value:.4f}"),
         ]
         for miss in _misses(board, count)
@@ -134,7 +134,9 @@ def _shortened(text: str, length: int = 80) -> str:
 
 def _measurement_grids(board: MeasurementLeaderboard, worst: int) -> list[Grid]:
     """Return models by values, with superscripts for the models whose headline each significantly beats."""
-    marks = dict(zip((one.model for one in board.outcomes), formatting.letters(len(board.outcomes)), strict=True))
+    marks = dict(
+        zip((outcome.model for outcome in board.outcomes), formatting.letters(len(board.outcomes)), strict=True)
+    )
     # What is over a part of the data would make the table too wide; `runs show` has it. Some models lack a coverage.
     everything = dict.fromkeys(name for scores in board.scores.values() for name in scores)
     names = [name for name in everything if ":" not in name]
@@ -157,7 +159,9 @@ def _measurement_grids(board: MeasurementLeaderboard, worst: int) -> list[Grid]:
     notes.append(f"Over {first.count} of {len(board.data)} in the data; intervals by {first.method}.")
     known = list(board.data.remarks)
     notes += [f"Data: {remark}." for remark in known]
-    notes += [f"{one.model}: {remark}." for one in board.outcomes for remark in one.remarks if remark not in known]
+    notes += [
+        f"{outcome.model}: {remark}." for outcome in board.outcomes for remark in outcome.remarks if remark not in known
+    ]
     notes += [f"Not stored, and not measured: {', '.join(board.missing)}."] if board.missing else []
     title = f"{board.task.name}: {board.task.summary}" if board.task.summary else board.task.name
     return [Grid(["model", *names, "stored as"], rows, title, notes)]
@@ -169,10 +173,10 @@ def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, An
         "version": board.task.version,
         "data": board.data.checksum,
         "remarks": list(board.data.remarks),
-        "keys": {one.model: one.stored.key for one in board.outcomes},
-        "fresh": [one.model for one in board.outcomes if one.fresh],
+        "keys": {outcome.model: outcome.stored.key for outcome in board.outcomes},
+        "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
-        "measured": {one.model: dict(one.stored.measured) for one in board.outcomes},
+        "measured": {outcome.model: dict(outcome.stored.measured) for outcome in board.outcomes},
         "p_adjusted": [{"better": a, "worse": b, "p": results.number(p)} for (a, b), p in board.p_values.items()],
     }
 
@@ -199,8 +203,8 @@ def _ranking_json(board: RankingLeaderboard, worst: int) -> dict[str, Any]:
                 "query": miss.id,
                 "text": miss.text,
                 "value": miss.value,
-                "gold": [vars(one) for one in miss.gold],
-                "above": [vars(one) for one in miss.above],
+                "gold": [vars(item) for item in miss.gold],
+                "above": [vars(item) for item in miss.above],
             }
             for miss in _misses(board, worst)
         ]

@@ -65,15 +65,15 @@ def as_json(result: MetaResult) -> dict[str, Any]:
         ],
         "differences": [
             {
-                "first": one.first,
-                "second": one.second,
-                "difference": results.number(one.difference),
-                **_ends(one.interval),
-                "p": results.number(one.p),
-                "p_adjusted": results.number(one.adjusted),
-                "williams": {task: results.number(p) for task, p in one.williams.items()},
+                "first": pair.first,
+                "second": pair.second,
+                "difference": results.number(pair.difference),
+                **_ends(pair.interval),
+                "p": results.number(pair.p),
+                "p_adjusted": results.number(pair.adjusted),
+                "williams": {task: results.number(p) for task, p in pair.williams.items()},
             }
-            for one in result.differences
+            for pair in result.differences
         ],
     }
 
@@ -124,11 +124,11 @@ def _cell_grid(result: MetaResult) -> Grid:
 def _notes(result: MetaResult) -> list[str]:
     sizes = {cell.models for cell in result.cells.values()}
     over = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{max(sizes)}"
-    drawn = f"{len(set(result.families.values()))} families" if result.clustered else "models"
+    resampled = f"{len(set(result.families.values()))} families" if result.clustered else "models"
     notes = [
         f"{result.kind.capitalize()} correlation over {over} models; {result.level:.0%} intervals, bootstrap over "
-        f"{drawn} ({result.resamples} resamples, seed {result.seed}). * p < {result.alpha:g} by permutation after Holm "
-        f"over {len(result.cells)} cells. One model left out: the lowest and highest mean."
+        f"{resampled} ({result.resamples} resamples, seed {result.seed}). * p < {result.alpha:g} by permutation after "
+        f"Holm over {len(result.cells)} cells. One model left out: the lowest and highest mean."
     ]
     if result.lower:
         notes.append(f"Less is better, so taken with the opposite sign: {', '.join(result.lower)}.")
@@ -144,13 +144,13 @@ def _difference_grid(result: MetaResult) -> Grid:
     best = result.ranked[0]
     rows = [
         [
-            Cell(f"{best} − {one.second}"),
-            Cell(_plus(one.difference), bounds(one.interval)),
-            Cell(formatting.p_value(one.p)),
-            Cell(formatting.p_value(one.adjusted), best=one.adjusted < result.alpha),
-            Cell(f"{sum(p < result.alpha for p in one.williams.values())} of {len(one.williams)}"),
+            Cell(f"{best} − {pair.second}"),
+            Cell(_plus(pair.difference), bounds(pair.interval)),
+            Cell(formatting.p_value(pair.p)),
+            Cell(formatting.p_value(pair.adjusted), best=pair.adjusted < result.alpha),
+            Cell(f"{sum(p < result.alpha for p in pair.williams.values())} of {len(pair.williams)}"),
         ]
-        for one in result.against(best)
+        for pair in result.against(best)
     ]
     notes = [
         "p: bootstrap over the same resamples, two-sided. Holm: over "

@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from goldrank.analysis.meta import MetaResult, Table, evaluate_meta, rows_from_store
+from goldrank.analysis.meta import MetaResult, rows_from_store
+from goldrank.analysis.meta import meta as evaluate
 from goldrank.errors import InputError
 from goldrank.reporting.figures.evaluators import meta_heat_map
 from goldrank.reporting.text.meta import as_json
 from goldrank.reporting.text.results import plain
+from goldrank.scoring import Bootstrap
 from goldrank.web.dependencies import Explorer, Theme, ThemeName
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.routes.figures import render_figure
@@ -37,8 +39,7 @@ def meta(
         raise InputError("the store holds no runs", where=reader.store.where, remedy="make some with goldrank run")
 
     def compute() -> dict[str, Any]:
-        table = Table.of(rows_from_store(reader.store), reader.store.where)
-        result = evaluate_meta(table, _names(intrinsic), _names(downstream), kind, resamples=resamples)
+        result = evaluate(reader.store, _names(intrinsic), _names(downstream), kind, bootstrap=Bootstrap(resamples))
         return _content(result, theme)
 
     what = ("meta", tuple(intrinsic or ()), tuple(downstream or ()), kind, resamples, theme)
