@@ -67,3 +67,16 @@ def _escape(match: re.Match[str]) -> str:
 
 def _json_escape(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
+
+
+def replace_surrogates(text: str) -> str:
+    """Return *text* as UTF-8 can encode it: a lone surrogate becomes U+FFFD.
+
+    >>> replace_surrogates("half \\ud83d")
+    'half �'
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

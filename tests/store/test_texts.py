@@ -11,7 +11,7 @@ DATA = "ab12" * 10
 
 @pytest.fixture
 def texts(tmp_path):
-    texts = Texts(tmp_path, DATA)
+    texts = Texts(tmp_path / "texts.parquet")
     items = [
         Text(f"d{number}", f"Title {number}", f"about {'wine' if number % 2 else 'games'} {number}")
         for number in range(2000)
@@ -28,27 +28,38 @@ def test_texts_are_found_by_id_and_side(texts):
     assert texts.find(["d1"], "query")["d1"].text == "a query with the id of an item"
 
 
-def test_texts_that_are_there_are_left_as_they_are(texts):
+def test_saved_texts_are_not_overwritten(texts):
     texts.save([], [Text("d1", "other", "other")])
     assert texts.find(["d1"], "item")["d1"].title == "Title 1"
 
 
-def test_words_are_searched_whatever_their_case_and_no_more_than_asked(texts):
-    assert [text.id for text in texts.search("WHICH wine", "query", 10)] == ["q1"]
-    assert len(texts.search("wine", "item", 7)) == 7
-    assert texts.search("wine games", "item", 7) == []
+def test_ids_and_words_are_found_as_in_plain_lists(tmp_path):
+    texts = Texts(tmp_path / "texts.parquet")
+    names = ["é", "Z", "z" * 5_000, *(f"n{number * 7919 % 3001}" for number in range(3_000))]
+    sides = {
+        "query": [Text(name, "", f"Ask{at % 13} ÉTÉ") for at, name in enumerate(names)],
+        "item": [Text(name, f"T{at % 17}", f"say {at % 5}") for at, name in enumerate(names[::2])],
+    }
+    texts.save(sides["query"], sides["item"])
+    wanted = {*names[::50], "z" * 5_000, "é", "nothing", ""}
+    for side, stored in sides.items():
+        assert texts.find(wanted, side) == {text.id: text for text in stored if text.id in wanted}
+        for words in ("ask7", "été ask1", "t3 SAY", "n12", "nothing", "("):
+            content = {text.id: f"{text.id}\n{text.title}\n{text.text}".lower() for text in stored}
+            expected = {name for name, text in content.items() if all(word in text for word in words.lower().split())}
+            assert texts.matching(words, side) == expected
 
 
-def test_long_and_broken_texts_are_kept_as_far_as_they_can_be(tmp_path):
-    texts = Texts(tmp_path, DATA)
+def test_long_texts_are_cut_and_lone_surrogates_replaced(tmp_path):
+    texts = Texts(tmp_path / "texts.parquet")
     texts.save([], [Text("long", "", "x" * (LONGEST + 5)), Text("half\ud83d", "", "half \ud83d")])
     assert len(texts.find(["long"], "item")["long"].text) == LONGEST
     assert texts.find(["half\ufffd"], "item")["half\ufffd"].text == "half \ufffd"
 
 
 def test_without_a_file_nothing_is_found(tmp_path):
-    assert Texts(tmp_path, DATA).find(["a"], "item") == {}
-    assert Texts(tmp_path, DATA).search("a", "item", 3) == []
+    assert Texts(tmp_path / "texts.parquet").find(["a"], "item") == {}
+    assert Texts(tmp_path / "texts.parquet").matching("a", "item") == set()
 
 
 def test_a_store_gives_texts_for_checksums_only(where):

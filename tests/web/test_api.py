@@ -194,24 +194,6 @@ def test_a_megabyte_of_text_is_shown_as_far_as_it_was_kept(tmp_path):
     assert len(answer.content) < 100_000
 
 
-def test_texts_are_found_and_searched_as_the_store_does_it(tmp_path):
-    from goldrank.store.texts import Text, Texts
-    from goldrank.web.text_files import TextFile
-
-    texts = Texts(tmp_path, "ef" * 20)
-    names = ["é", "Z", "z" * 5_000, *(f"n{number * 7919 % 3001}" for number in range(3_000))]
-    texts.save(
-        [Text(name, "", f"Ask{at % 13} ÉTÉ") for at, name in enumerate(names)],
-        [Text(name, f"T{at % 17}", f"say {at % 5}") for at, name in enumerate(names[::2])],
-    )
-    read = TextFile.open(texts.path)
-    wanted = [*names[::50], "z" * 5_000, "é", "nothing", ""]
-    for side in ("query", "item"):
-        assert read.find(wanted, side) == texts.find(wanted, side)
-        for words in ("ask7", "été ask1", "t3 SAY", "n12", "nothing", "("):
-            assert read.matching(words, side) == {text.id for text in texts.search(words, side, 10_000)}
-
-
 def test_measurements_have_no_ranks_to_show(store, api):
     key = key_of(store, "sts", "good")
     assert "measurement" in api("score", 400, key=[key])["error"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldrank.errors import GoldrankError, InputError, shorten, unknown_name
+from goldrank.escaping import replace_surrogates
 from goldrank.io.checks import find_duplicate
 from goldrank.progress import Progress
 from goldrank.redaction import redact
@@ -162,19 +163,12 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     """
     if isinstance(texts, str):
         raise InputError("one string was given for a list of texts", remedy="write [text]")
-    return [_checked_text(text, at) for at, text in enumerate(texts)]
-
-
-def _checked_text(text: object, at: int) -> str:
-    if not isinstance(text, str):
-        raise InputError(
-            f"text {at} is {shorten(text)}, not a string", remedy="give every item a text, '' if it has none"
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    for at, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(
+                f"text {at} is {shorten(text)}, not a string", remedy="give every item a text, '' if it has none"
+            )
+    return [replace_surrogates(text) for text in texts]
 
 
 def check_ids(ids: Sequence[str], texts: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from goldrank.errors import InputError
 from goldrank.hits import Gold, Hits, Run
 from goldrank.io.columns import Columns
 from goldrank.io.files import read_bytes
+from goldrank.io.fingerprints import FileState, content_digest, file_state
 from goldrank.store.tables import Load, find_row, load_hits, load_predictions, load_run
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class StoredRun:
         """Return the path of a table after comparing its checksum, which is computed once until the file changes."""
         run = self._with_tables(name)
         path = run.folder / name
-        if _digest_of(path, *_state(path)) != run._checksum(name):
+        if _digest_of(path, file_state(path)) != run._checksum(name):
             raise run._damaged(name)
         return path
 
@@ -189,15 +190,6 @@ class StoredRun:
         return InputError(what, where=str(self.folder / name), remedy=_RUN_AGAIN)
 
 
-def _state(path: Path) -> tuple[int, int, int]:
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
 @lru_cache(maxsize=4096)
-def _digest_of(path: Path, _inode: int, _size: int, _changed: int) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+def _digest_of(path: Path, _state: FileState) -> str:
+    return content_digest(path, "sha256")

@@ -168,7 +168,7 @@ class Store:
     def texts(self, data: str) -> Texts | None:
         """Return the texts of the data set with that checksum; None if the store does not exist yet."""
         tables = self._tables()
-        return None if tables is None or not re.fullmatch(r"[0-9a-f]{8,64}", data) else Texts(tables, data)
+        return None if tables is None or not re.fullmatch(r"[0-9a-f]{8,64}", data) else _texts(tables, data)
 
     def delete(self, keys: Sequence[str]) -> builtins.list[str]:
         """Delete runs, also damaged ones, and the remains of crashed processes; return the complete keys.
@@ -307,8 +307,12 @@ class Store:
             # The damaged row may name a folder that would be removed.
             return []
         named = {run.folder.name for run in runs}
-        named |= {Texts(tables, str(run.inputs.get("data"))).path.name for run in runs}
+        named |= {_texts(tables, str(run.inputs.get("data"))).path.name for run in runs}
         return [entry for entry in old if entry.name not in named]
+
+
+def _texts(tables: Path, data: str) -> Texts:
+    return Texts(tables / f"texts-{data[:40]}.parquet")
 
 
 def _is_old(path: Path) -> bool:

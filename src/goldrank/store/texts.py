@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from goldrank.errors import InputError, reason_of
+from goldrank.escaping import replace_surrogates
 from goldrank.io.files import write_atomically
+from goldrank.io.fingerprints import FileState, file_state
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.io.private_files import make_private_folder, restrict
+from goldrank.store.tables import Load
 
 Side = Literal["query", "item"]
 LONGEST = 10_000
@@ -45,11 +50,17 @@ def open_texts(path: Path) -> Iterator[Any]:
         ) from None
 
 
+@dataclass(frozen=True, eq=False)
 class Texts:
-    """The texts of one data set in a file, sorted by id, so that some of them are found without reading the rest."""
+    """The texts of one data set in a Parquet file, sorted by side and id, so that some are found without the rest.
 
-    def __init__(self, folder: Path, data: str) -> None:
-        self.path = folder / f"texts-{data[:40]}.parquet"
+    Args:
+        path: the file.
+        load: returns a row group, by its name or by reading it; a server passes a cache.
+    """
+
+    path: Path
+    load: Load = lambda _part, read: read()
 
     @property
     def is_saved(self) -> bool:
@@ -62,7 +73,7 @@ class Texts:
             return
         pyarrow, parquet = load_pyarrow()
         rows = sorted(
-            (side, _valid(text.id), _valid(text.title[:LONGEST]), _valid(text.text[:LONGEST]))
+            (side, *(replace_surrogates(part) for part in (text.id, text.title[:LONGEST], text.text[:LONGEST])))
             for side, texts in (("query", queries), ("item", items))
             for text in texts
         )
@@ -82,49 +93,65 @@ class Texts:
         )
         restrict(self.path)
 
-    def find(self, ids: Sequence[str], side: Side) -> dict[str, Text]:
+    def find(self, ids: Iterable[str], side: Side) -> dict[str, Text]:
         """Return the texts of some ids; missing ones are left out."""
         if not self.is_saved:
             return {}
-        wanted, texts = set(ids), {}
-        with open_texts(self.path) as file:
-            for group in range(file.num_row_groups):
-                if not any(_may_hold(file.metadata.row_group(group), side, name) for name in wanted):
-                    continue
-                for row in file.read_row_group(group).to_pylist():
-                    if row["side"] == side and row["id"] in wanted:
-                        texts[row["id"]] = Text(row["id"], row["title"], row["text"])
+        wanted, state = set(ids), file_state(self.path)
+        starts = [bounds.first for bounds in _row_groups(self.path, state)]
+        groups = {bisect.bisect_right(starts, (side, name)) - 1 for name in wanted}
+        texts: dict[str, Text] = {}
+        for group in sorted(group for group in groups if group >= 0):
+            table = self.load((self.path, state, group), lambda group=group: next(self._read([group])))  # type: ignore[misc]
+            for row, (row_side, name) in enumerate(
+                zip(table["side"].to_pylist(), table["id"].to_pylist(), strict=True)
+            ):
+                if row_side == side and name in wanted:
+                    texts[name] = Text(name, table["title"][row].as_py(), table["text"][row].as_py())
         return texts
 
-    def search(self, words: str, side: Side, limit: int) -> list[Text]:
-        """Return the first texts whose id, title or text contains all the words, ignoring case."""
-        if not self.is_saved:
-            return []
-        parts = words.casefold().split()
-        texts: list[Text] = []
-        with open_texts(self.path) as file:
-            for group in range(file.num_row_groups):
-                for row in file.read_row_group(group).to_pylist():
-                    content = f"{row['id']} {row['title']} {row['text']}".casefold()
-                    if row["side"] == side and all(part in content for part in parts):
-                        texts.append(Text(row["id"], row["title"], row["text"]))
-                        if len(texts) >= limit:
-                            return texts
-        return texts
+    def matching(self, words: str, side: Side) -> set[str]:
+        """Return the ids of the texts with all words in id, title or text; upper and lower case are equal."""
+        pyarrow, _ = load_pyarrow()
+        from pyarrow import compute
+
+        between = pyarrow.scalar("\n", pyarrow.large_string())
+        groups = _row_groups(self.path, file_state(self.path)) if self.is_saved else ()
+        ids: set[str] = set()
+        for table in self._read([at for at, group in enumerate(groups) if group.first[0] <= side <= group.last[0]]):
+            texts = compute.binary_join_element_wise(table["id"], table["title"], table["text"], between)
+            matches = compute.equal(table["side"], side)
+            for word in words.split():
+                matches = compute.and_(matches, compute.match_substring(texts, word, ignore_case=True))
+            ids.update(table["id"].filter(matches).to_pylist())
+        return ids
+
+    def _read(self, groups: Sequence[int]) -> Iterator[Any]:
+        if groups:
+            with open_texts(self.path) as file:
+                for group in groups:
+                    yield file.read_row_group(group, use_threads=False)
 
 
-def _may_hold(group: Any, side: Side, name: str) -> bool:
-    sides, ids = (group.column(at).statistics for at in (0, 1))
-    if sides is None or ids is None or not (sides.has_min_max and ids.has_min_max):
-        return True
-    # The statistics of long ids are truncated, but still bounds.
-    return bool(sides.min <= side <= sides.max) and (sides.min != sides.max or bool(ids.min <= name <= ids.max))
+@dataclass(frozen=True)
+class _Bounds:
+    """Side and id of the first and of the last row of a row group."""
+
+    first: tuple[str, str]
+    last: tuple[str, str]
 
 
-def _valid(text: str) -> str:
-    """Return a text that Parquet can hold: half a surrogate pair becomes U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+@lru_cache(maxsize=64)
+def _row_groups(path: Path, _state: FileState) -> tuple[_Bounds, ...]:
+    with open_texts(path) as file:
+        return tuple(_bounds(file, group) for group in range(file.num_row_groups))
+
+
+def _bounds(file: Any, group: int) -> _Bounds:
+    sides, ids = (file.metadata.row_group(group).column(column).statistics for column in (0, 1))
+    known = all(statistics is not None and statistics.has_min_max for statistics in (sides, ids))
+    if known and sides.min == sides.max:
+        return _Bounds((sides.min, ids.min), (sides.max, ids.max))
+    ends = file.read_row_group(group, columns=["side", "id"])
+    first, last = ((ends["side"][row].as_py(), ends["id"][row].as_py()) for row in (0, ends.num_rows - 1))
+    return _Bounds(first, last)

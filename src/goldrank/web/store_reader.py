@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from goldrank.errors import AmbiguousNameError, UnknownNameError, shorten
@@ -13,9 +14,9 @@ from goldrank.runs.stored_scores import count_run
 from goldrank.scoring import Scores, agree, score_hits
 from goldrank.store import Counted, Store, StoredRun, add_stored_confidence
 from goldrank.store.snapshot import Snapshot, Snapshots
+from goldrank.store.texts import Texts
 from goldrank.web.cache import Cache
 from goldrank.web.responses import NotFoundError
-from goldrank.web.text_files import TextFile
 
 CACHE_BYTES = 96 << 20
 _BYTES_OF_A_TEXT = 64
@@ -63,10 +64,10 @@ class StoreReader:
         """Return the runs of some keys, each once."""
         return {key: self.run(key) for key in dict.fromkeys(keys)}
 
-    def texts(self, run: StoredRun) -> TextFile | None:
+    def texts(self, run: StoredRun) -> Texts | None:
         """Return the texts of the queries and items of a run; None if they are not stored."""
         texts = self.store.texts(str(run.inputs.get("data", "")))
-        return None if texts is None or not texts.is_saved else TextFile.open(texts.path, self.part)
+        return None if texts is None or not texts.is_saved else replace(texts, load=self.part)
 
     def part(self, name: Hashable, read: Callable[[], Any]) -> Any:
         """Return a part of a table from the cache; *read* reads it if it is not there."""

@@ -22,11 +22,11 @@ from goldrank.runs.masked import text_id
 from goldrank.runs.stored_scores import profile_of
 from goldrank.store import StoredRun
 from goldrank.store.records import PREDICTIONS
+from goldrank.store.texts import Texts
 from goldrank.web.dependencies import Explorer, Page, Size, SortOrder, page_of, sort_entries
 from goldrank.web.responses import ERRORS, Json, NotFoundError
 from goldrank.web.routes.runs import Key
 from goldrank.web.store_reader import StoreReader
-from goldrank.web.text_files import TextFile
 
 routes = APIRouter(prefix="/masked", tags=["masked pages"], responses=ERRORS)
 _GROUPS_SHOWN = 10
@@ -177,7 +177,7 @@ def _rows(run: StoredRun, page: str) -> Any:
     return parquet.read_table(run.verified(PREDICTIONS), filters=[("page", "==", page)])
 
 
-def _examples(rows: Sequence[dict[str, Any]], rules: Rules, texts: TextFile | None) -> list[dict[str, Any]]:
+def _examples(rows: Sequence[dict[str, Any]], rules: Rules, texts: Texts | None) -> list[dict[str, Any]]:
     by_example: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         by_example.setdefault(row["sequence"], []).append(row)

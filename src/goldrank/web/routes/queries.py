@@ -20,9 +20,10 @@ from goldrank.web.dependencies import Explorer, Keys, Page, QuickOptions, Size, 
 from goldrank.web.responses import ERRORS, Json, NotFoundError
 from goldrank.web.routes.runs import Key
 from goldrank.web.store_reader import StoreReader
-from goldrank.web.text_files import LONGEST_SHOWN
 
 routes = APIRouter(tags=["queries"], responses=ERRORS)
+LONGEST_SHOWN = 2_000
+"""Characters of a text that are shown in a list; a single text is shown in full."""
 _WITHOUT_SELF = ("drop", "drop_results", "aside")
 # Stop words, which are not marked as shared between query and item.
 _STOP_WORDS = frozenset(
