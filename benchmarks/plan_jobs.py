@@ -89,11 +89,11 @@ def _constants(path: Path | None) -> Constants:
     if path is not None and path.exists():
         return read_constants(path)
     started = time.perf_counter()
-    made = calibrate([MODEL], say=print)
+    constants = calibrate([MODEL], warn=print)
     print(f"Calibrated in {time.perf_counter() - started:.0f} s.")
     if path is not None:
-        write_constants(made, path)
-    return made
+        write_constants(constants, path)
+    return constants
 
 
 def check(

@@ -126,7 +126,7 @@ def test_damaged_constants_are_refused_and_not_overwritten(capsys, tmp_path):
 
 def test_calibrating_writes_what_it_shows_and_keeps_the_models_measured_before(capsys, tmp_path, monkeypatch):
     measured = replace(REFERENCE, machine="a machine", measured="2026-01-31", encoding={"a": EncodingCost(0, 1, 0)})
-    monkeypatch.setattr(calibration, "calibrate", lambda models, say: say("Nothing is easy.") or measured)
+    monkeypatch.setattr(calibration, "calibrate", lambda models, warn: warn("Nothing is easy.") or measured)
     code, out, _ = run(capsys, "plan", "--calibrate")
     assert code == 0
     assert "Nothing is easy." in out

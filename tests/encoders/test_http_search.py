@@ -242,13 +242,13 @@ def test_the_identity_knows_the_address_and_the_fields_but_not_the_manner_of_ask
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("http", "is no address"),
-        ("http:localhost:8000/search", "is no address"),
-        ("http:ftp://host/search", "is no address"),
-        ("http:http://host:port/search", "is no address"),
+        ("http", "is not an address"),
+        ("http:localhost:8000/search", "is not an address"),
+        ("http:ftp://host/search", "is not an address"),
+        ("http:http://host:port/search", "is not an address"),
         ("http:http://me:word@host/search", "holds a password"),
         ("http:http://h/s(method=put)", "method=get|post"),
-        ("http:http://h/s(query=a..b)", "is no field"),
+        ("http:http://h/s(query=a..b)", "is not a field"),
         ("http:http://h/s(body='{}')", "add method=post"),
         ("http:http://h/s(method=post,body='[1]')", "not a JSON object"),
         ("http:http://h/s(method=post,body='{')", "not a JSON object"),

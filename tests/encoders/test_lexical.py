@@ -206,7 +206,7 @@ def test_bm25_says_what_is_wrong():
     searcher = load("bm25")
     with pytest.raises(InputError, match=r"call \.index"):
         searcher.search(["q"], ["x"], 5)
-    with pytest.raises(InputError, match="stands for two texts"):
+    with pytest.raises(InputError, match="is given to two texts"):
         searcher.index(["a", "a"], ["x y", "y z"])
     with pytest.raises(InputError, match="2 ids for 1 texts"):
         searcher.index(["a", "b"], ["x"])

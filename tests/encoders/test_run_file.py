@@ -92,5 +92,5 @@ def test_bad_questions_are_refused(file):
     model = load(f"run:{file}")
     with pytest.raises(InputError, match="k=0"):
         model.search(["q1"], [""], 0)
-    with pytest.raises(InputError, match="stands for two texts"):
+    with pytest.raises(InputError, match="is given to two texts"):
         model.search(["q1", "q1"], ["", ""], 3)

@@ -155,7 +155,7 @@ def test_bad_questions_are_refused():
     model = answers(["a"])
     with pytest.raises(InputError, match="k=0"):
         model.search(["q"], ["t"], 0)
-    with pytest.raises(InputError, match="stands for two texts"):
+    with pytest.raises(InputError, match="is given to two texts"):
         model.search(["q", "q"], ["t", "t"], 1)
     with pytest.raises(InputError, match="text 0 is None"):
         model.search(["q"], [None], 1)

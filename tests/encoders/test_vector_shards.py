@@ -100,7 +100,7 @@ def test_fewer_dimensions_are_asked_of_a_copy(folder, tmp_path):
         (lambda folder: (folder / "empty").mkdir(), "no shards of vectors"),
         (
             lambda folder: write_vectors(str(folder / "empty/0.parquet"), ["a", "a"], vectors(2)),
-            "stands in rows 1 and 2",
+            "is repeated in rows 1 and 2",
         ),
     ],
 )

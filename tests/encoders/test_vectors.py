@@ -65,7 +65,7 @@ def test_dim_truncates_and_brings_unit_vectors_back_to_length(tmp_path):
     ("content", "message"),
     [
         ('{"id": "a", "vector": [1, 2]}\n{"id": "b", "vector": [1]}\n', "of one length"),
-        ('{"id": "a", "vector": [1, 2]}\n{"id": "a", "vector": [3, 4]}\n', "'a' stands in rows 1 and 2"),
+        ('{"id": "a", "vector": [1, 2]}\n{"id": "a", "vector": [3, 4]}\n', "'a' is repeated in rows 1 and 2"),
         ('{"id": "a", "vector": [1, NaN]}\n', "row 1 is not finite"),
         ('{"id": "a", "vector": ["x", 1]}\n', "of one length"),
         ('{"id": "a", "vector": [1]}\nnot json\n', r"v\.jsonl:2: the line is not a JSON object"),
@@ -124,7 +124,7 @@ def test_ids_are_read_with_any_line_ends(listed, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "ids", "message"),
     [
-        (ROWS, b"d1\nd2\nd2\n", "'d2' stands in rows 2 and 3"),
+        (ROWS, b"d1\nd2\nd2\n", "'d2' is repeated in rows 2 and 3"),
         (ROWS, b"d1\nd2\n\xff\n", "cannot be read"),
         (np.array([[1.0, 2.0], [3.0, np.nan], [np.inf, 6.0]]), b"a\nb\nc\n", "row 2 is not finite"),
         (np.array([[1.0, 2.0], [3.0, 1e300]]), b"a\nb\n", "row 2 is not finite"),

@@ -45,7 +45,7 @@ DISK, SCORING = calibration.disk_cost, calibration.scoring_cost
 def test_a_calibration_measures_every_group_and_says_what_it_could_not(quick, tmp_path):
     pytest.importorskip("wordllama")
     lines = []
-    constants = calibration.calibrate(["wordllama"], folder=tmp_path, say=lines.append)
+    constants = calibration.calibrate(["wordllama"], folder=tmp_path, warn=lines.append)
     assert constants.cores == len(os.sched_getaffinity(0))
     assert constants.measured
     for group in (constants.counting, constants.search):
@@ -72,7 +72,7 @@ def test_a_busy_machine_is_told_to_be_measured_again(quick, monkeypatch):
     for load, warned in ((0.0, False), (99.0, True)):
         lines = []
         monkeypatch.setattr(calibration, "_load", lambda load=load: load)
-        calibration.calibrate([], say=lines.append)
+        calibration.calibrate([], warn=lines.append)
         assert any("was busy with other work" in line for line in lines) == warned
 
 

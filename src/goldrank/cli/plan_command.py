@@ -126,7 +126,7 @@ def _calibrate(args: argparse.Namespace) -> int:
         options.refuse_missing_folder(args.constants)
     before = read_constants(path) if path.exists() else None
     remarks: list[str] = []
-    constants = calibrate(args.model or ["wordllama"], say=remarks.append)
+    constants = calibrate(args.model or ["wordllama"], warn=remarks.append)
     if before is not None and before.machine == constants.machine:
         # Earlier measurements of other models on this machine are still valid.
         constants = replace(constants, encoding={**before.encoding, **constants.encoding})

@@ -176,7 +176,7 @@ def check_ids(ids: Sequence[str], texts: Sequence[str]) -> None:
     if len(ids) != len(texts):
         raise InputError(f"there are {len(ids)} ids for {len(texts)} texts", remedy="give one id per text")
     if duplicate := find_duplicate(ids):
-        raise InputError(f"the id {ids[duplicate[0]]!r} stands for two texts", remedy="make the ids unique")
+        raise InputError(f"the id {ids[duplicate[0]]!r} is given to two texts", remedy="make the ids unique")
 
 
 def normalize_rows(vectors: NDArray[Any]) -> Dense:

@@ -23,6 +23,11 @@ _LONGEST_WAIT = 60.0
 # A whole answer may take this many timeouts, however steadily it arrives.
 _ANSWER_TIME = 10
 _LONGEST_REFUSAL = 1 << 16
+_REMEDIES = {
+    401: "check the key",
+    403: "check the permissions of the key",
+    404: "check the address and the model",
+}
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,11 @@ class Client:
 
         Args:
             options: the options of the spec, of which the key, ``key_header``, ``timeout`` and ``retries`` are read.
-            url: the address, in which no user or password may stand.
+            url: the address, which must not contain a user or password.
             key_option: the option that names the environment variable of the key.
             default_key: the variable if that option is not given.
             timeout: the default seconds of a request.
-            remedies: the remedy for a refusal, by HTTP status.
+            remedies: the remedies for refusals that differ from the usual ones, by HTTP status.
             relief: the end of the remedy if the server does not answer.
         """
         _refuse_user(url, key_option)
@@ -79,7 +84,7 @@ class Client:
             key_header=options.get("key_header", ""),
             timeout=parse_number("timeout", options.get("timeout", timeout), low=0.001),
             retries=int(parse_number("retries", options.get("retries", "5"))),
-            remedies=remedies,
+            remedies={**_REMEDIES, **remedies},
             relief=relief,
         )
 
@@ -141,7 +146,7 @@ def _refuse_user(url: str, option: str) -> None:
         parts = urlsplit(url)
         has_user = parts.username is not None or parts.password is not None
     except ValueError:
-        raise InputError(f"{shorten(url)} is no address", remedy="write https://host/path") from None
+        raise InputError(f"{shorten(url)} is not an address", remedy="write https://host/path") from None
     if has_user:
         raise InputError("the address holds a password", where=url, remedy=f"remove it, and use {option}=VARIABLE")
 

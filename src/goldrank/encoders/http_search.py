@@ -19,10 +19,9 @@ _OWN = (
     "method", "query", "size", "results", "id", "score", "body", "key_env", "key_header", "timeout", "retries",
     "concurrency",
 )  # fmt: skip
-_REMEDY = {
+_REMEDIES = {
     400: "check the names of the fields (query=, size=, body=)",
     401: "check the key, and name its variable with key_env=",
-    403: "check the permissions of the key",
     404: "check the address",
     405: "try method=post or method=get",
     414: "send long queries with method=post",
@@ -52,7 +51,7 @@ class HttpSearch(ExternalSearcher):
         if "key_header" in own and "key_env" not in own:
             raise InputError("key_header= has no effect without a key", remedy="name the key's variable with key_env=")
         self._client = Client.of_options(
-            own, self._url, key_option="key_env", default_key="", remedies=_REMEDY, relief=", or lower concurrency"
+            own, self._url, key_option="key_env", default_key="", remedies=_REMEDIES, relief=", or lower concurrency"
         )
         self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
 
@@ -128,7 +127,9 @@ def _put(body: dict[str, Any], path: Sequence[str], value: object) -> None:
 def _path(option: str, own: dict[str, str], default: str) -> list[str]:
     path = own.get(option, default).split(".")
     if not all(path):
-        raise InputError(f"{option}={own[option]!r} is no field", remedy=f"write {option}={default} or a dotted path")
+        raise InputError(
+            f"{option}={own[option]!r} is not a field", remedy=f"write {option}={default} or a dotted path"
+        )
     return path
 
 
@@ -141,7 +142,7 @@ def _checked_url(argument: str) -> str:
     except ValueError:
         complete = False
     if not complete:
-        raise InputError(f"http:{argument} is no address", remedy="write http:https://host/search")
+        raise InputError(f"http:{argument} is not an address", remedy="write http:https://host/search")
     return quote(url, safe="%/:?&=#+,;@[]!$'()*~-._")
 
 

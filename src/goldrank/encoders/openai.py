@@ -17,12 +17,7 @@ from goldrank.specs import Spec
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _OWN = ("key", "timeout", "retries", "concurrency", "encoding", "server_dim", "normalize")
-_REMEDY = {
-    400: "check the model and the length of the texts",
-    401: "check the key",
-    403: "check the permissions of the key",
-    404: "check the address and the model",
-}
+_REMEDIES = {400: "check the model and the length of the texts"}
 
 
 class OpenAi(BatchEncoder):
@@ -45,7 +40,7 @@ class OpenAi(BatchEncoder):
                 f"openai:{spec.argument} names no model and address", remedy="write openai:MODEL@https://host/v1"
             )
         self._client = Client.of_options(
-            own, self._url, remedies=_REMEDY, relief=", or lower batch_size and concurrency"
+            own, self._url, remedies=_REMEDIES, relief=", or lower batch_size and concurrency"
         )
         self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
         self._encoding = parse_choice("encoding", own.get("encoding", "float"), ("float", "base64"))

@@ -76,7 +76,7 @@ def texts_stamp(texts: Iterable[str]) -> str:
 
 
 def fitted_on(texts: Sequence[str]) -> str:
-    """Return the part of the version of a fitted model that stands for the texts it was fitted on."""
+    """Return the part of a fitted model's version that identifies the texts it was fitted on."""
     return f" fitted on {len(texts)} texts {texts_stamp(texts)}"
 
 

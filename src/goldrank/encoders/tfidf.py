@@ -166,7 +166,7 @@ def _triple(written: str) -> tuple[str, str, str]:
     if len(written) != 3 or written[0] not in "nlba" or written[1] not in "ntfp" or written[2] not in "nc":
         raise InputError(
             f"smart={written!r} is not a SMART weighting",
-            remedy="write three letters: tf n, l, b or a; idf n, t, f or p; norm n or c (say ltc or lfn)",
+            remedy="write three letters: tf n, l, b or a; idf n, t, f or p; norm n or c (for example ltc)",
         )
     return written[0], written[1], written[2]
 

@@ -123,7 +123,7 @@ class PrecomputedVectors(BatchEncoder):
             return False
         return bool(matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous)
 
-    def lie_in_order(self, keys: Sequence[str]) -> bool:
+    def has_order(self, keys: Sequence[str]) -> bool:
         """Return True if the keys are all keys of the file, in its order."""
         return len(keys) == len(self._keys) and bool((self._keys.find(keys) == np.arange(len(keys))).all())
 
@@ -305,7 +305,7 @@ def _keys(values: Any, by: str, file: Path | str, rows: int) -> RowLookup:
     if by == "id" and (duplicate := keys.find_duplicate()) is not None:
         first, second = duplicate
         raise InputError(
-            f"the id {shorten(keys[first])} stands in rows {first + 1} and {second + 1}",
+            f"the id {shorten(keys[first])} is repeated in rows {first + 1} and {second + 1}",
             where=str(file),
             remedy="keep one of them",
         )

@@ -45,12 +45,12 @@ def fuse(
     >>> fuse([first, second], "borda", depth=2)["q"]
     {'b': 5.0, 'a': 4.0}
     """
-    chosen = check_method(method, normalise=normalise, k=k, gamma=gamma, phi=phi, depth=depth)
+    options = FusionOptions(normalise, k, gamma, phi, depth)
+    chosen = check_method(method, options)
     if not runs:
         raise InputError("there is no run to fuse", remedy="give at least one")
     weighted = zip(runs, check_weights(weights, len(runs)).tolist(), strict=True)
     used = [(run if isinstance(run, Run) else Run(run), weight) for run, weight in weighted if weight > 0]
-    options = FusionOptions(k, normalise or "minmax", gamma, phi)
     queries = list(dict.fromkeys(query for run, _ in used for query in run))
 
     def fused() -> Iterator[tuple[list[str], Floats]]:
@@ -85,31 +85,23 @@ def _ballots(rankings: Sequence[tuple[Mapping[str, float], float]]) -> tuple[lis
     return items, Ballots(scores, ranks, np.array([weight for _, weight in rankings]))
 
 
-def check_method(
-    name: str,
-    *,
-    normalise: str | None = None,
-    k: int = 60,
-    gamma: float = GAMMA,
-    phi: float = PHI,
-    depth: int | None = None,
-) -> FusionMethod:
+def check_method(name: str, options: FusionOptions) -> FusionMethod:
     """Return the method called *name*, after checking that it takes these options."""
     method = METHODS.get(name)
     if method is None:
         raise unknown_name("fusion method", name, METHODS, f"there are: {', '.join(METHODS)}")
-    if normalise is not None:
+    if (normalise := options.normalise) is not None:
         if normalise not in NORMALISATIONS:
             raise unknown_name("normalisation", normalise, NORMALISATIONS, f"there are: {', '.join(NORMALISATIONS)}")
         if "normalise" not in method.options:
             raise InputError(
                 f"{name} fuses ranks, so there are no scores to normalise", remedy="leave normalise out, or choose sum"
             )
-    _refuse_below("k", k, 0)
-    _refuse_outside("gamma", gamma, 0.0, 100.0)
-    _refuse_outside("phi", phi, 0.0, 1.0)
-    if depth is not None:
-        _refuse_below("depth", depth, 1)
+    _refuse_below("k", options.k, 0)
+    _refuse_outside("gamma", options.gamma, 0.0, 100.0)
+    _refuse_outside("phi", options.phi, 0.0, 1.0)
+    if options.depth is not None:
+        _refuse_below("depth", options.depth, 1)
     return method
 
 

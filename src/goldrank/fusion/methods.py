@@ -53,12 +53,13 @@ class Ballots:
 
 @dataclass(frozen=True)
 class FusionOptions:
-    """The options of all methods."""
+    """The options of all methods, as `fuse` describes them."""
 
-    k: int
-    normalise: str
-    gamma: float
-    phi: float
+    normalise: str | None = None
+    k: int = 60
+    gamma: float = GAMMA
+    phi: float = PHI
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,10 @@ def _reciprocal_ranks(ballots: Ballots, options: FusionOptions) -> Floats:
 
 def _normalised(ballots: Ballots, options: FusionOptions) -> Floats:
     parts = np.empty_like(ballots.scores)
+    normalisation = NORMALISATIONS[options.normalise or "minmax"]
     for part, scores, ranks in zip(parts, ballots.scores, ballots.ranks, strict=True):
         ranked = ranks > 0
-        part[ranked], part[~ranked] = NORMALISATIONS[options.normalise].apply(scores[ranked], ranks[ranked])
+        part[ranked], part[~ranked] = normalisation.apply(scores[ranked], ranks[ranked])
     return parts
 
 

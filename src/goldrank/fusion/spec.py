@@ -9,6 +9,7 @@ from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion.fusing import check_method, check_weights, fuse
+from goldrank.fusion.methods import FusionOptions
 from goldrank.hits import Run
 from goldrank.specs import split_at_commas
 
@@ -53,7 +54,7 @@ class Fusion:
     phi: float | None = None
 
     def __post_init__(self) -> None:
-        method = check_method(self.method, normalise=self.normalise, depth=self.depth, **self._numbers)
+        method = check_method(self.method, FusionOptions(self.normalise, depth=self.depth, **self._numbers))
         for name in self._numbers:
             if name not in method.options:
                 raise InputError(f"{self.method} has no {name}", remedy=f"leave {name} out, or choose {_READ_BY[name]}")

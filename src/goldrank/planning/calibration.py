@@ -45,19 +45,19 @@ def calibrate(
     models: Sequence[str] = ("wordllama",),
     *,
     folder: Path | None = None,
-    say: Callable[[str], object] = lambda line: None,
+    warn: Callable[[str], object] = lambda line: None,
 ) -> Constants:
     """Measure this machine.
 
     Args:
         models: the models whose encoding is measured.
         folder: the folder of temporary files; the system's by default.
-        say: called with a line about each thing that could not be measured.
+        warn: called with a line about each thing that could not be measured.
     """
     elsewhere: dict[str, str] = {}
     cores = usable_cores()
     if (others := _load()) > _BUSY * cores:
-        say(f"The machine was busy with other work ({others:.1f} processes at once): measure again when it is quiet.")
+        warn(f"The machine was busy with other work ({others:.1f} processes at once): measure again when it is quiet.")
     process = _process_bytes()
     with (
         tempfile.TemporaryDirectory(dir=folder) as scratch,
@@ -83,14 +83,14 @@ def calibrate(
         bar.advance()
         free = shutil.disk_usage(place).free
     if ray is None:
-        say("Ray is not installed: its start and its tasks are those of the reference machine.")
+        warn("Ray is not installed: its start and its tasks are those of the reference machine.")
         elsewhere["Ray"] = REFERENCE.machine
     if gpu is None:
-        say(f"torch finds no CUDA device: the GPU rates are those of {REFERENCE.gpu.name}.")
+        warn(f"torch finds no CUDA device: the GPU rates are those of {REFERENCE.gpu.name}.")
         elsewhere["GPU"] = REFERENCE.elsewhere["GPU"]
     for name, cost in (("exact ranks", counting), ("the top k", search)):
         if not cost.multiply:
-            say(f"The time of {name} did not grow with the job, so large jobs cannot be estimated: measure again.")
+            warn(f"The time of {name} did not grow with the job, so large jobs cannot be estimated: measure again.")
     return Constants(
         machine=f"{cores} core{'s' * (cores > 1)} of {processor_name()}",
         measured=date.today().isoformat(),

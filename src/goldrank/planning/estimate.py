@@ -42,5 +42,5 @@ def estimate(job: PlannedJob, constants: Constants) -> Estimate:
     if job.encoding is None:
         notes.append("encode is left out of the totals: name a model with --model, or give --encode-rate.")
     if not setting.memory:
-        notes.append("whether it fits into memory was not checked: say what a machine has with --memory.")
+        notes.append("whether the job fits into memory was not checked: give the memory of a machine with --memory.")
     return Estimate(job, constants, engines, tuple(notes))

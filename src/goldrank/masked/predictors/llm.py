@@ -20,12 +20,7 @@ from goldrank.specs import Spec
 
 _DEFAULT_URL = "https://api.openai.com/v1"
 _OWN = ("key", "prompt", "temperature", "max_tokens", "concurrency", "timeout", "retries")
-_REMEDY = {
-    400: "check the model and the length of the texts; temperature=default leaves that option out",
-    401: "check the key",
-    403: "check what the key may do",
-    404: "check the address and the model",
-}
+_REMEDIES = {400: "check the model and the length of the texts; temperature=default leaves that option out"}
 OTHER_MASK = "[…]"
 """Replaces the masks other than the one to fill."""
 
@@ -62,7 +57,7 @@ class ChatModel:
                 f"llm:{spec.argument} does not name a model and an address", remedy="write llm:MODEL@https://host/v1"
             )
         self._client = Client.of_options(
-            own, self._url, timeout="120", remedies=_REMEDY, relief=", or lower concurrency"
+            own, self._url, timeout="120", remedies=_REMEDIES, relief=", or lower concurrency"
         )
         self._concurrency = parse_positive("concurrency", own.get("concurrency", "1"))
         self._settings = _settings(own)

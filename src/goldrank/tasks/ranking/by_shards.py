@@ -140,7 +140,7 @@ def _existing_shards(encoder: Any, data: RankingData) -> list[VectorShard]:
     """Return the encoder's own shards if they hold the vectors of exactly these items in this order."""
     shards: list[VectorShard] = list(getattr(encoder, "shards", ()))
     split_blocks = Pipeline.parse(data.settings.transform).steps and any(shard.first % GROUP_ROWS for shard in shards)
-    return shards if shards and not split_blocks and encoder.lie_in_order(data.item_ids) else []
+    return shards if shards and not split_blocks and encoder.has_order(data.item_ids) else []
 
 
 def _look_up(encode: Encoding, data: RankingData, sharding: Sharding, folder: str) -> Iterator[VectorShard]:
