@@ -1,4 +1,4 @@
-"""The shape of the package: imports point one way, and importing it is cheap."""
+"""The architecture of the package: imports follow the layers, and importing the package is cheap."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Comparisons: a real difference is found, chance is not, and what cannot be compared is refused."""
+"""Comparisons detect real differences and not chance, and reject runs that cannot be compared."""
 
 import math
 
@@ -78,8 +78,8 @@ def test_holm_corrects_over_pairs_of_a_metric_or_over_everything():
     plain = gr.compare(GOLD, runs, ["mrr", "recall@2"], correction="none")
     by_metric = gr.compare(GOLD, runs, ["mrr", "recall@2"])
     over_all = gr.compare(GOLD, runs, ["mrr", "recall@2"], family="all")
-    for one, two, three in zip(plain.pairs, by_metric.pairs, over_all.pairs, strict=True):
-        assert one.p == one.adjusted <= two.adjusted <= three.adjusted + 1e-15
+    for first, second, third in zip(plain.pairs, by_metric.pairs, over_all.pairs, strict=True):
+        assert first.p == first.adjusted <= second.adjusted <= third.adjusted + 1e-15
 
 
 @pytest.mark.parametrize("test", ["randomisation", "t", "wilcoxon"])

@@ -1,4 +1,4 @@
-"""What makes a score misleading is refused or said first: orders, ties, query sets, depths, ids and corpora."""
+"""Data that makes scores misleading is rejected or warned about: orders, ties, query sets, depths, ids and corpora."""
 
 import json
 
@@ -56,16 +56,16 @@ CONTRADICTING = {
 
 @pytest.fixture(params=CONTRADICTING)
 def contradicting(request, tmp_path):
-    content, said = CONTRADICTING[request.param]
+    content, message = CONTRADICTING[request.param]
     (tmp_path / "a.run").write_text(content)
-    return tmp_path / "a.run", said
+    return tmp_path / "a.run", message
 
 
 def test_an_order_that_contradicts_the_scores_is_refused_until_it_is_decided(contradicting):
-    path, said = contradicting
+    path, message = contradicting
     with pytest.raises(InputError, match="the order contradicts the scores: in 4 of 4 queries") as refused:
         gr.score(GOLD, path, "mrr")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     for choice in ("similarity", "distance", "ignore"):
         assert choice in str(refused.value)
     assert gr.score(GOLD, path, "mrr", scores="distance")["mrr"].mean == 1
@@ -77,11 +77,11 @@ def test_an_order_that_contradicts_the_scores_is_refused_until_it_is_decided(con
 
 @pytest.mark.parametrize("profile", ["trec_eval", "trec_eval9"])
 def test_the_trec_eval_profiles_go_by_the_scores_and_say_so_first(contradicting, profile):
-    path, said = contradicting
+    path, message = contradicting
     scores = gr.score(GOLD, path, "mrr", profile=profile)
     assert scores["mrr"].mean < 0.4
     assert scores.warnings[0].code == "order-contradicts-scores"
-    assert said in scores.warnings[0].message
+    assert message in scores.warnings[0].message
     assert scores.warnings[0].message.startswith("The order contradicts the scores")
 
 
@@ -148,13 +148,13 @@ def test_ranks_that_are_no_numbers_cannot_order_a_run(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ties", "said"), [("docid", "that of the ids"), ("input", "that of the input"), ("expected", "random order")]
+    ("ties", "message"), [("docid", "that of the ids"), ("input", "that of the input"), ("expected", "random order")]
 )
-def test_equal_scores_throughout_are_said_with_the_order_that_remains(ties, said):
+def test_equal_scores_throughout_are_said_with_the_order_that_remains(ties, message):
     (warning,) = gr.score(GOLD, {query: dict.fromkeys(ITEMS, 1.0) for query in QUERIES}, "mrr", ties=ties).warnings
     assert warning.code == "all-tied"
     assert warning.message.startswith("All tied: in 4 of 4 queries")
-    assert said in warning.message
+    assert message in warning.message
 
 
 def test_gold_that_is_first_only_because_ties_count_in_its_favour_is_said():
@@ -291,26 +291,26 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("of_gold", "of_run", "said"), FORMS)
-def test_item_ids_that_differ_only_in_writing_are_said(of_gold, of_run, said):
+@pytest.mark.parametrize(("of_gold", "of_run", "message"), FORMS)
+def test_item_ids_that_differ_only_in_writing_are_said(of_gold, of_run, message):
     gold = {"q1": {of_gold: 1, "same": 1}, "q2": {"same": 1}}
     for run in ({"q1": {of_run: 2.0, "same": 1.0}}, {"q1": {of_run: 2.0}}):
         scores = gr.score(gold, run, "recall@10")
-        (warning,) = [one for one in scores.warnings if one.code == "item-id-forms"]
-        assert said in warning.message
+        (warning,) = [warning for warning in scores.warnings if warning.code == "item-id-forms"]
+        assert message in warning.message
         assert repr(of_gold) in warning.message
         assert repr(of_run) in warning.message
         assert warning.message.startswith("1 item id ")
 
 
-@pytest.mark.parametrize(("of_gold", "of_run", "said"), FORMS)
-def test_query_ids_that_differ_only_in_writing_are_said(of_gold, of_run, said):
+@pytest.mark.parametrize(("of_gold", "of_run", "message"), FORMS)
+def test_query_ids_that_differ_only_in_writing_are_said(of_gold, of_run, message):
     gold = {of_gold: {"a": 1}, "same": {"a": 1}}
     scores = gr.score(gold, {of_run: {"a": 1.0}, "same": {"a": 1.0}}, "mrr")
     (warning,) = scores.warnings
     assert warning.code == "query-id-forms"
-    assert said in warning.message
-    with pytest.raises(InputError, match=f"no query of the run is in the gold.*differ only in {said}"):
+    assert message in warning.message
+    with pytest.raises(InputError, match=f"no query of the run is in the gold.*differ only in {message}"):
         gr.score(gold, {of_run: {"a": 1.0}}, "mrr")
 
 
@@ -472,8 +472,8 @@ def test_runs_that_were_not_judged_alike_are_said_if_the_gold_has_items_that_are
         return {warning.code for warning in gr.compare(gold, runs, "mrr", **conventions).warnings}
 
     assert "different-judged-shares" in codes(gold)
-    (said,) = [w for w in gr.compare(gold, runs, "mrr").warnings if w.code == "different-judged-shares"]
-    assert "pooled 100%, new 33%" in said.message
+    (warning,) = [w for w in gr.compare(gold, runs, "mrr").warnings if w.code == "different-judged-shares"]
+    assert "pooled 100%, new 33%" in warning.message
     assert "different-judged-shares" not in codes(gold, unjudged="drop")
     assert "different-judged-shares" not in codes({query: {"a": 1} for query in queries})
     assert "different-judged-shares" not in codes({query: gold[query] for query in queries[:9]})

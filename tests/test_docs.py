@@ -1,4 +1,4 @@
-"""The documentation is made from the registries and names everything they hold."""
+"""The documentation is generated from the registries and names everything in them."""
 
 import csv
 import importlib.util
@@ -77,14 +77,14 @@ def _run_pages(names, folder, **environment):
     """Run the commands of some pages as they stand, one page after the other; the process when it has ended."""
     commands = [block for name in names for block in _blocks(name, "sh")]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    kept = {"GOLDRANK_CACHE": str(folder / "cache"), "GOLDRANK_STORE": str(folder / "store")}
+    folders = {"GOLDRANK_CACHE": str(folder / "cache"), "GOLDRANK_STORE": str(folder / "store")}
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
         check=False,
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PATH": path, **kept, **environment},
+        env={**os.environ, "PATH": path, **folders, **environment},
     )
 
 
@@ -229,7 +229,7 @@ def test_the_collections_page_tells_every_layout():
 def test_the_security_page_tells_what_every_kind_of_model_may_do():
     page = (ROOT / "docs" / "guide" / "security.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    said = {
+    phrases = {
         "local": ("no third-party code", "read local files"),
         "download": ("downloads a model",),
         "hub": ("**Code runs**",),
@@ -239,4 +239,4 @@ def test_the_security_page_tells_what_every_kind_of_model_may_do():
     for kinds in (KINDS, PAIR_KINDS, PREDICTORS):
         for name, kind in kinds.items():
             (row,) = [row for row in rows if f"`{name}`" in row.split("|")[1] or f"`{name}:`" in row.split("|")[1]]
-            assert any(words in row for words in said[kind.access]), name
+            assert any(words in row for words in phrases[kind.access]), name

@@ -1,4 +1,4 @@
-"""The error family: types decide what happens, and messages name only calls that users can make."""
+"""The error family: control flow depends on types, and messages name only public calls."""
 
 import ast
 import builtins

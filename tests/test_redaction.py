@@ -65,10 +65,10 @@ def test_what_holds_no_secret_stays_as_it_is(text):
 
 
 def test_what_differs_only_in_a_secret_has_one_key_and_everything_else_keeps_its_own():
-    one, other = ({"model": f"http://host/a?token={word}&k=3"} for word in ("abc", "xyz"))
-    assert digest(one) == digest(other)
+    first, second = ({"model": f"http://host/a?token={word}&k=3"} for word in ("abc", "xyz"))
+    assert digest(first) == digest(second)
     assert digest({"model": "http://host/a?k=3"}) != digest({"model": "http://host/a?k=4"})
-    assert "abc" not in canonical_json(one, "inputs")
+    assert "abc" not in canonical_json(first, "inputs")
 
 
 def test_a_model_is_named_and_identified_without_its_secret():

@@ -1,4 +1,4 @@
-"""Scores: what goes in, what comes out, and what may not change them."""
+"""Scores: accepted inputs, results, and what must not change them."""
 
 import math
 import random

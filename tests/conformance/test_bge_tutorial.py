@@ -1,4 +1,4 @@
-"""The numbers of the BGE evaluation tutorial, as it prints them and as they are right."""
+"""The numbers of the BGE evaluation tutorial, as printed and corrected."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""EvalRank's small vector file: exact figures, and where the published ones differ from them.
+"""EvalRank's small vector file: exact scores, and why the published ones differ.
 
-The authors take a positive's score from a dot product and its rivals' from a product of matrix and vector. The two
-round differently, so that the positive's own copy in the background often beats it. Their two kernels, repeated here,
-give the published figures; exact ranks give higher ones.
+The authors compute the score of a positive by a dot product and those of its rivals by a product of matrix and vector.
+The two round differently, so that the copy of the positive in the background often scores higher than the positive.
+Their two kernels, repeated here, give the published scores; exact ranks give higher ones.
 """
 
 import csv
@@ -69,8 +69,8 @@ def test_the_preset_gives_what_the_reference_would_without_its_rounding_fault(le
 def test_a_cosine_that_gives_unknown_words_a_length_is_warned_of(data, monkeypatch, capsys):
     monkeypatch.setenv("GOLDRANK_DATA", str(data))
     words = f"words:{data / 'toy_emb.txt'}(preset=evalrank)"
-    asked = ["--transform", "center", "--oov", "mean", "--profile", "evalrank", "--resamples", "200"]
-    assert main(["run", "-m", words, "-t", "evalrank-word", *asked]) == 0
+    options = ["--transform", "center", "--oov", "mean", "--profile", "evalrank", "--resamples", "200"]
+    assert main(["run", "-m", words, "-t", "evalrank-word", *options]) == 0
     assert (
         f"Warning: {words}: 1920 of 5514 gold items share the best score with other items, and ties=optimistic counts "
         "each of them first, as where texts without a known word all have one vector. Count the mean over the orders "
@@ -104,15 +104,15 @@ def test_the_interval_of_the_sentences_holds_their_mean(sentences):
 
 def test_filtering_other_positives_can_only_raise_ranks(sentences):
     plain, filtered = hundredfold(sentences.scores), hundredfold(sentences.score(positives="filtered"))
-    assert all(one < other < one + 1 for one, other in zip(plain, filtered, strict=True))
+    assert all(value < raised < value + 1 for value, raised in zip(plain, filtered, strict=True))
 
 
 def test_pairs_out_of_vocabulary_are_misses_and_counted(model, collections):
-    made = evaluate(model, collections["word"], transform="center", fit_on="vocabulary")
-    assert hundredfold(made.scores) == pytest.approx((3.37, 1.49, 3.81), abs=0.05)
-    assert int((~made.ranked.hits.found).sum()) == 4144
-    assert "4144 of 5514 pairs and 17549 of 22207 items" in made.remarks[0]
-    assert made.scores["hits@15"].mean < (5514 - 4144) / 5514
+    result = evaluate(model, collections["word"], transform="center", fit_on="vocabulary")
+    assert hundredfold(result.scores) == pytest.approx((3.37, 1.49, 3.81), abs=0.05)
+    assert int((~result.ranked.hits.found).sum()) == 4144
+    assert "4144 of 5514 pairs and 17549 of 22207 items" in result.remarks[0]
+    assert result.scores["hits@15"].mean < (5514 - 4144) / 5514
 
 
 def test_vectors_of_other_words_score_nothing(collections, tmp_path):
@@ -120,25 +120,25 @@ def test_vectors_of_other_words_score_nothing(collections, tmp_path):
     lines = [f"zzz{number} " + " ".join(map(str, rng.standard_normal(30))) for number in range(50)]
     (tmp_path / "other.txt").write_text("\n".join(lines) + "\n")
     for level in ("word", "sent"):
-        made = evaluate(f"words:{tmp_path / 'other.txt'}", collections[level])
-        assert made.scores["mrr(of=all)"].mean == made.scores["hits@15"].mean == 0
+        result = evaluate(f"words:{tmp_path / 'other.txt'}", collections[level])
+        assert result.scores["mrr(of=all)"].mean == result.scores["hits@15"].mean == 0
 
 
 def published(shared_data, level, similarity, processing):
     with (shared_data / "published" / "evalrank_logs.csv").open(newline="") as rows:
         wanted = ("w1" if level == "word" else "s1", similarity, processing)
-        found = {
+        values = {
             row["metric"]: 100 * float(row["value"])
             for row in csv.DictReader(rows)
             if (row["model_id"], row["similarity"], row["post_processing"]) == wanted and row["task"] == "EvalRank"
         }
-    return [found[name] for name in NAMES]
+    return [values[name] for name in NAMES]
 
 
 def word_vectors(model, words, length_one, without_top):
-    """As the authors make them, in float32: the file centred and maybe more, its mean for words that it lacks."""
-    made = load(model)
-    matrix = np.array(made._vectors.matrix)
+    """Compute them as the authors do, in float32: the file is centred, and its mean stands for unknown words."""
+    encoder = load(model)
+    matrix = np.array(encoder._vectors.matrix)
     if without_top:
         matrix = matrix - matrix.mean(axis=0)
         top = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)[2][:2].astype(np.float32)
@@ -146,25 +146,25 @@ def word_vectors(model, words, length_one, without_top):
     matrix = matrix - matrix.mean(axis=0)
     if length_one:
         matrix = matrix / np.linalg.norm(matrix, axis=1)[:, None]
-    mean, row = matrix.mean(axis=0), made._vectors.row
+    mean, row = matrix.mean(axis=0), encoder._vectors.row
     return np.stack([matrix[row[word]] if word in row else mean for word in words])
 
 
 def sentence_vectors(model, sentences, length_one):
-    """As the authors make them: means of known words, 1e-9 where there is none, which turns all into float64."""
-    made = load(model)
-    row, matrix = made._vectors.row, np.array(made._vectors.matrix)
+    """Compute them as the authors do: means of known words, or 1e-9 if there are none, which makes all float64."""
+    encoder = load(model)
+    row, matrix = encoder._vectors.row, np.array(encoder._vectors.matrix)
     nothing = [np.zeros(matrix.shape[1]) + 1e-9]
     known = ([matrix[row[word]] for word in text.lower().split() if word in row] for text in sentences)
-    vectors = np.stack([np.mean(found or nothing, axis=0) for found in known])
+    vectors = np.stack([np.mean(word_vectors or nothing, axis=0) for word_vectors in known])
     vectors = vectors - vectors.mean(axis=0, keepdims=True)
     return vectors / np.linalg.norm(vectors, axis=1)[:, None] if length_one else vectors
 
 
 def ranked_by_two_kernels(vectors, pairs, similarity):
-    """Distances as of their day: before NumPy 2 a float32 number plus 1 was a float64, a float32 array plus 1 was not.
+    """Compute distances as in NumPy 1, where a float32 number plus 1 was a float64, and a float32 array plus 1 was not.
 
-    So the positive's score keeps digits that its copy in the background is rounded off.
+    So the score of the positive has digits that are rounded off its copy in the background.
     """
     ranks = []
     for query, positive in pairs:

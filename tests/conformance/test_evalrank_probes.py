@@ -1,7 +1,7 @@
-"""The toy vectors' probes against the published logs of EvalRank, and where the ones that differ differ from.
+"""The probes of the toy vectors compared with the published logs of EvalRank, and why some differ.
 
-The reference trains a linear layer by RMSprop until held-out accuracy stops rising: a draw from a wide distribution, of
-which it printed the one of seed 1111. Repeated here with that seed, the loop gives the printed figures; goldrank finds
+The reference trains a linear layer by RMSprop until held-out accuracy stops rising. The result varies widely with the
+seed, and the logs show seed 1111. Repeated here with that seed, the loop gives the published scores; goldrank computes
 the optimum of the same model and penalties instead.
 """
 
@@ -94,8 +94,8 @@ def test_the_paraphrase_f1_is_within_a_point_and_a_half_of_the_published_one(
     monkeypatch.setenv("GOLDRANK_DATA", str(shared_data))
     task = next(task for task in PROBE_TASKS if task.name == "probe-mrpc")
     predictions = task.measure(encoder, task.read(None), Settings()).predictions
-    gold, said = np.array(predictions["gold"]) == "1", np.array(predictions["predicted"]) == "1"
-    f1 = 2 * (gold & said).sum() / (gold.sum() + said.sum())
+    gold, predicted = np.array(predictions["gold"]) == "1", np.array(predictions["predicted"]) == "1"
+    f1 = 2 * (gold & predicted).sum() / (gold.sum() + predicted.sum())
     assert 100 * f1 == pytest.approx(published["MRPC", "f1"], abs=1.5)
 
 
@@ -167,11 +167,11 @@ class Loop:
             held_out, rows = rows[order[: int(0.05 * len(rows))]], rows[order[int(0.05 * len(rows)) :]]
         vectors, codes = self.vectors[rows], self.codes[rows]
 
-        def accuracy(asked):
+        def accuracy(subset):
             with torch.no_grad():
-                return float((layer(self.vectors[asked]).argmax(1) == self.codes[asked]).float().mean())
+                return float((layer(self.vectors[subset]).argmax(1) == self.codes[subset]).float().mean())
 
-        best, kept, failures, epochs = -1.0, None, 0, 0
+        best, best_state, failures, epochs = -1.0, None, 0, 0
         while failures < 4 and epochs <= 200:
             for _ in range(2):
                 order = torch.from_numpy(random.permutation(len(rows)))
@@ -182,8 +182,8 @@ class Loop:
                     optimiser.step()
             epochs += 2
             if (reached := accuracy(held_out)) > best:
-                best, kept = reached, copy.deepcopy(layer.state_dict())
+                best, best_state = reached, copy.deepcopy(layer.state_dict())
             else:
                 failures += 1
-        layer.load_state_dict(kept)
+        layer.load_state_dict(best_state)
         return accuracy

@@ -1,9 +1,9 @@
-"""The published EvalRank logs of the toy vectors by the commands of the docs: STS, SICK, STR and the word sets, ±0.001.
+"""The commands of the docs reproduce the published EvalRank logs of the toy vectors (STS, SICK, STR, words) to 0.001.
 
-What the reference did, found by reproducing its rows: sentence vectors are the plain means of known words, neither
-centred nor otherwise changed, also in the logs of its l2 runs, and a sentence of unknown words is a vector of 1e-9;
-word vectors are centred on the whole file, brought to length 1 for cosine, and a word out of vocabulary is the mean of
-the vectors so made, which is not brought to length 1 again: its "cosine" is a dot product. All of that is the preset.
+What the reference computes, as far as its logs show: sentence vectors are the plain means of known words, not centred
+or otherwise transformed, also in the logs of its l2 runs, and a sentence of unknown words is a vector of 1e-9. Word
+vectors are centred on the whole file and normalised for cosine; an out-of-vocabulary word is the mean of these vectors,
+which is not normalised again, so that its "cosine" is a dot product. The preset does all of that.
 """
 
 import csv
@@ -48,48 +48,48 @@ def data(shared_data, monkeypatch):
 
 
 @pytest.fixture
-def figures(shared_data, tmp_path):
-    """What `goldrank run` says of the toy vectors on a task."""
+def measure(shared_data, tmp_path):
+    """Return the scores that `goldrank run` prints for the toy vectors on a task."""
 
     def run(task, *options, model=""):
         words = f"words:{shared_data / 'evalrank' / 'toy_emb.txt'}{model}"
-        out = tmp_path / "figures.json"
+        out = tmp_path / "scores.json"
         assert main(["run", "-m", words, "-t", task, *options, "--format", "json", "-o", str(out)]) == 0
         [board] = json.loads(out.read_text())["tasks"]
-        [found] = board["measured"].values()
-        return {name: one["value"] for name, one in found.items()} | {"pairs": found["spearman"]["count"]}
+        [values] = board["measured"].values()
+        return {name: score["value"] for name, score in values.items()} | {"pairs": values["spearman"]["count"]}
 
     return run
 
 
-def agree(found, published, log, names):
+def agree(values, published, log, names):
     for name, task in names.items():
         for kind in KINDS:
             expected = published[log, task, kind]
-            assert found[f"{kind}:{name}"] == pytest.approx(expected, abs=0.001), f"{log} {task} {kind}"
+            assert values[f"{kind}:{name}"] == pytest.approx(expected, abs=0.001), f"{log} {task} {kind}"
 
 
-def test_sentences_as_published_by_the_preset_but_str_which_is_higher_when_done_right(figures, published):
-    found = figures("sts", "--preset", "evalrank")
+def test_sentences_as_published_by_the_preset_but_str_which_is_higher_when_done_right(measure, published):
+    values = measure("sts", "--preset", "evalrank")
     others = {name: task for name, task in SENTENCES.items() if name != "str"}
     for log in ("sentence_cos", "sentence_l2"):
-        agree(found, published, log, others)
-    assert found["spearman:sts12"] == pytest.approx(0.4286, abs=0.001)
-    assert found["spearman:str"] == pytest.approx(0.3760, abs=0.0001)
+        agree(values, published, log, others)
+    assert values["spearman:sts12"] == pytest.approx(0.4286, abs=0.001)
+    assert values["spearman:str"] == pytest.approx(0.3760, abs=0.0001)
 
 
-def test_str_as_published_takes_sentences_for_characters(figures, published):
-    found = figures("str", model="(preset=evalrank,tokens=characters)")
+def test_str_as_published_takes_sentences_for_characters(measure, published):
+    values = measure("str", model="(preset=evalrank,tokens=characters)")
     for kind in KINDS:
-        assert found[kind] == pytest.approx(published["sentence_cos", "STR", kind], abs=0.001)
+        assert values[kind] == pytest.approx(published["sentence_cos", "STR", kind], abs=0.001)
 
 
 @pytest.mark.parametrize("log", WORD_LOGS)
-def test_words_as_published_by_the_preset(log, figures, published):
-    found = figures("word-similarity", "--preset", "evalrank", *WORD_LOGS[log])
-    agree(found, published, log, WORDS)
+def test_words_as_published_by_the_preset(log, measure, published):
+    values = measure("word-similarity", "--preset", "evalrank", *WORD_LOGS[log])
+    agree(values, published, log, WORDS)
     if log == "word_cos_no_post_processing":
-        assert found["spearman:ws353"] == pytest.approx(0.2220, abs=0.0001)
+        assert values["spearman:ws353"] == pytest.approx(0.2220, abs=0.0001)
 
 
 def test_post_processing_by_l2_changed_nothing_in_the_published_logs(published):
@@ -98,12 +98,12 @@ def test_post_processing_by_l2_changed_nothing_in_the_published_logs(published):
     assert len(plain) == 13 * 3 + 4
 
 
-def test_words_out_of_vocabulary_decide_the_published_figures(figures, published):
+def test_words_out_of_vocabulary_decide_the_published_figures(measure, published):
     # Of ws353, 200 of 353 pairs have both words; over those the vectors are far better than their published figure.
-    found = figures("ws353", model="(preset=evalrank)")
-    assert found["pairs"] == 200
-    assert found["coverage"] == pytest.approx(200 / 353)
-    assert found["spearman"] == pytest.approx(0.544, abs=0.001)
+    values = measure("ws353", model="(preset=evalrank)")
+    assert values["pairs"] == 200
+    assert values["coverage"] == pytest.approx(200 / 353)
+    assert values["spearman"] == pytest.approx(0.544, abs=0.001)
     assert published["word_cos_no_post_processing", "WS-353-ALL", "spearman"] < 0.23
 
 
@@ -113,10 +113,10 @@ def test_words_out_of_vocabulary_decide_the_published_figures(figures, published
 )
 def test_sentences_of_unknown_words_are_like_nothing_and_counted(name, spearman, unknown, shared_data):
     zeros = load(f"words:{shared_data / 'evalrank' / 'toy_emb.txt'}(preset=evalrank,empty=0)")
-    made = TASKS[name].measure(zeros, TASKS[name].read(None), Settings())
-    assert made.scores["spearman"].value == pytest.approx(spearman, abs=0.0005)
-    assert made.remarks[:1] == (
-        (f"{unknown} pair{'s' * (unknown > 1)} of {len(made.predictions['id'])} with a text of unknown words only, "
+    result = TASKS[name].measure(zeros, TASKS[name].read(None), Settings())
+    assert result.scores["spearman"].value == pytest.approx(spearman, abs=0.0005)
+    assert result.remarks[:1] == (
+        (f"{unknown} pair{'s' * (unknown > 1)} of {len(result.predictions['id'])} with a text of unknown words only, "
          "compared by the vector that the model gives such texts",) if unknown else ()
     )  # fmt: skip
 
@@ -124,6 +124,6 @@ def test_sentences_of_unknown_words_are_like_nothing_and_counted(name, spearman,
 def test_wordllama_on_the_sts_benchmark():
     pytest.importorskip("wordllama")
     task = TASKS["sts-b"]
-    made = task.measure(load("wordllama"), task.read(None), Settings())
-    assert made.scores["spearman"].value == pytest.approx(0.7737, abs=0.00005)
-    assert made.scores["spearman"].count == 1379
+    result = task.measure(load("wordllama"), task.read(None), Settings())
+    assert result.scores["spearman"].value == pytest.approx(0.7737, abs=0.00005)
+    assert result.scores["spearman"].count == 1379

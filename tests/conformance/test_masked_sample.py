@@ -1,4 +1,4 @@
-"""The public sample of masked Wikipedia pages: what it holds, and what the built-in predictors reach on it."""
+"""The public sample of masked Wikipedia pages: its contents, and the scores of the built-in predictors."""
 
 import pytest
 
@@ -36,11 +36,11 @@ def store(tmp_path_factory):
 
 def test_the_sample_holds_what_was_counted_before(chunks):
     report = check_chunks(chunks)
-    found = {finding.name: finding.count for finding in report.findings}
+    counts = {finding.name: finding.count for finding in report.findings}
     assert (report.pages, report.chunks, report.masks) == (374, 374, 698)
-    assert found.get("adjacent masks", 0) == 91
-    assert found.get("surnames inside words", 0) == 98
-    assert found.get("mask counts", 0) == 0
+    assert counts.get("adjacent masks", 0) == 91
+    assert counts.get("surnames inside words", 0) == 98
+    assert counts.get("mask counts", 0) == 0
 
 
 @pytest.mark.slow
@@ -52,9 +52,9 @@ def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec,
     scores = scores_of(stored)
     assert (scores.counts.masks, scores.counts.examples, scores.counts.pages) == (698, 374, 374)
     for reading, measured in zip(scores.readings, MEASURED[spec, context], strict=True):
-        made = score_levels(reading, spec, Bootstrap(resamples=1000))
+        results = score_levels(reading, spec, Bootstrap(resamples=1000))
         for level, expected in zip(("mask", "page"), measured, strict=True):
-            accuracy = made[level].scores["hits@1"]
+            accuracy = results[level].scores["hits@1"]
             # Vectors differ in their last bits between processors, which may reorder a few guesses.
             assert accuracy.value == pytest.approx(expected, abs=0.002)
             assert accuracy.interval.low <= accuracy.value <= accuracy.interval.high

@@ -1,7 +1,6 @@
-"""SDR's conventions and those of the thesis built on it, on an example computed by hand.
+"""The conventions of SDR and of the thesis based on it, on an example computed by hand.
 
-Corpus of 6 articles: A B C D E and the query's own. For each source the ranking holds all articles, the source
-itself first:
+The corpus has 6 articles: A to F. The ranking of each source contains all articles, usually the source itself first:
 
   source A ranks  A B C D E F      gold of A: C, F          positions after dropping the first: B0 C1 D2 E3 F4
   source B ranks  B A C D E F      gold of B: B (itself), A, and Z (not in the corpus)       A0 C1 D2 E3 F4
@@ -103,8 +102,8 @@ def test_the_pickle_of_sdr_is_gold_and_its_names_of_metrics_give_its_numbers(tmp
     (tmp_path / "gt").write_bytes(pickle.dumps(gold))
     (tmp_path / "recos.json").write_text(json.dumps({query: list(ranking) for query, ranking in RANKINGS.items()}))
     assert gr.Gold.read(tmp_path / "gt").to_dict() == GOLD
-    asked = ["-M", "MRR", "-M", "MPR", "-M", "HitRatio@2", "--corpus", "6", "--format", "json"]
-    command = ["score", str(tmp_path / "gt"), str(tmp_path / "recos.json"), *asked]
+    options = ["-M", "MRR", "-M", "MPR", "-M", "HitRatio@2", "--corpus", "6", "--format", "json"]
+    command = ["score", str(tmp_path / "gt"), str(tmp_path / "recos.json"), *options]
     expected = {"sdr": (1.0, 1 / 3, 5 / 18), "tde": (2 / 3, 5 / 3000, 1 / 3)}
     for profile, values in expected.items():
         assert main([*command, "--profile", profile]) == 0

@@ -1,4 +1,4 @@
-"""One fuzz case: valid files with one or two of them damaged, given to a real command that must end in a sentence."""
+"""Run a fuzz case: damage one or two of some valid files, and check that the command ends with a one-line error."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MESSAGE_LIMIT = 4000
 
 @dataclass(frozen=True)
 class Seed:
-    """Valid files by their path, the commands that read them, and which of the files are left alone."""
+    """Valid files by their path, the commands that read them, and the files that stay undamaged."""
 
     files: dict[str, bytes]
     commands: list[list[str]]
-    kept: frozenset[str] = frozenset()
+    undamaged: frozenset[str] = frozenset()
     words: list[str] = field(default_factory=list)
     """Arguments that are damaged instead of files; ``{}`` in a command stands for one."""
 
@@ -92,7 +92,7 @@ def run_case(seeds: list[Seed], rng: Random, save: Path | None = None) -> Outcom
             arguments = [damaged.replace("\0", "") if part == "{}" else part for part in arguments]
         else:
             for _ in range(rng.choice((1, 1, 1, 2))):
-                _damage(folder, [path for path in sorted(seed.files) if path not in seed.kept], rng)
+                _damage(folder, [path for path in sorted(seed.files) if path not in seed.undamaged], rng)
         outcome = run_command(folder, arguments)
         if outcome.fault is not None and save is not None:
             shutil.copytree(folder, save)

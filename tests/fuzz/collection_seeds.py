@@ -47,18 +47,18 @@ def rankings() -> dict[str, dict[str, bytes]]:
     import goldrank as gr
     from goldrank.io import FORMATS
 
-    made: dict[str, dict[str, bytes]] = {}
+    files: dict[str, dict[str, bytes]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for format in FORMATS:
             gr.Gold(SUBTOPICS if format == "diversity" else COLUMNS).write(f"{folder}/gold", format=format)
             gr.Run(RUN).write(f"{folder}/run", format="trec" if format == "diversity" else format)
-            made[format] = {name: Path(folder, name).read_bytes() for name in ("gold", "run")}
-    made["lists"] = {"gold": b'{"q1": ["d1"], "q2": ["d2"]}', "run": b'{"q1": ["d2", "d1"], "q2": ["d1", "d2"]}'}
-    made["results"] = {
-        "gold": made["jsonl"]["gold"],
+            files[format] = {name: Path(folder, name).read_bytes() for name in ("gold", "run")}
+    files["lists"] = {"gold": b'{"q1": ["d1"], "q2": ["d2"]}', "run": b'{"q1": ["d2", "d1"], "q2": ["d1", "d2"]}'}
+    files["results"] = {
+        "gold": files["jsonl"]["gold"],
         "run": jsonl([{"query": "q1", "results": {"d1": 0.5, "d2": 1}}, {"query": "q2", "results": ["d1", "é"]}]),
     }
-    return made
+    return files
 
 
 def gold_and_runs() -> list[Seed]:
@@ -166,7 +166,7 @@ def pickles() -> list[Seed]:
         Seed(
             {"set/games.csv": table, "set/games_gold.pkl": pickle.dumps(gold, protocol)},
             [["data", "check", "set"]],
-            kept=frozenset({"set/games.csv"}),
+            undamaged=frozenset({"set/games.csv"}),
         )
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
     ] + [
@@ -174,6 +174,6 @@ def pickles() -> list[Seed]:
         Seed(
             {"set/gt": pickle.dumps(gold), "run.json": json.dumps({query: list(gold) for query in gold}).encode()},
             [["data", "check", "set"], ["data", "check", "set/gt"], ["score", "set/gt", "run.json"]],
-            kept=frozenset({"run.json"}),
+            undamaged=frozenset({"run.json"}),
         )
     ]

@@ -1,4 +1,4 @@
-"""All that goldrank reads: valid files of every kind, with the commands that read them."""
+"""Valid files of every kind that goldrank reads, with the commands that read them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def vectors() -> list[Seed]:
     stored = {"items.npy": array_bytes(rows), "items.ids": "\n".join(ids).encode()}
     data = beir()[0].files
     command = ["run", "-t", "set", "--resamples", "100", "-m"]
-    made = [
+    inputs = [
         (stored, "items.npy"),
         ({"items.npz": archive.getvalue()}, "items.npz"),
         ({"items.npz": packed.getvalue()}, "items.npz"),
@@ -58,8 +58,10 @@ def vectors() -> list[Seed]:
     ]
     options = ["", "(by=id)", "(by=id,dim=2)"]
     return [
-        Seed({**data, **files}, [[*command, f"vectors:{name}{option}"] for option in options], kept=frozenset(data))
-        for files, name in made
+        Seed(
+            {**data, **files}, [[*command, f"vectors:{name}{option}"] for option in options], undamaged=frozenset(data)
+        )
+        for files, name in inputs
     ]
 
 
@@ -121,8 +123,8 @@ def index_folders() -> list[Seed]:
         ["index", "info", "made"],
         ["index", "info", "made", "--verify"],
     ]
-    made = [made_by(texts, [["index", "build", "texts.jsonl", "-o", "made", "-m", *way]], ("made",)) for way in ways]
-    return [Seed(files, commands) for files in made]
+    inputs = [made_by(texts, [["index", "build", "texts.jsonl", "-o", "made", "-m", *way]], ("made",)) for way in ways]
+    return [Seed(files, commands) for files in inputs]
 
 
 def faiss_files() -> list[Seed]:
@@ -365,7 +367,7 @@ def meta_tables() -> list[Seed]:
 
 def specifications() -> list[Seed]:
     data = {**beir()[0].files, **rankings()["trec"]}
-    kept = frozenset(data)
+    undamaged = frozenset(data)
     run = ["run", "-t", "set", "--resamples", "100"]
     groups: list[tuple[list[list[str]], list[str]]] = [
         (
@@ -418,7 +420,7 @@ def specifications() -> list[Seed]:
         ),
         ([["plan", "{}"], ["plan", "--items", "{}"]], ["1000000", "1e6", "10M"]),
     ]
-    return [Seed(data, commands, kept, words) for commands, words in groups]
+    return [Seed(data, commands, undamaged, words) for commands, words in groups]
 
 
 def caches() -> list[Seed]:
@@ -426,9 +428,9 @@ def caches() -> list[Seed]:
     command = ["run", "-m", "wordllama", "-t", "set", "--resamples", "100", "--overwrite", "always"]
     words = {"words": word_vectors()[0].files["words"]}
     worded = ["run", "-m", "words:words", "-t", "set", "--resamples", "100", "--overwrite", "always"]
-    kept = made_by({**data, **words}, [command, worded], ("cache",))
+    cache = made_by({**data, **words}, [command, worded], ("cache",))
     commands = [command, worded, ["cache", "list"], ["cache", "prune", "--yes"], ["cache", "info"]]
-    return [Seed({**data, **words, **kept}, commands, frozenset({*data, *words}))]
+    return [Seed({**data, **words, **cache}, commands, frozenset({*data, *words}))]
 
 
 TARGETS = [

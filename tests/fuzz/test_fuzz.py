@@ -1,7 +1,7 @@
-"""No input whatever ends in an internal error: damaged files of every kind, given to the real commands.
+"""Damaged files of every kind never cause an internal error in a command.
 
-GOLDRANK_FUZZ_CASES=5000 sets the number of cases over all targets, GOLDRANK_FUZZ_SEED the seed of them all. A case that
-fails is told with its seed, which runs it again alone: GOLDRANK_FUZZ_CASE=beir:17.
+GOLDRANK_FUZZ_CASES=5000 sets the number of cases over all targets, GOLDRANK_FUZZ_SEED their seed. A failure names its
+case, and GOLDRANK_FUZZ_CASE=beir:17 runs that case alone.
 """
 
 import os

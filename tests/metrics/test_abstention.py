@@ -1,4 +1,4 @@
-"""Abstention: what the confidence is worth, how it is asked for, and where it cannot be known."""
+"""Abstention: the values of nauc, its names, and data for which it is undefined."""
 
 import math
 
@@ -26,13 +26,13 @@ def area(values, confidence):
 @given(VALUES)
 def test_the_oracle_has_1_no_confidence_has_more_and_a_constant_one_0(rows):
     values, confidence = map(np.array, zip(*rows, strict=True))
-    found = area(values, confidence)
+    result = area(values, confidence)
     if len(set(values)) == 1:
-        assert math.isnan(found)
+        assert math.isnan(result)
         return
-    if math.isnan(found):  # what is left out at every rate does not change the oracle's mean
+    if math.isnan(result):  # what is left out at every rate does not change the oracle's mean
         return
-    assert found <= 1 + 1e-9
+    assert result <= 1 + 1e-9
     assert area(values, values) == pytest.approx(1)
     assert area(values, np.zeros(len(values))) == pytest.approx(0, abs=1e-9)
 
@@ -42,10 +42,10 @@ def test_the_oracle_has_1_no_confidence_has_more_and_a_constant_one_0(rows):
 def test_neither_the_order_of_queries_nor_the_scale_of_the_confidence_matters(rows, random):
     mixed = rows[:]
     random.shuffle(mixed)
-    one, other = (area(*map(np.array, zip(*given, strict=True))) for given in (rows, mixed))
+    expected, other = (area(*map(np.array, zip(*given, strict=True))) for given in (rows, mixed))
     scaled = area([value for value, _ in rows], [3 * sure + 1 for _, sure in rows])
-    assert other == pytest.approx(one, abs=1e-9, nan_ok=True)
-    assert scaled == pytest.approx(one, abs=1e-9, nan_ok=True)
+    assert other == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    assert scaled == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
 def test_the_area_is_that_of_the_curve_drawn_by_hand():
@@ -77,8 +77,8 @@ RUN = {
 
 def test_confidences_are_the_highest_score_the_spread_and_the_lead():
     run = gr.Run({"q": {"a": 3.0, "q": 7.0, "b": 1.0}, "one": {"a": 2.0}, "empty": {}})
-    found = confidences(run, ["q", "one", "empty", "none"], drop_self=False)
-    assert found.tolist() == [[7, 2, 0, 0], [pytest.approx(np.std([3, 7, 1])), 0, 0, 0], [4, 0, 0, 0]]
+    result = confidences(run, ["q", "one", "empty", "none"], drop_self=False)
+    assert result.tolist() == [[7, 2, 0, 0], [pytest.approx(np.std([3, 7, 1])), 0, 0, 0], [4, 0, 0, 0]]
     assert confidences(run, ["q"], drop_self=True).tolist() == [[3], [1], [2]]
 
 

@@ -1,4 +1,4 @@
-"""Pooled metrics: over all gold items together (micro), or over queries first (macro)."""
+"""Pooled metrics: averaged over all gold items (micro), or over queries (macro)."""
 
 import math
 

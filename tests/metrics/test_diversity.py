@@ -1,4 +1,4 @@
-"""Metrics of diversity: what they reward, and what is refused or said."""
+"""Diversity metrics: what they reward, and which gold they reject or remark on."""
 
 import math
 
@@ -99,7 +99,7 @@ def test_the_command_says_that_a_plain_metric_read_the_highest_grade(tmp_path, c
     (tmp_path / "a.run").write_text("q Q0 a 1 2 x\nq Q0 b 2 1 x\n")
     arguments = ["score", str(tmp_path / "qrels"), str(tmp_path / "a.run"), "-M", "alpha-nDCG@5"]
     assert main([*arguments, "-M", "ndcg@5"]) == 0
-    said = "1 gold items judged for several subtopics (metrics without subtopics read the highest grade)"
-    assert said in capsys.readouterr().out
+    note = "1 gold items judged for several subtopics (metrics without subtopics read the highest grade)"
+    assert note in capsys.readouterr().out
     assert main(arguments) == 0
     assert "subtopics" not in capsys.readouterr().out

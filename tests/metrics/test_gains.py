@@ -1,4 +1,4 @@
-"""Custom gains of grades: what they mean, how they are written, and what is refused."""
+"""Custom gains of grades: their meaning, their notation, and what is rejected."""
 
 import math
 
@@ -31,9 +31,9 @@ def test_a_grade_gains_what_is_written_and_other_grades_what_gain_says(metric, g
 
 def test_all_ways_to_write_gains_are_one_metric():
     written = ["ndcg(gains=0:0/1:1/2:3)@10", "nDCG(gains={0:0,1:1,2:3})@10", "ndcg(gains={2: 3, 1: 1.0, 0: 0})@10"]
-    made = gr.Metric.make("nDCG", 10, gains={0: 0, 1: 1, 2: 3})
-    assert {str(gr.Metric.parse(text)) for text in written} == {str(made)} == {written[0]}
-    assert len(gr.score(GOLD, RUN, [*written, made])) == 1
+    metric = gr.Metric.make("nDCG", 10, gains={0: 0, 1: 1, 2: 3})
+    assert {str(gr.Metric.parse(text)) for text in written} == {str(metric)} == {written[0]}
+    assert len(gr.score(GOLD, RUN, [*written, metric])) == 1
 
 
 def test_a_metric_is_made_of_its_parts():

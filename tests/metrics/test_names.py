@@ -1,4 +1,4 @@
-"""Names of metrics as other tools write them: each is read as the tool means it, or refused with the reason."""
+"""Metric names of other tools are translated to the same metric, or rejected with the reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rank-biased overlap and compatibility: definitions summed term by term, bounds, ties and the ideal ranking."""
+"""Rank-biased overlap and compatibility: the definitions as plain sums, bounds, ties and the ideal ranking."""
 
 import itertools
 import json
@@ -41,12 +41,12 @@ def continued(first, second, tails):
 @given(LISTS, LISTS, P)
 @examples(0.8)
 def test_min_and_residual_are_the_overlap_of_the_worst_and_the_best_continuation(first, second, p):
-    found = gr.rbo(ranked(first), ranked(second), p)
+    result = gr.rbo(ranked(first), ranked(second), p)
     worst = term_by_term(*continued(first, second, "apart"), p, 600)
-    assert found.low[0] == pytest.approx(worst, abs=1e-9)
+    assert result.low[0] == pytest.approx(worst, abs=1e-9)
     best = term_by_term(*continued(first, second, "together"), p, 600)
-    assert found.low[0] + found.residual[0] == pytest.approx(best, abs=1e-9)
-    assert found.low[0] - 1e-12 <= found.values[0] <= found.low[0] + found.residual[0] + 1e-9
+    assert result.low[0] + result.residual[0] == pytest.approx(best, abs=1e-9)
+    assert result.low[0] - 1e-12 <= result.values[0] <= result.low[0] + result.residual[0] + 1e-9
 
 
 def test_the_extrapolated_value_is_that_of_the_formula_worked_by_hand():
@@ -62,11 +62,11 @@ def test_the_extrapolated_value_is_that_of_the_formula_worked_by_hand():
 @given(TIED, TIED, P)
 @examples(0.8)
 def test_the_overlap_is_symmetric_within_bounds_and_1_for_the_same_ranking(first, second, p):
-    one, other = gr.rbo({"q": first}, {"q": second}, p), gr.rbo({"q": second}, {"q": first}, p)
-    assert one.mean == pytest.approx(other.mean, abs=1e-12)
-    assert one.residual[0] == pytest.approx(other.residual[0], abs=1e-9)
-    assert -1e-12 <= one.low[0] <= one.mean + 1e-9
-    assert one.mean <= 1
+    forward, backward = gr.rbo({"q": first}, {"q": second}, p), gr.rbo({"q": second}, {"q": first}, p)
+    assert forward.mean == pytest.approx(backward.mean, abs=1e-12)
+    assert forward.residual[0] == pytest.approx(backward.residual[0], abs=1e-9)
+    assert -1e-12 <= forward.low[0] <= forward.mean + 1e-9
+    assert forward.mean <= 1
     assert gr.rbo({"q": first}, {"q": first}, p).mean == pytest.approx(1.0, abs=1e-12)
 
 
@@ -79,8 +79,8 @@ def test_ties_share_a_rank_whatever_the_ids_and_the_order_of_the_input():
 
 
 def test_queries_of_one_run_only_are_counted_and_two_runs_without_a_common_query_refused():
-    found = gr.rbo({"q": {"a": 1}, "p": {"a": 1}, "empty": {}}, {"q": {"a": 1}, "r": {"b": 1}, "s": {"b": 1}})
-    assert (found.queries, found.left_out) == (["q"], (1, 2))
+    result = gr.rbo({"q": {"a": 1}, "p": {"a": 1}, "empty": {}}, {"q": {"a": 1}, "r": {"b": 1}, "s": {"b": 1}})
+    assert (result.queries, result.left_out) == (["q"], (1, 2))
     with pytest.raises(gr.InputError, match="no query in common"):
         gr.rbo({"q": {"a": 1}}, {"r": {"a": 1}})
     for p in (0, 1, 1.5, float("nan")):
@@ -106,10 +106,10 @@ def test_the_command_shows_every_pair_and_what_was_left_out(tmp_path, capsys, lo
     assert main(["rbo", *paths, "-p", "0.5", "--format", look]) == 0
     out = capsys.readouterr().out
     if look == "json":
-        found = json.loads(out)
-        assert [(entry["a"], entry["b"]) for entry in found] == [("a", "b"), ("a", "c"), ("b", "c")]
-        assert found[0]["rbo"]["mean"] == 1.0
-        assert found[0]["only_second"] == 1
+        result = json.loads(out)
+        assert [(entry["a"], entry["b"]) for entry in result] == [("a", "b"), ("a", "c"), ("b", "c")]
+        assert result[0]["rbo"]["mean"] == 1.0
+        assert result[0]["only_second"] == 1
     elif look == "csv":
         assert out.splitlines()[1].startswith("a,b,1.0,")
     else:

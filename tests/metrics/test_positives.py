@@ -1,4 +1,4 @@
-"""Gold ranked without the query's other gold among its rivals, and the query's own entry in or out, by brute force."""
+"""Filtered positives and excluded self-matches compared with brute force."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Every tie policy against brute force: all orders of the tied items, written out and scored one by one."""
+"""Every tie policy compared with brute force over all orders of the tied items."""
 
 import itertools
 
@@ -71,7 +71,7 @@ def test_optimistic_is_an_order_and_so_reached(case, metric):
     reached = [value(gold, order, metric) for order in itertools.islice(orders(scores), 720)]
     for ties in ("optimistic", "pessimistic", "docid", "input"):
         got = value(gold, scores, metric, ties=ties)
-        assert any(np.isclose(got, one, atol=1e-12, equal_nan=True) for one in reached)
+        assert any(np.isclose(got, other, atol=1e-12, equal_nan=True) for other in reached)
 
 
 def test_docid_breaks_ties_by_descending_bytes():

@@ -1,4 +1,4 @@
-"""What version 10 of trec_eval changed, against its documented rules written out independently in whole lists."""
+"""The changes of trec_eval 10 compared with an independent implementation of its documented rules on full lists."""
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
@@ -29,11 +29,11 @@ def interpolated(ranking, grades, level):
     """The highest precision at or below the rank that completes the recall level, rounded half up to whole items."""
     relevant = sum(grade > 0 for grade in grades.values())
     needed = int(Decimal(level * relevant).quantize(Decimal(1), ROUND_HALF_UP))
-    found, precisions = 0, []
+    seen, precisions = 0, []
     for rank, item in enumerate(ranking, 1):
-        found += grades.get(item, 0) > 0
-        precisions.append((found, found / rank))
-    return max((precision for found, precision in precisions if found >= needed), default=0.0)
+        seen += grades.get(item, 0) > 0
+        precisions.append((seen, seen / rank))
+    return max((precision for seen, precision in precisions if seen >= needed), default=0.0)
 
 
 @given(judged_rankings(), st.integers(0, 20))

@@ -1,4 +1,4 @@
-"""The diversity family against ndeval, through pyndeval and ir_measures."""
+"""Diversity metrics compared with ndeval, through pyndeval and ir_measures."""
 
 import pytest
 from hypothesis import given

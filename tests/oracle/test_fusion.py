@@ -1,4 +1,4 @@
-"""Fused scores against ranx."""
+"""Fused scores compared with ranx."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Abstention metrics against mteb."""
+"""Abstention metrics compared with mteb."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every metric name of a peer, given to goldrank as the peer writes it: the same value, or a refusal."""
+"""Every metric name of a peer has the same value in goldrank, or is rejected."""
 
 import math
 import random

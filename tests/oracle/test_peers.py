@@ -1,4 +1,4 @@
-"""ir_measures, ranx and scikit-learn: equal where their conventions are right, and a test for each place where not."""
+"""Values of ir_measures, ranx and scikit-learn: equal under their conventions, with a test for each difference."""
 
 import numpy as np
 import pytest

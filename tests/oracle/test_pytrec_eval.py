@@ -1,4 +1,4 @@
-"""Profile trec_eval9 against pytrec_eval, query by query, on runs made to be hard."""
+"""Profile trec_eval9 compared with pytrec_eval, query by query, on runs with ties and other edge cases."""
 
 import itertools
 

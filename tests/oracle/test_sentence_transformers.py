@@ -1,4 +1,4 @@
-"""Profile sentence-transformers against its InformationRetrievalEvaluator, on the rankings themselves."""
+"""Profile sentence-transformers compared with InformationRetrievalEvaluator on the same rankings."""
 
 import random
 

@@ -1,7 +1,7 @@
-"""The program trec_eval itself: every number that it prints, under its options.
+"""Every number that the program trec_eval prints, under its options.
 
-Its sources are in no package registry, so the program is the one that ``$TREC_EVAL`` names (an executable, or a folder
-of sources that is built here), or the one on the path.
+Its sources are in no package registry. The tests use the executable that ``$TREC_EVAL`` names, build the folder of
+sources that it names, or use the program on the path.
 """
 
 import os

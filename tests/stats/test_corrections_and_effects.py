@@ -1,4 +1,4 @@
-"""Corrections keep their algebra; effect sizes and power agree with their definitions."""
+"""Corrections, effect sizes and power agree with their definitions and invariants."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def test_a_t_test_finds_the_smallest_detectable_difference_as_often_as_promised(
     d = rng.normal(size=25)
     shift = stats.smallest_detectable(d)
     samples = rng.normal(shift, d.std(ddof=1), size=(1000, 25))
-    found = np.mean([stats.t_test(sample).p < 0.05 for sample in samples])
-    assert abs(found - 0.8) < 4 * math.sqrt(0.8 * 0.2 / 1000)
+    power = np.mean([stats.t_test(sample).p < 0.05 for sample in samples])
+    assert abs(power - 0.8) < 4 * math.sqrt(0.8 * 0.2 / 1000)
 
 
 def test_the_smallest_detectable_difference_shrinks_with_queries_and_grows_with_power():

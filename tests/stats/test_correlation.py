@@ -1,4 +1,4 @@
-"""Correlations: equal to scipy's, blind to what they must not see, with intervals that cover and tests that hold."""
+"""Correlations: equality with scipy, invariances, coverage of intervals and validity of tests."""
 
 import math
 
@@ -20,8 +20,8 @@ SCIPY = {
 pairs = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=3, max_size=40)
 
 
-def columns(drawn):
-    x, y = np.array(drawn, dtype=float).T
+def columns(rows):
+    x, y = np.array(rows, dtype=float).T
     assume(np.ptp(x) > 0 and np.ptp(y) > 0)
     return x, y
 
@@ -39,8 +39,8 @@ def permutation_p(x, y, kind, **options):
 @pytest.mark.oracle
 @pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @given(pairs)
-def test_every_correlation_is_scipys(kind, drawn):
-    x, y = columns(drawn)
+def test_every_correlation_is_scipys(kind, rows):
+    x, y = columns(rows)
     assert stats.correlation(x, y, kind) == pytest.approx(SCIPY[kind](x, y).statistic, abs=1e-12)
 
 
@@ -54,9 +54,9 @@ def test_every_correlation_is_scipys_on_many_pairs_with_a_large_offset(kind, n):
 
 @pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @given(pairs, st.randoms())
-def test_the_order_of_the_pairs_and_of_the_two_sides_does_not_matter(kind, drawn, random):
-    x, y = columns(drawn)
-    shuffled = list(drawn)
+def test_the_order_of_the_pairs_and_of_the_two_sides_does_not_matter(kind, rows, random):
+    x, y = columns(rows)
+    shuffled = list(rows)
     random.shuffle(shuffled)
     first, second = columns(shuffled)
     assert stats.correlation(first, second, kind) == pytest.approx(stats.correlation(x, y, kind), abs=1e-12)
@@ -65,8 +65,8 @@ def test_the_order_of_the_pairs_and_of_the_two_sides_does_not_matter(kind, drawn
 
 @pytest.mark.parametrize("kind", stats.CORRELATIONS)
 @given(pairs, st.floats(0.01, 100), st.floats(-100, 100))
-def test_scale_and_offset_do_not_matter_and_a_negative_scale_turns_the_sign(kind, drawn, scale, offset):
-    x, y = columns(drawn)
+def test_scale_and_offset_do_not_matter_and_a_negative_scale_turns_the_sign(kind, rows, scale, offset):
+    x, y = columns(rows)
     expected = stats.correlation(x, y, kind)
     assert stats.correlation(scale * x + offset, y, kind) == pytest.approx(expected, abs=1e-9)
     assert stats.correlation(-scale * x + offset, y, kind) == pytest.approx(-expected, abs=1e-9)
@@ -74,8 +74,8 @@ def test_scale_and_offset_do_not_matter_and_a_negative_scale_turns_the_sign(kind
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
 @given(pairs)
-def test_a_monotone_map_does_not_change_a_rank_correlation(kind, drawn):
-    x, y = columns(drawn)
+def test_a_monotone_map_does_not_change_a_rank_correlation(kind, rows):
+    x, y = columns(rows)
     assert stats.correlation(np.exp(x / 10), y**3, kind) == stats.correlation(x, y, kind)
 
 
@@ -93,13 +93,13 @@ def test_a_resample_correlates_as_if_its_rows_were_written_out(kind):
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 6, (15, 3)).astype(float), rng.normal(size=(15, 2))
     counts = rng.multinomial(15, [1 / 15] * 15, size=40).T
-    found = stats.weighted_correlations(x, y, counts, kind)
+    result = stats.weighted_correlations(x, y, counts, kind)
     for number, column in enumerate(counts.T):
         rows = np.repeat(np.arange(15), column)
         for i in range(3):
             for d in range(2):
                 expected = SCIPY[kind](x[rows, i], y[rows, d]).statistic
-                assert found[number, i, d] == pytest.approx(expected, abs=1e-12)
+                assert result[number, i, d] == pytest.approx(expected, abs=1e-12)
 
 
 def test_kendall_by_pairs_and_by_sorting_agree(monkeypatch):
@@ -117,9 +117,9 @@ def test_kendall_by_pairs_and_by_sorting_agree(monkeypatch):
 def test_a_resample_of_one_value_is_undefined_and_left_out_of_the_interval(kind):
     x, y = np.array([[1.0], [1.1], [3.0]]), np.array([[2.0], [1.0], [5.0]])
     counts = np.array([[3, 1], [0, 1], [0, 1]])
-    found = stats.weighted_correlations(x, y, counts, kind).ravel()
-    assert math.isnan(found[0])
-    assert not math.isnan(found[1])
+    result = stats.weighted_correlations(x, y, counts, kind).ravel()
+    assert math.isnan(result[0])
+    assert not math.isnan(result[1])
     interval = stats.correlation_interval([1, 1.1, 3], [2, 1, 5], kind, method="bootstrap", resamples=200)
     assert -1 <= interval.low <= interval.high <= 1
 
@@ -133,10 +133,10 @@ def test_families_are_drawn_whole_and_absent_rows_are_left_out():
     assert doubled == pytest.approx(single, abs=1e-12, nan_ok=True)
     present = np.arange(12) < 8
     x[8:] = 1e6
-    found = stats.bootstrap_correlations(x, y, "spearman", resamples=50, rows=present)
+    result = stats.bootstrap_correlations(x, y, "spearman", resamples=50, rows=present)
     counts = np.concatenate([c.copy() for c in stats.resampling.count_chunks(12, resamples=50)], axis=1)
     again = stats.weighted_correlations(x[:8], y[:8], counts[:8], "spearman")
-    assert found == pytest.approx(again, nan_ok=True)
+    assert result == pytest.approx(again, nan_ok=True)
 
 
 @pytest.mark.oracle

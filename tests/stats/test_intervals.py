@@ -1,4 +1,4 @@
-"""Intervals cover as they say, agree with scipy's, and behave at the edges."""
+"""Intervals: nominal coverage, agreement with scipy, and edge cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from profiles import examples
 finite = st.floats(-1e6, 1e6)
 
 
-def one(values, **options):
+def interval_of(values, **options):
     sample = {k: options.pop(k) for k in ("weights", "how", "proportion") if k in options}
     [interval] = intervals([Sample(np.asarray(values, dtype=float), **sample)], **options)
     return interval
@@ -67,8 +67,8 @@ def test_bca_covers_as_often_as_it_says_on_skewed_values():
     """
     rng = np.random.default_rng(0)
     samples = rng.exponential(size=(50, 400))
-    found = intervals([Sample(column) for column in samples.T], resamples=2000)
-    covered = np.mean([i.low <= 1 <= i.high for i in found])
+    results = intervals([Sample(column) for column in samples.T], resamples=2000)
+    covered = np.mean([i.low <= 1 <= i.high for i in results])
     assert 0.885 <= covered <= 0.97
 
 
@@ -79,8 +79,8 @@ def test_bca_misses_on_both_sides_more_evenly_than_the_percentile_interval():
     truth = math.exp(0.5)
 
     def imbalance(method):
-        found = intervals(columns, resamples=2000, method=method)
-        return sum(i.high < truth for i in found) - sum(i.low > truth for i in found)
+        results = intervals(columns, resamples=2000, method=method)
+        return sum(i.high < truth for i in results) - sum(i.low > truth for i in results)
 
     assert 0 < imbalance("bca") < imbalance("percentile")
 
@@ -90,7 +90,7 @@ def test_bca_misses_on_both_sides_more_evenly_than_the_percentile_interval():
 @pytest.mark.parametrize("n", [12, 60, 400])
 def test_limits_agree_with_scipy_up_to_monte_carlo_error(method, n):
     values = np.random.default_rng(n).gamma(0.5, size=n)
-    ours = one(values, method=method, resamples=40_000)
+    ours = interval_of(values, method=method, resamples=40_000)
     theirs = scipy_stats.bootstrap(
         (values,),
         np.mean,
@@ -110,7 +110,7 @@ def test_limits_agree_with_scipy_up_to_monte_carlo_error(method, n):
 def test_weighted_limits_agree_with_scipys_on_pairs():
     rng = np.random.default_rng(2)
     values, weights = rng.gamma(0.5, size=80), rng.integers(0, 6, 80).astype(float)
-    ours = one(values, weights=weights, resamples=40_000)
+    ours = interval_of(values, weights=weights, resamples=40_000)
     theirs = scipy_stats.bootstrap(
         (values, weights),
         lambda v, w, axis: (v * w).sum(axis) / w.sum(axis),
@@ -127,7 +127,7 @@ def test_weighted_limits_agree_with_scipys_on_pairs():
 def test_tied_resamples_count_half_as_in_scipy():
     """Six values on a binary grid, where scipy's sums are exact too: one mean in eleven is a tie."""
     values = np.array([0.0, 0.5, 0.5, 1.0, 4.0, 0.0])
-    ours = one(values, resamples=100_000)
+    ours = interval_of(values, resamples=100_000)
     theirs = scipy_stats.bootstrap(
         (values,), np.mean, n_resamples=100_000, batch=10_000, random_state=np.random.default_rng(0)
     ).confidence_interval
@@ -140,7 +140,7 @@ def test_rounding_does_not_break_ties_between_resamples_and_estimate():
     rng = np.random.default_rng(11)
     for _ in range(40):
         values = rng.integers(0, 10, 9).astype(float)
-        whole, tenths = one(values, resamples=2000), one(values / 10, resamples=2000)
+        whole, tenths = interval_of(values, resamples=2000), interval_of(values / 10, resamples=2000)
         assert (tenths.low, tenths.high) == pytest.approx((whole.low / 10, whole.high / 10), abs=1e-9)
 
 
@@ -157,22 +157,22 @@ def test_missing_values_are_the_same_as_weight_zero():
     rng = np.random.default_rng(3)
     values, gone = rng.random(40), rng.random(40) < 0.3
     holes = np.where(gone, np.nan, values)
-    assert one(holes) == one(values, weights=(~gone).astype(float))
-    assert one(holes) == one(holes, weights=np.where(gone, np.nan, 1.0))
+    assert interval_of(holes) == interval_of(values, weights=(~gone).astype(float))
+    assert interval_of(holes) == interval_of(holes, weights=np.where(gone, np.nan, 1.0))
 
 
 def test_only_the_proportions_of_the_weights_matter():
     rng = np.random.default_rng(4)
     values, weights = rng.random(40), rng.random(40)
-    assert one(values, weights=weights) == one(values, weights=weights * 1024)
-    assert one(values, weights=np.full(40, 7.0)) == one(values)
+    assert interval_of(values, weights=weights) == interval_of(values, weights=weights * 1024)
+    assert interval_of(values, weights=np.full(40, 7.0)) == interval_of(values)
 
 
 @examples(0.25)
 @given(st.lists(st.integers(-50, 50), min_size=3, max_size=30), st.integers(-100, 100), st.integers(0, 6))
 def test_intervals_follow_a_shift_and_a_power_of_two(values, shift, power):
     values = np.array(values, dtype=float)
-    plain, moved = one(values, resamples=300), one(values * 2**power + shift, resamples=300)
+    plain, moved = interval_of(values, resamples=300), interval_of(values * 2**power + shift, resamples=300)
     assert plain.method == moved.method
     assert moved.low == pytest.approx(plain.low * 2**power + shift, abs=1e-9)
     assert moved.high == pytest.approx(plain.high * 2**power + shift, abs=1e-9)
@@ -180,7 +180,7 @@ def test_intervals_follow_a_shift_and_a_power_of_two(values, shift, power):
 
 def test_a_geometric_mean_has_the_interval_of_the_mean_logarithm():
     values = np.random.default_rng(5).random(60)
-    geometric, logs = one(values, how="geometric"), one(np.log(values))
+    geometric, logs = interval_of(values, how="geometric"), interval_of(np.log(values))
     assert geometric.low == pytest.approx(math.exp(logs.low))
     assert geometric.high == pytest.approx(math.exp(logs.high))
     assert geometric.low < aggregate(values, how="geometric") < geometric.high
@@ -188,14 +188,14 @@ def test_a_geometric_mean_has_the_interval_of_the_mean_logarithm():
 
 def test_a_median_gets_a_percentile_interval_and_says_so():
     values = np.random.default_rng(6).exponential(size=201)
-    found = one(values, how="median")
-    assert found.method == "percentile"
-    assert found.low < np.median(values) < found.high
+    interval = interval_of(values, how="median")
+    assert interval.method == "percentile"
+    assert interval.low < np.median(values) < interval.high
     # The distribution-free interval from order statistics, which the bootstrap approximates for large n.
     low, high = scipy_stats.binom.ppf([0.025, 0.975], 201, 0.5).astype(int)
     ordered = np.sort(values)
-    assert ordered[low - 4] < found.low < ordered[low + 4]
-    assert ordered[high - 4] < found.high < ordered[high + 4]
+    assert ordered[low - 4] < interval.low < ordered[low + 4]
+    assert ordered[high - 4] < interval.high < ordered[high + 4]
 
 
 def test_columns_do_not_influence_each_other():
@@ -214,42 +214,42 @@ def test_columns_do_not_influence_each_other():
 @pytest.mark.parametrize("values", [[], [1.0], [np.nan, np.nan], [1.0, np.nan, np.nan]])
 @pytest.mark.parametrize("proportion", [False, True])
 def test_fewer_than_two_values_have_no_interval(values, proportion):
-    assert one(values, proportion=proportion) is None
+    assert interval_of(values, proportion=proportion) is None
 
 
 def test_a_sum_has_no_interval():
-    assert one([1.0, 2.0, 3.0], how="sum") is None
+    assert interval_of([1.0, 2.0, 3.0], how="sum") is None
 
 
 @pytest.mark.parametrize("how", ["mean", "geometric", "median"])
 def test_constant_values_have_a_degenerate_interval(how):
     values = np.array([0.1, np.nan, 0.1, 0.1])
     number = aggregate(values, how=how)
-    assert one(values, how=how) == Interval(number, number, 0.95, "constant")
+    assert interval_of(values, how=how) == Interval(number, number, 0.95, "constant")
 
 
 def test_values_below_the_geometric_floor_are_constant():
-    assert one([0.0, 1e-7, 1e-6], how="geometric").method == "constant"
+    assert interval_of([0.0, 1e-7, 1e-6], how="geometric").method == "constant"
 
 
 def test_two_values_have_an_interval_within_them():
-    found = one([0.0, 1.0])
-    assert (found.low, found.high) == (0.0, 1.0)
+    interval = interval_of([0.0, 1.0])
+    assert (interval.low, interval.high) == (0.0, 1.0)
 
 
 def test_bca_falls_back_to_percentile_where_it_is_undefined_and_says_so():
     # Nearly all weight on the largest value: no resampled mean exceeds the estimate, the bias is infinite.
-    found = one([5.0, 1.0, 1.0, 1.0], weights=[1e300, 1e-300, 0.0, 0.0])
-    assert found.method == "percentile"
+    interval = interval_of([5.0, 1.0, 1.0, 1.0], weights=[1e300, 1e-300, 0.0, 0.0])
+    assert interval.method == "percentile"
 
 
 def test_zero_one_values_get_wilson_only_when_they_are_a_proportion():
     values = [1.0, 1.0, 0.0, 1.0, np.nan]
-    assert one(values, proportion=True) == wilson(3, 4)
-    assert one(values).method == "bca"
-    assert one([1.0, 0.5, 0.0], proportion=True).method == "bca"
-    assert one([1.0, 1.0, 0.0], proportion=True, weights=np.ones(3)).method == "bca"
-    assert one([1.0] * 10, proportion=True) == wilson(10, 10)
+    assert interval_of(values, proportion=True) == wilson(3, 4)
+    assert interval_of(values).method == "bca"
+    assert interval_of([1.0, 0.5, 0.0], proportion=True).method == "bca"
+    assert interval_of([1.0, 1.0, 0.0], proportion=True, weights=np.ones(3)).method == "bca"
+    assert interval_of([1.0] * 10, proportion=True) == wilson(10, 10)
 
 
 @pytest.mark.oracle
@@ -265,25 +265,25 @@ def test_wilson_is_scipys(n, data):
 
 def test_a_higher_level_is_wider():
     values = np.random.default_rng(8).random(50)
-    narrow, wide = one(values, level=0.8), one(values, level=0.99)
+    narrow, wide = interval_of(values, level=0.8), interval_of(values, level=0.99)
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_does_not():
     values = np.random.default_rng(9).random(50)
-    assert one(values) == one(values) != one(values, seed=1)
+    assert interval_of(values) == interval_of(values) != interval_of(values, seed=1)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: one([1.0, 2.0], method="bac"), "did you mean 'bca'"),
-        (lambda: one([1.0, 2.0], level=95), "level 95"),
-        (lambda: one([1.0, np.inf]), "infinite"),
-        (lambda: one([1.0, 2.0], how="avg"), "no aggregate 'avg'"),
-        (lambda: one([1.0, 2.0], weights=[1.0, -1.0]), "weight"),
-        (lambda: one([1.0, 2.0], weights=[1.0, np.nan]), "weight"),
-        (lambda: one([1.0, 2.0], weights=[1.0]), "1 weights for 2 queries"),
+        (lambda: interval_of([1.0, 2.0], method="bac"), "did you mean 'bca'"),
+        (lambda: interval_of([1.0, 2.0], level=95), "level 95"),
+        (lambda: interval_of([1.0, np.inf]), "infinite"),
+        (lambda: interval_of([1.0, 2.0], how="avg"), "no aggregate 'avg'"),
+        (lambda: interval_of([1.0, 2.0], weights=[1.0, -1.0]), "weight"),
+        (lambda: interval_of([1.0, 2.0], weights=[1.0, np.nan]), "weight"),
+        (lambda: interval_of([1.0, 2.0], weights=[1.0]), "1 weights for 2 queries"),
         (lambda: aggregate(np.ones(2), np.ones(2), "median"), "median does not take weights"),
         (lambda: intervals([Sample(np.ones(2)), Sample(np.ones(3))]), "different numbers of queries"),
         (lambda: wilson(3, 2), "3 successes in 2"),
@@ -320,16 +320,16 @@ def test_columns_resampled_together_share_their_resamples_and_follow_their_aggre
         Sample(values, how="sum"),
         Sample(np.full(5, np.nan)),
     ]
-    drawn = bootstrap_aggregates(samples, resamples=4000)
+    replicates = bootstrap_aggregates(samples, resamples=4000)
     # A resample of nothing but the query without a value is undefined.
-    np.testing.assert_allclose((drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn[:, 0])], 1)
-    assert np.isnan(drawn[:, 6]).all()
+    np.testing.assert_allclose((replicates[:, 1] - replicates[:, 0])[~np.isnan(replicates[:, 0])], 1)
+    assert np.isnan(replicates[:, 6]).all()
     # The resamples of one kind are those of another: a resample of one value only says so in every column.
-    single = np.abs(drawn[:, 0] - 0.9) < 1e-12
+    single = np.abs(replicates[:, 0] - 0.9) < 1e-12
     assert single.any()
-    np.testing.assert_allclose(drawn[single][:, 2:5], 0.9)
+    np.testing.assert_allclose(replicates[single][:, 2:5], 0.9)
     for at, sample in enumerate(samples[:6]):
-        held = drawn[:, at][~np.isnan(drawn[:, at])]
+        held = replicates[:, at][~np.isnan(replicates[:, at])]
         assert held.mean() == pytest.approx(aggregate(sample.values, sample.weights, sample.how), abs=0.08)
     with pytest.raises(InputError, match="an area under the abstention curve cannot be resampled beside others"):
         bootstrap_aggregates([Sample(values, weights, "nauc")])

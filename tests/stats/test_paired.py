@@ -1,4 +1,4 @@
-"""Paired tests agree with their oracles and with their own symmetries."""
+"""Paired tests: agreement with oracles, and symmetries."""
 
 from __future__ import annotations
 

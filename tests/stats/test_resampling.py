@@ -1,4 +1,4 @@
-"""The engine draws exactly the bootstrap's counts, and its sums do not depend on threads."""
+"""Resampling counts follow the multinomial distribution, and sums do not depend on threads."""
 
 from __future__ import annotations
 

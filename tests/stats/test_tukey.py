@@ -1,4 +1,4 @@
-"""Tukey's test: a published example, its definition by least squares, and what it must equal and never do."""
+"""Tukey's test: a published example, its definition by least squares, special cases and invariants."""
 
 import math
 

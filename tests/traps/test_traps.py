@@ -1,4 +1,4 @@
-"""Every planted error of the trap suite is refused, warned about or scored right; none changes a number in silence."""
+"""Every planted error of the trap suite is rejected, warned about or scored correctly; none silently changes scores."""
 
 from __future__ import annotations
 
@@ -85,6 +85,5 @@ def test_the_docs_page_shows_what_the_heavy_peer_does(name):
 
 def test_readme_and_changelog_tell_the_number_of_planted_errors():
     count = len(TRAPS) - len(CONTROLS)
-    root = PAGE.parents[2]
-    assert f"of {count} planted errors" in (root / "README.md").read_text()
-    assert f"{count} planted errors" in (root / "CHANGELOG.md").read_text()
+    for name in ("README.md", "CHANGELOG.md"):
+        assert f"{count} planted errors" in (PAGE.parents[2] / name).read_text()
