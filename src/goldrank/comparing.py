@@ -26,10 +26,10 @@ from goldrank.scoring import (
     Score,
     Scores,
     add_confidence,
-    agree,
     all_warnings,
     conventions_of,
     read_all,
+    resolve_conventions,
     score_counted,
     score_hits,
 )
@@ -77,13 +77,13 @@ class Comparison(Result):
     alpha: float
     reduced_to_common: int | None = None
     """How many queries were left out because some run has no results for them."""
-    found_warnings: tuple[DataWarning, ...] = ()
+    prior_warnings: tuple[DataWarning, ...] = ()
     """Warnings that were known before the runs were compared; ``warnings`` includes them."""
 
     @cached_property
     def warnings(self) -> tuple[DataWarning, ...]:
         """Everything known that makes the comparison misleading, the most serious first."""
-        return (*self.found_warnings, *all_warnings(list(self.scores.values())))
+        return (*self.prior_warnings, *all_warnings(list(self.scores.values())))
 
     def better_than(self, metric: str, run: str) -> list[str]:
         """Return the runs that *run* significantly beats on *metric*."""
@@ -131,21 +131,21 @@ def compare(
     if isinstance(runs, Run) or len(runs) < 2:
         raise InputError("a comparison needs two runs or more", remedy='give a dict: {"bm25": run, "dense": other}')
     chosen = find_profile(profile)
-    asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = agree(chosen, conventions_of(compare, conventions, keywords))
+    requested = parse_all(chosen.metrics if metrics is None else metrics)
+    resolved = resolve_conventions(chosen, conventions_of(compare, conventions, keywords))
     named = runs if isinstance(runs, Mapping) else _named(runs)
     judged, read = read_all(gold, named.values())
     if test == "tukey":
         _refuse_correction_of_tukey(correction, family)
     ranked = dict(zip(named, read, strict=True))
     hits = {
-        name: add_confidence(HitCounter(judged, run, corpus).count(agreed), run, asked, agreed)
+        name: add_confidence(HitCounter(judged, run, corpus).count(resolved), run, requested, resolved)
         for name, run in ranked.items()
     }
     sources = {name: RunSource(judged, ranked[name], run_hits, name) for name, run_hits in hits.items()}
     hits, left_out = _common(hits) if common else (hits, None)
     scores = {
-        name: score_counted(run_hits, asked, chosen, agreed, name, bootstrap, sources[name])
+        name: score_counted(run_hits, requested, chosen, resolved, name, bootstrap, sources[name])
         for name, run_hits in hits.items()
     }
     return compare_scores(scores, left_out, test, correction, family, alpha, bootstrap)

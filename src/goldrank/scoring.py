@@ -142,7 +142,7 @@ class RunSource:
         self._warnings: tuple[DataWarning, ...] = ()
         self._items: dict[str, list[str]] = {}
 
-    def look(self) -> None:
+    def check_ids(self) -> None:
         """Check the ids, and release the run."""
         if self._open is not None:
             run, hits = self._open
@@ -153,13 +153,13 @@ class RunSource:
     @property
     def warnings(self) -> tuple[DataWarning, ...]:
         """Warnings about ids of gold and run that differ only in how they are written."""
-        self.look()
+        self.check_ids()
         return self._warnings
 
     @property
     def items(self) -> dict[str, list[str]]:
         """The items of each query in the first rows of the run."""
-        self.look()
+        self.check_ids()
         return self._items
 
 
@@ -182,7 +182,7 @@ class Scores(Result, Mapping[str, Score]):
     placement: Placement = field(repr=False)
     counts: Counts
     bootstrap: Bootstrap = Bootstrap()
-    found_warnings: tuple[DataWarning, ...] = field(default=(), repr=False)
+    prior_warnings: tuple[DataWarning, ...] = field(default=(), repr=False)
     """Warnings that were known before the ids were checked; ``warnings`` includes them."""
     source: RunSource | None = field(default=None, repr=False)
     """The gold and the run; None if the scores were computed from hits alone."""
@@ -191,13 +191,13 @@ class Scores(Result, Mapping[str, Score]):
     def warnings(self) -> tuple[DataWarning, ...]:
         """Everything known that makes these scores misleading, the most serious first."""
         if self.source is None:
-            return self.found_warnings
+            return self.prior_warnings
         keeps_self = self.conventions.self_matches == "keep"
         if self.source.gold.is_by_position:
             own = self_matches_by_position(self.source.items, self.counts.self_dropped, self.name, kept=keeps_self)
         else:
             own = self_matches(self.source.items, self.name) if keeps_self else []
-        return (*self.found_warnings, *self.source.warnings, *own)
+        return (*self.prior_warnings, *self.source.warnings, *own)
 
     @cached_property
     def _scores(self) -> dict[str, Score]:
@@ -314,12 +314,12 @@ def score(
     0.75
     """
     chosen = find_profile(profile)
-    asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = agree(chosen, conventions_of(score, conventions, keywords))
+    requested = parse_all(chosen.metrics if metrics is None else metrics)
+    resolved = resolve_conventions(chosen, conventions_of(score, conventions, keywords))
     judged, (ranked,) = read_all(gold, [run])
-    scores = HitCounter(judged, ranked, corpus).score(asked, chosen, agreed, name, bootstrap)
+    scores = HitCounter(judged, ranked, corpus).score(requested, chosen, resolved, name, bootstrap)
     if not isinstance(run, (Run, dict)) and scores.source is not None:
-        scores.source.look()  # The caller does not hold this run, so the scores must not keep it in memory.
+        scores.source.check_ids()  # The caller does not hold this run, so the scores must not keep it in memory.
     return scores
 
 
@@ -340,19 +340,19 @@ def score_hits(
     0.5
     """
     chosen = find_profile(profile)
-    asked = parse_all(chosen.metrics if metrics is None else metrics)
-    agreed = agree(chosen, conventions_of(score_hits, conventions, keywords))
-    if agreed.precision != hits.precision:
+    requested = parse_all(chosen.metrics if metrics is None else metrics)
+    resolved = resolve_conventions(chosen, conventions_of(score_hits, conventions, keywords))
+    if resolved.precision != hits.precision:
         raise InputError(
-            f"these hits were counted at {hits.precision}, the conventions ask for {agreed.precision}",
+            f"these hits were counted at {hits.precision}, the conventions ask for {resolved.precision}",
             remedy="count them again from the run, or set the precision",
         )
-    if (agreed.scores or "similarity") != hits.scores:
+    if (resolved.scores or "similarity") != hits.scores:
         raise InputError(
-            f"these hits were counted with scores={hits.scores}, the conventions ask for {agreed.scores}",
+            f"these hits were counted with scores={hits.scores}, the conventions ask for {resolved.scores}",
             remedy="count them again from the run, or leave scores out",
         )
-    return score_counted(hits, asked, chosen, agreed, name, bootstrap)
+    return score_counted(hits, requested, chosen, resolved, name, bootstrap)
 
 
 class HitCounter:
@@ -464,7 +464,7 @@ def unknown_argument(call: Callable[..., Any], name: str, **keywords: Sequence[s
     import inspect
 
     parameters = inspect.signature(call).parameters.values()
-    arguments = [one.name for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    arguments = [parameter.name for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
     known = [*arguments, *(keyword for names in keywords.values() for keyword in names)]
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
     if near:
@@ -477,7 +477,7 @@ def unknown_argument(call: Callable[..., Any], name: str, **keywords: Sequence[s
     return UnknownArgumentError(f"{call.__name__}() has no argument {name!r}", remedy=f"{meant} ({listed})")
 
 
-def agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
+def resolve_conventions(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
     """Return the conventions of *profile* with *changes* applied."""
     unknown = [name for name in changes if name not in profile.conventions.as_dict()]
     if unknown:
@@ -488,7 +488,7 @@ def agree(profile: Profile, changes: Mapping[str, Any]) -> Conventions:
 
 def score_counted(
     hits: Hits,
-    asked: list[Metric],
+    requested: list[Metric],
     profile: Profile,
     conventions: Conventions,
     name: str,
@@ -499,7 +499,7 @@ def score_counted(
     if conventions.scores is None:
         hits.order.refuse(name)
     level = conventions.relevance_level
-    applied = [apply_inner(profile.apply(metric, level), profile, level) for metric in asked]
+    applied = [apply_inner(profile.apply(metric, level), profile, level) for metric in requested]
     if conventions.ties == "expected":
         for metric in applied:
             if not metric.definition.expected:
@@ -514,14 +514,14 @@ def score_counted(
             remedy="check the gold, and the conventions missing and outside",
         )
     warnings = tuple(run_warnings(hits, conventions, name))
-    counts = _count(hits, placement, asked, level)
-    scores = Scores(name, profile, conventions, asked, applied, placement, counts, bootstrap, warnings, source)
+    counts = _count(hits, placement, requested, level)
+    scores = Scores(name, profile, conventions, requested, applied, placement, counts, bootstrap, warnings, source)
     scores._scores  # noqa: B018 - computed now, so that a metric that does not fit the data raises here
     return scores
 
 
-def _count(hits: Hits, placement: Placement, asked: list[Metric], relevance_level: float | None) -> Counts:
-    flat = hits.subtopics is not None and any(not metric.definition.subtopics for metric in asked)
+def _count(hits: Hits, placement: Placement, requested: list[Metric], relevance_level: float | None) -> Counts:
+    flat = hits.subtopics is not None and any(not metric.definition.subtopics for metric in requested)
     return Counts(
         queries=placement.count,
         missing=int((hits.depth == 0).sum()),

@@ -5,7 +5,7 @@ import pytest
 from goldrank import Gold, Run, score, score_hits
 from goldrank.errors import InputError
 from goldrank.metrics import PROFILES
-from goldrank.scoring import agree
+from goldrank.scoring import resolve_conventions
 from goldrank.store import RunRecord, Store, count_under
 
 # q1 finds itself first, q2 second; two scores differ beyond float32 only; "gone" is no item.
@@ -46,7 +46,7 @@ def test_every_profile_gives_what_scoring_the_run_gives(tmp_path, profile, drop_
 def test_the_hits_alone_serve_what_does_not_turn_on_the_query_itself(tmp_path):
     run = stored(tmp_path, drop_self=True, run=None)
     for conventions in ({"self_matches": "drop"}, {"self_matches": "drop_results", "ties": "expected"}, {}):
-        counted = count_under(run, agree(PROFILES["standard"], conventions))
+        counted = count_under(run, resolve_conventions(PROFILES["standard"], conventions))
         assert values(score_hits(counted.hits, METRICS, **conventions)).keys() == set(METRICS)
 
 

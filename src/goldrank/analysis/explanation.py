@@ -8,7 +8,7 @@ from typing import Any
 
 from goldrank.metrics import Conventions, Metric, Profile, find_profile
 from goldrank.presentation import Result
-from goldrank.scoring import agree, conventions_of
+from goldrank.scoring import conventions_of, resolve_conventions
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +44,6 @@ def explain(
     changes = conventions_of(explain, conventions, keywords)
     chosen = find_profile(profile or "standard") if profile or changes else None
     if chosen is not None and changes:
-        chosen = replace(chosen, conventions=agree(chosen, changes))
+        chosen = replace(chosen, conventions=resolve_conventions(chosen, changes))
     parsed = Metric.parse(metric, needs_cutoff=False) if isinstance(metric, str) else metric
     return Explanation(parsed if chosen is None else chosen.apply(parsed, chosen.conventions.relevance_level), chosen)

@@ -101,7 +101,7 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
     stored_scores.refuse_different_gold(runs, hits)
     stored_runs.print_notes(notes)
     comparison = compare_hits(hits, metrics, profile=profile, **how)
-    return replace(comparison, found_warnings=stored_scores.different_data(runs))
+    return replace(comparison, prior_warnings=stored_scores.different_data(runs))
 
 
 def _refuse_one_run(runs: Mapping[str, object]) -> None:

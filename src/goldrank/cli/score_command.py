@@ -13,7 +13,7 @@ from goldrank.metrics import Metric, Profile, find_profile, parse_all
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
-from goldrank.scoring import HitCounter, Scores, agree, all_warnings, score_hits
+from goldrank.scoring import HitCounter, Scores, all_warnings, resolve_conventions, score_hits
 
 _EXAMPLES = """\
   goldrank score qrels.txt bm25.run
@@ -93,7 +93,7 @@ def _score_files(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Exp
         counter = HitCounter(gold, options.read_run(args, path), corpus)
         if args.profiles:
             counters[name] = counter
-        result = [counter.score(metrics, entry, agree(entry, changes), name, how) for entry in chosen]
+        result = [counter.score(metrics, entry, resolve_conventions(entry, changes), name, how) for entry in chosen]
         for scores in result:
             scores.warnings  # noqa: B018 - computed now, so that the run can be freed
         return result
@@ -128,7 +128,7 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
     if warnings := stored_scores.different_data(runs):
         first = next(iter(by_run))
         by_run[first] = [
-            replace(scores, found_warnings=(*warnings, *scores.found_warnings)) for scores in by_run[first]
+            replace(scores, prior_warnings=(*warnings, *scores.prior_warnings)) for scores in by_run[first]
         ]
 
     def explain(name: str, metric: Metric, base: Profile, other: Profile) -> Sequence[object] | None:

@@ -25,7 +25,7 @@ from goldrank.runs.evaluate import (
     settings_of,
 )
 from goldrank.runs.score_effects import score_effects
-from goldrank.scoring import Bootstrap, Metrics, Scores, agree, best_first, conventions_of, score_hits
+from goldrank.scoring import Bootstrap, Metrics, Scores, best_first, conventions_of, resolve_conventions, score_hits
 from goldrank.store import ResultKind, Store, StoredRun
 from goldrank.store.rescoring import add_stored_confidence, count_under
 from goldrank.tasks.catalogue import find_task
@@ -53,7 +53,7 @@ class Measures:
     def __post_init__(self) -> None:
         if self.metrics is not None:
             parse_all(self.metrics)
-        agree(find_profile(self.profile or "standard"), self.conventions)
+        resolve_conventions(find_profile(self.profile or "standard"), self.conventions)
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha:g}", remedy="give a level of significance such as 0.05")
 

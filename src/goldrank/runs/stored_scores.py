@@ -15,7 +15,7 @@ from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_a
 from goldrank.runs.masked import mask_hits
 from goldrank.runs.masked_results import MaskedPredictions
 from goldrank.runs.run import Leaderboard, Leaderboards
-from goldrank.scoring import Metrics, agree
+from goldrank.scoring import Metrics, resolve_conventions
 from goldrank.store import Counted, Store, StoredRun, add_stored_confidence, count_under
 
 StoredRuns = Mapping[str, StoredRun]
@@ -87,7 +87,7 @@ def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
 def profile_of(run: StoredRun) -> Profile:
     """Return the profile of a run with the conventions that its task changes."""
     chosen = find_profile(run.profile)
-    return replace(chosen, conventions=agree(chosen, run.conventions))
+    return replace(chosen, conventions=resolve_conventions(chosen, run.conventions))
 
 
 def _conventions_text(run: StoredRun) -> str:
@@ -108,7 +108,7 @@ def count(
     runs: StoredRuns, profile: Profile, changes: Mapping[str, Any], metrics: Sequence[Metric] = ()
 ) -> tuple[dict[str, Hits], list[str]]:
     """Return the hits of each run under the conventions, with what *metrics* need, and notes on the counting."""
-    agreed = agree(profile, changes)
+    agreed = resolve_conventions(profile, changes)
     counted = {key: count_run(run, profile, agreed) for key, run in runs.items()}
     hits = {key: add_stored_confidence(result.hits, runs[key], metrics, agreed) for key, result in counted.items()}
     return hits, [result.note for result in counted.values() if result.note]

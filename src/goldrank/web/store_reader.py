@@ -11,7 +11,7 @@ from goldrank.errors import AmbiguousNameError, UnknownNameError, shorten
 from goldrank.hits import Hits
 from goldrank.metrics import Conventions, Metric, Profile
 from goldrank.runs.stored_scores import count_run
-from goldrank.scoring import Scores, agree, score_hits
+from goldrank.scoring import Scores, resolve_conventions, score_hits
 from goldrank.store import Counted, Store, StoredRun, add_stored_confidence
 from goldrank.store.snapshot import Snapshot, Snapshots
 from goldrank.store.texts import Texts
@@ -88,7 +88,7 @@ class StoreReader:
 
     def scores(self, run: StoredRun, metrics: Sequence[Metric], profile: Profile, changes: Mapping[str, Any]) -> Scores:
         """Return the scores of a run, as `goldrank score` computes them; the caller chooses the bootstrap."""
-        agreed = agree(profile, changes)
+        agreed = resolve_conventions(profile, changes)
         chosen = (tuple(map(str, metrics)), profile.name, tuple(agreed.as_dict().items()))
 
         def compute() -> Scores:

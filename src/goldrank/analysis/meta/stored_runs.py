@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldrank.analysis.meta.table import ScoreRow
 from goldrank.metrics import find_profile, parse_all
-from goldrank.scoring import agree, score_hits
+from goldrank.scoring import resolve_conventions, score_hits
 from goldrank.store import count_under
 from goldrank.tasks import TASKS
 
@@ -55,7 +55,7 @@ def _headline(run: StoredRun) -> tuple[str, float, bool]:
         value = entry["value"] if isinstance(entry, Mapping) else entry.value
         return name, float(value), False
     chosen = find_profile(run.profile)
-    conventions = agree(chosen, run.conventions)
+    conventions = resolve_conventions(chosen, run.conventions)
     metric = parse_all(run.metrics or chosen.metrics)[0]
     lower = metric.definition.direction == "lower"
     stored_value = run.summary.get(str(metric), {}).get("value")

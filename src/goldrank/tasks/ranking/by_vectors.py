@@ -18,7 +18,7 @@ from goldrank.index.exact.index import ExactIndex, exact_index
 from goldrank.index.exact.vectors import spread
 from goldrank.index.multivector import MultiVectors, multivector_scores
 from goldrank.metrics import find_profile
-from goldrank.scoring import HitCounter, agree
+from goldrank.scoring import HitCounter, resolve_conventions
 from goldrank.tasks.ranking.data import RankingData
 from goldrank.tasks.ranking.encoding import Encoding, vocabulary_vectors
 from goldrank.tasks.ranking.evaluation import Ranked
@@ -244,7 +244,7 @@ def _of_known(left_out: Vocabulary | None, data: RankingData, run: Run) -> Hits 
     """Return hits if the run alone does not tell which gold is to be skipped."""
     if left_out is None or left_out.policy == "miss":
         return None
-    conventions = agree(find_profile("standard"), data.task.conventions)
+    conventions = resolve_conventions(find_profile("standard"), data.task.conventions)
     return left_out.settle(data, HitCounter(data.gold, run, data.corpus).count(conventions))
 
 

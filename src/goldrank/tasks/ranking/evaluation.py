@@ -12,7 +12,16 @@ from goldrank.errors import DataWarning
 from goldrank.hits import Gold, Hits, Run
 from goldrank.metrics import Conventions, Metric, Profile, find_profile, parse_all
 from goldrank.presentation import Result
-from goldrank.scoring import Bootstrap, HitCounter, Metrics, Scores, add_confidence, agree, conventions_of, score_hits
+from goldrank.scoring import (
+    Bootstrap,
+    HitCounter,
+    Metrics,
+    Scores,
+    add_confidence,
+    conventions_of,
+    resolve_conventions,
+    score_hits,
+)
 from goldrank.store import RunRecord
 from goldrank.tasks.ranking.data_quality import DataQuality
 
@@ -100,7 +109,7 @@ class RankingEvaluation(Result):
     @cached_property
     def hits(self) -> Hits:
         """The ranks of the gold, self-matches excluded if queries are items."""
-        return self.hits_under(agree(find_profile("standard"), self.task.conventions))
+        return self.hits_under(resolve_conventions(find_profile("standard"), self.task.conventions))
 
     def hits_under(self, conventions: Conventions) -> Hits:
         """Return the hits under *conventions*; they are counted again only if they may differ."""
@@ -191,7 +200,7 @@ class Scoring:
         if metrics is None:
             metrics = task.default_metrics if own else chosen.metrics
         changes = {**(task.conventions if own else {}), **(conventions or {})}
-        return cls(parse_all(metrics), chosen, agree(chosen, changes), bootstrap)
+        return cls(parse_all(metrics), chosen, resolve_conventions(chosen, changes), bootstrap)
 
     def score(self, hits: Hits, name: str) -> Scores:
         """Score hits that were counted under these conventions."""

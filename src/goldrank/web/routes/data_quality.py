@@ -13,7 +13,7 @@ from goldrank.metrics import parse_all
 from goldrank.reporting.text import results
 from goldrank.reporting.text.results import plain
 from goldrank.runs.stored_scores import profile_of
-from goldrank.scoring import Scores, agree
+from goldrank.scoring import Scores
 from goldrank.store import StoredRun
 from goldrank.web.dependencies import Explorer
 from goldrank.web.responses import ERRORS, Json, NotFoundError
@@ -81,7 +81,7 @@ def _run_details(reader: StoreReader, run: StoredRun) -> dict[str, Any]:
 
     def compute() -> dict[str, Any]:
         profile = profile_of(run)
-        hits = reader.counted(run, profile, agree(profile, {})).hits
+        hits = reader.counted(run, profile, profile.conventions).hits
         details: dict[str, Any] = {
             "key": run.key,
             "model": run.model,

@@ -12,7 +12,6 @@ from goldrank.errors import InputError, shorten
 from goldrank.metrics import parse_all
 from goldrank.reporting.text.results import number
 from goldrank.runs.stored_scores import profile_of
-from goldrank.scoring import agree
 from goldrank.store import StoredRun
 from goldrank.store.tables import Load
 from goldrank.store.texts import Text
@@ -135,7 +134,7 @@ def _gold(judged: Mapping[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any
 
 def _ranking(run: StoredRun, query: str, load: Load) -> list[tuple[str, float]]:
     """Return the stored top of a ranking in the order of the counting: by score, then by the tie rule of the run."""
-    conventions = agree(profile_of(run), {})
+    conventions = profile_of(run).conventions
     entries = list(run.ranking(query, load).items())
     if conventions.self_matches in _WITHOUT_SELF or run.inputs.get("exclude_self"):
         entries = [entry for entry in entries if entry[0] != query]

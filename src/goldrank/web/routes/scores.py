@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY, Conventions, Definition, Profile
 from goldrank.reporting.text.results import basis_line, conventions_line, counts_lines, plain, scores_json
 from goldrank.runs.stored_scores import StoredRuns
-from goldrank.scoring import agree
+from goldrank.scoring import resolve_conventions
 from goldrank.web.dependencies import Explorer, Keys, QuickOptions, ScoringOptions
 from goldrank.web.responses import ERRORS, Json
 from goldrank.web.store_reader import StoreReader
@@ -46,7 +46,7 @@ def _score(
     reader: StoreReader, runs: StoredRuns, options: ScoringOptions, *, intervals: bool, per_query: bool
 ) -> dict[str, Any]:
     metrics, profile = options.for_runs(runs)
-    notes = [reader.counted(run, profile, agree(profile, options.changes)).note for run in runs.values()]
+    notes = [reader.counted(run, profile, resolve_conventions(profile, options.changes)).note for run in runs.values()]
     scores = [
         replace(reader.scores(run, metrics, profile, options.changes), bootstrap=options.bootstrap)
         for run in runs.values()
