@@ -110,8 +110,8 @@ def test_a_bad_file_is_refused_with_its_place(content, message, tmp_path):
     ("line", "message"),
     [
         ('{"text": "b"', "bad.jsonl:2"),
-        ('["b", "y"]', "bad.jsonl:2: .* is no record"),
-        ('{"text": 3, "label": "y"}', "bad.jsonl:2: the text 3 is no string"),
+        ('["b", "y"]', "bad.jsonl:2: .* is not a record"),
+        ('{"text": 3, "label": "y"}', "bad.jsonl:2: the text 3 is not a string"),
         ('{"text": "b", "label": 0.5}', "bad.jsonl:2: the label 0.5 is none"),
         ('{"text": "b", "label": null}', "bad.jsonl:2: the label None is none"),
         ('{"text": "b", "label": "y", "split": "test"}', "bad.jsonl:2: some rows have a split and others none"),

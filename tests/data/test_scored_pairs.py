@@ -81,7 +81,7 @@ def test_marks_line_ends_and_latin_1_are_mended_with_a_remark(content, remark, t
         ("x.csv", b"sentence1,sentence2,score\n\x00,b,3\n", "x.csv:2: the text holds a NUL byte"),
         ("x.jsonl", '{"text1": "a", "text2": "b", "score": "x"}\n', "x.jsonl:1: the score 'x'"),
         ("x.jsonl", '{"text1": "a", "text2": "b", "score": true}\n', "x.jsonl:1: the score True"),
-        ("x.jsonl", '{"text1": "a", "text2": 7, "score": 1}\n', "x.jsonl:1: the text 7 is no string"),
+        ("x.jsonl", '{"text1": "a", "text2": 7, "score": 1}\n', "x.jsonl:1: the text 7 is not a string"),
         ("x.jsonl", '{"text1": "a", "text2": "b", "score": 1}\n[1]\n', "x.jsonl:2:"),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_limit_grows_with_the_archive_and_can_be_set(monkeypatch):
     assert size_limit(1000) == 1 << 30
     assert size_limit(1 << 30) == 20 << 30
     monkeypatch.setenv("GOLDRANK_MAX_BYTES", "a lot")
-    with pytest.raises(InputError, match="GOLDRANK_MAX_BYTES='a lot' is no number of bytes"):
+    with pytest.raises(InputError, match="GOLDRANK_MAX_BYTES='a lot' is not a number of bytes"):
         size_limit()
 
 

@@ -225,9 +225,9 @@ def test_two_processes_download_it_once(server):
     ("options", "message"),
     [
         ({"sha256": None}, "without a checksum"),
-        ({"sha256": "abc"}, "is no sha256"),
-        ({"name": "../x"}, "is no name of a file"),
-        ({"name": ""}, "is no name of a file"),
+        ({"sha256": "abc"}, "is not a sha256 checksum"),
+        ({"name": "../x"}, "is not the name of a file"),
+        ({"name": ""}, "is not the name of a file"),
     ],
 )
 def test_what_a_caller_gets_wrong_is_said(server, options, message):

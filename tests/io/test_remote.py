@@ -124,7 +124,7 @@ def test_relative_paths_are_those_of_the_moment(tmp_path, monkeypatch):
     ("url", "message"),
     [
         ("nosuch://bucket/a", r"nosuch://bucket/a: no file system takes this address"),
-        ("file://relative", r"this is no address .*write file:///"),
+        ("file://relative", r"this is not an address .*write file:///"),
         ("nosuch://user:secret@bucket/a?key=secret", r"^nosuch://bucket/a: "),
     ],
 )

@@ -135,7 +135,7 @@ class LabelledSet:
         folder = Path(path).expanduser()
         if not folder.is_dir():
             raise InputError(
-                f"this is no folder with the files of {self.name}", where=str(path), remedy="check the path"
+                f"this is not a folder with the files of {self.name}", where=str(path), remedy="check the path"
             )
         rows = LabelledRows()
         self.fill(folder, rows)

@@ -120,7 +120,7 @@ class LabelledRows:
             )
         for part in (text, *(() if second is None else (second,))):
             if not isinstance(part, str):
-                raise InputError(f"the text {shorten(part)} is no string", where=place, remedy="put it in quotes")
+                raise InputError(f"the text {shorten(part)} is not a string", where=place, remedy="put it in quotes")
             # NUL bytes in the file were refused before, but JSON may contain an escaped one.
             if "\0" in part:
                 raise InputError("the text holds a NUL character", where=place, remedy="give a text file")
@@ -226,6 +226,8 @@ def json_records(file: Path, remarks: list[str]) -> Iterator[tuple[str, dict[str
         record = decode(line, str(file), first_line=int(place.rpartition(":")[2]))
         if not isinstance(record, dict):
             raise InputError(
-                f"{shorten(record)} is no record", where=place, remedy='write {"text": "…", "label": "…"} in every line'
+                f"{shorten(record)} is not a record",
+                where=place,
+                remedy='write {"text": "…", "label": "…"} in every line',
             )
         yield place, record

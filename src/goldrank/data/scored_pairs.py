@@ -202,7 +202,7 @@ def _record_rows(text: str, file: Path) -> tuple[list[PairRow], str]:
     pairs, columns = [], ""
     for place, number, record in placed:
         if not isinstance(record, dict):
-            raise InputError(f"{shorten(record)} is no record", where=place, remedy='write {"sentence1": "…", …}')
+            raise InputError(f"{shorten(record)} is not a record", where=place, remedy='write {"sentence1": "…", …}')
         fields = _Fields.named(list(record), place)
         pairs.append(fields.pair(list(record.values()), number, place))
         columns = columns or fields.description
@@ -271,7 +271,9 @@ def gather(rows: list[PairRow], file: Path, remarks: list[str], level: Level | N
     for row in rows:
         for text in (row.first, row.second):
             if not isinstance(text, str):
-                raise InputError(f"the text {shorten(text)} is no string", where=row.place, remedy="put it in quotes")
+                raise InputError(
+                    f"the text {shorten(text)} is not a string", where=row.place, remedy="put it in quotes"
+                )
     if duplicate := find_duplicate([row.id for row in rows]):
         before, again = (rows[at] for at in duplicate)
         raise given_twice(again.id, before.place, again.place)

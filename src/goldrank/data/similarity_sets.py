@@ -138,12 +138,12 @@ def _cells(line: str, where: str, *, at_least: int) -> list[str]:
 def _file_of_split(path: Path, pattern: str, split: str | None) -> tuple[Path, dict[str, Path]]:
     """Return the file of a split, and the files of all splits in the folder."""
     folder = path if path.is_dir() else path.parent
-    there = {_split_of(file): file for file in sorted(folder.glob(pattern))}
+    files = {_split_of(file): file for file in sorted(folder.glob(pattern))}
     if not path.is_dir() and split is None:
-        return path, there
-    if not there:
+        return path, files
+    if not files:
         raise InputError(f"there is no file {pattern}", where=str(folder), remedy="name the folder that holds it")
-    return there[choose_split(split, there, str(folder))], there
+    return files[choose_split(split, files, str(folder))], files
 
 
 def _split_of(file: Path) -> str:
@@ -244,7 +244,9 @@ def read_all(name: str, sets: Sequence[PairSet], path: Path | None, split: str |
     """Read several sets, each from $GOLDRANK_DATA, or all from under one folder."""
     choose_split(split, ("test",), name)
     if path is not None and not path.is_dir():
-        raise InputError("this is no folder", where=str(path), remedy=f"give the folder that holds the sets of {name}")
+        raise InputError(
+            "this is not a folder", where=str(path), remedy=f"give the folder that holds the sets of {name}"
+        )
     return PairSets(name, tuple(known.read() if path is None else known.read_at(path) for known in sets))
 
 

@@ -255,9 +255,8 @@ def lee(split: str | None) -> Collection:
     # Only one triangle is given.
     judged = np.maximum(judged, judged.T)
     np.fill_diagonal(judged, 0.0)
-    rows = [
-        (str(one), str(other), float(judged[one, other])) for one, other in np.argwhere(judged >= LEE_RELATED).tolist()
-    ]
+    pairs = np.argwhere(judged >= LEE_RELATED).tolist()
+    rows = [(str(first), str(second), float(judged[first, second])) for first, second in pairs]
     articles = Documents([Document.plain(str(number), text) for number, text in enumerate(texts)], "gensim")
     remark = f"pairs that people rated {LEE_RELATED:g} or more of 1 are gold, graded by that rating"
     return Collection("lee", articles, articles, _columns(rows), source="gensim", format="lee", remarks=[remark])

@@ -69,8 +69,8 @@ def fold_title(title: str) -> str:
 
 
 def _by_form(spellings: Iterable[str], form: Callable[[str], str]) -> Mapping[str, str]:
-    """Return the one spelling of each form; forms of several spellings are left out."""
-    sharing: defaultdict[str, list[str]] = defaultdict(list)
+    """Return the spelling of each form; forms with several spellings are ambiguous and left out."""
+    by_form: defaultdict[str, list[str]] = defaultdict(list)
     for spelling in spellings:
-        sharing[form(spelling)].append(spelling)
-    return {shared: found[0] for shared, found in sharing.items() if len(found) == 1}
+        by_form[form(spelling)].append(spelling)
+    return {key: group[0] for key, group in by_form.items() if len(group) == 1}

@@ -43,7 +43,7 @@ def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
         for name, array in content.items():
             # Members that are not .npy files are returned as bytes.
             if not isinstance(array, np.ndarray):
-                raise ValueError(f"{name[:60]!r} is no array")
+                raise ValueError(f"{name[:60]!r} is not an array")
         return content
 
 

@@ -124,7 +124,7 @@ def _refuse_surrogates(ids: list[str], role: str, place: Place) -> None:
     except UnicodeEncodeError:
         row = next(row for row, text in enumerate(ids) if any("\ud800" <= c <= "\udfff" for c in text))
         raise InputError(
-            f"the {role} id {ascii(ids[row])[:80]} holds half of a surrogate pair, which is no character",
+            f"the {role} id {ascii(ids[row])[:80]} holds half of a surrogate pair, which is not a character",
             where=place(row),
             remedy="repair the text of the id; it cannot be written as UTF-8",
         ) from None

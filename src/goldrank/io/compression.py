@@ -44,7 +44,7 @@ def size_limit(packed: int = 0, smallest: int = _SMALLEST_LIMIT) -> int:
     if given := os.environ.get(_LIMIT_VARIABLE):
         if not given.isdecimal() or not int(given):
             raise InputError(
-                f"{_LIMIT_VARIABLE}={given!r} is no number of bytes", remedy="give a whole number such as 4000000000"
+                f"{_LIMIT_VARIABLE}={given!r} is not a number of bytes", remedy="give a whole number such as 4000000000"
             )
         return int(given)
     return max(smallest, _RATIO * packed)

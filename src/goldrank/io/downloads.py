@@ -106,13 +106,15 @@ def _wanted(url: str, name: str, sha256: str | None, md5: str | None, size: int 
     if not url.lower().startswith(("http://", "https://")):
         raise InputError("only http and https are fetched", where=url, remedy="give the path of a local file as it is")
     if Path(name).name != name or name in ("", ".", ".."):
-        raise InputError(f"{name!r} is no name of a file", where=url, remedy="name it without folders")
+        raise InputError(f"{name!r} is not the name of a file", where=url, remedy="name it without folders")
     given = {"sha256": sha256, "md5": md5}
     for algorithm, digits in (("sha256", 64), ("md5", 32)):
         checksum = (given[algorithm] or "").lower()
         if checksum:
             if len(checksum) != digits or set(checksum) - set("0123456789abcdef"):
-                raise InputError(f"{checksum!r} is no {algorithm}", where=url, remedy=f"give {digits} hex digits")
+                raise InputError(
+                    f"{checksum!r} is not a {algorithm} checksum", where=url, remedy=f"give {digits} hex digits"
+                )
             return _Wanted(url, algorithm, checksum, size, cache_folder() / "downloads" / name, timeout)
     raise InputError("a download without a checksum cannot be trusted", where=url, remedy="give its sha256 or md5")
 

@@ -73,7 +73,7 @@ def _opened(url: str) -> tuple[Any, str]:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if url.startswith("file:"):
             remedy = "write file:/// and an absolute path"
-            raise InputError(f"this is no address ({reason_of(error)})", where=shown(url), remedy=remedy) from None
+            raise InputError(f"this is not an address ({reason_of(error)})", where=shown(url), remedy=remedy) from None
         refusal = error
     try:
         system, path = import_module("fsspec.core").url_to_fs(url)

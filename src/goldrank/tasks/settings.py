@@ -87,7 +87,7 @@ class Settings:
                 remedy="give corpus, evaluated, vocabulary, or a file of texts",
             )
         if isinstance(self.depth, str) and self.depth != "all":
-            raise InputError(f"the depth {self.depth!r} is no number", remedy="give a number of items, or all")
+            raise InputError(f"the depth {self.depth!r} is not a number", remedy="give a number of items, or all")
         for name in ("depth", "rerank_depth", "limit"):
             value = getattr(self, name)
             if isinstance(value, int) and value < 1:

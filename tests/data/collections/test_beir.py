@@ -146,14 +146,14 @@ BAD = {
     "no text": (b'{"_id": "a", "year": 1}\n', r"corpus.jsonl:1: there is no text"),
     "empty id": (b'{"_id": "", "text": "x"}\n', r"corpus.jsonl:1: the document id is empty"),
     "null id": (b'{"_id": null, "text": "x"}\n', r"corpus.jsonl:1: the document id is missing"),
-    "number": (b'{"_id": "a", "text": 3}\n', r"corpus.jsonl:1: the text 3 is no string"),
+    "number": (b'{"_id": "a", "text": 3}\n', r"corpus.jsonl:1: the text 3 is not a string"),
     "twice": (
         b'{"_id": "a", "text": "x"}\n\n{"_id": "a", "text": "y"}\n',
         r"corpus.jsonl:3: the id 'a' is given twice \(first at .*corpus.jsonl:1\)",
     ),
-    "no record": (b'{"_id": "a", "text": "x"}\n[1]\n', r"corpus.jsonl:2: \[1\] is no record"),
+    "no record": (b'{"_id": "a", "text": "x"}\n[1]\n', r"corpus.jsonl:2: \[1\] is not a record"),
     "sections": (b'{"_id": "a", "sections": "x"}\n', r"corpus.jsonl:1: the sections are 'x', not a list"),
-    "section": (b'{"_id": "a", "sections": [["x"]]}\n', r"corpus.jsonl:1: the section \['x'\] is no heading"),
+    "section": (b'{"_id": "a", "sections": [["x"]]}\n', r"corpus.jsonl:1: the section \['x'\] is not a heading"),
     "NUL": (b'{"_id": "a", "text": "x"}\n\0\n', r"corpus.jsonl:2: this is not a text file"),
     "latin-1": (
         '{"_id": "a", "text": "é"}\n'.encode("latin-1"),

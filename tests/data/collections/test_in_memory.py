@@ -204,11 +204,11 @@ def test_what_is_read_does_not_change_with_the_list():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (3, "an object of type int is no data to evaluate on; give the path of a file or folder, " + ACCEPTED),
-        (["a", "b"], "['a', 'b'] is no data to evaluate on; give the path of a file or folder, " + ACCEPTED),
+        (3, "an object of type int is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
+        (["a", "b"], "['a', 'b'] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED),
         (
             {"q1": {"d1": 1}},
-            "a mapping with the keys ['q1'] is no data to evaluate on; give the path of a file or folder, " + ACCEPTED,
+            "a mapping with the keys ['q1'] is not data to evaluate on; give the path of a file or folder, " + ACCEPTED,
         ),
         ([], "the list: there are no articles; check that the data is complete"),
         (

@@ -88,7 +88,7 @@ def test_what_is_nearly_a_collection_is_told_what_is_missing(tmp_path, name):
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_a_folder_that_is_nothing_is_refused(tmp_path, name):
-    with pytest.raises(InputError, match="this is no collection that goldrank knows"):
+    with pytest.raises(InputError, match="this is not a collection that goldrank can read"):
         read_collection(fill(tmp_path / "x", NOTHING[name]))
 
 

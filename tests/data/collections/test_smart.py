@@ -168,7 +168,7 @@ BAD = {
     "ragged": ({"cranqrel": "1 1 2\n1 2\n"}, r"cranqrel:2: the line has 2 columns"),
     "wide": ({"cranqrel": "1 1 2 3 4\n"}, r"cranqrel:1: the line has 5 columns"),
     "grade": ({"cranqrel": "1 1 2\n1 2 x\n"}, r"cranqrel:2: the grade 'x' is not a number"),
-    "query": ({"cranqrel": "1 1 2\nq 2 1\n"}, r"cranqrel:2: the id 'q' is no number"),
+    "query": ({"cranqrel": "1 1 2\nq 2 1\n"}, r"cranqrel:2: the id 'q' is not a number"),
     "judged twice": ({"cranqrel": "1 1 2\n1 01 3\n"}, r"cranqrel:2: the item '1' is listed twice for query '1'"),
 }
 

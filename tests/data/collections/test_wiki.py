@@ -201,11 +201,11 @@ def test_a_cell_larger_than_the_limit_of_the_csv_module_is_read(folder):
 
 
 BAD = {
-    "call": ("A,\"__import__('os').system('true')\"\n", r"wines.txt:2: the sections are no Python list"),
-    "cut": ('A,"[["""", ""x""]]"\nB,"[["""", ""lead"\n', r"wines.txt:3: the sections are no Python list"),
+    "call": ("A,\"__import__('os').system('true')\"\n", r"wines.txt:2: the sections are not a Python list"),
+    "cut": ('A,"[["""", ""x""]]"\nB,"[["""", ""lead"\n', r"wines.txt:3: the sections are not a Python list"),
     "open quote": ('A,"[]\n', r"wines.txt:2: .*not valid CSV"),
-    "deep": ("A," + "[" * 100_000 + "\n", "no Python list"),
-    "no list": ("A,7\n", "the sections are 7, no list"),
+    "deep": ("A," + "[" * 100_000 + "\n", "not a Python list"),
+    "no list": ("A,7\n", "the sections are 7, not a list"),
     "triple": ("A,\"[['a','b','c']]\"\n", "section 1 is .* not a heading and a text"),
     "number": ("A,\"[['a', 1]]\"\n", "not a heading and a text"),
     "no title": (' ,"[]"\n', "the article has no title"),

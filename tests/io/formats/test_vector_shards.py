@@ -190,7 +190,7 @@ def test_a_flipped_bit_anywhere_gives_an_error_or_the_same_rows(tmp_path_factory
 
 def test_a_parquet_file_of_something_else_is_refused(tmp_path):
     pq.write_table(pa.table({"id": ["a"], "vector": [[1.0]]}), tmp_path / "other.parquet")
-    with pytest.raises(InputError, match=r"other\.parquet: this is no shard of vectors as goldrank writes it"):
+    with pytest.raises(InputError, match=r"other\.parquet: this is not a shard of vectors as goldrank writes it"):
         read_vectors(str(tmp_path / "other.parquet"))
 
 

@@ -93,7 +93,7 @@ def read_collection(path: PathLike, *, format: str | None = None, split: str | N
     if wiki.find_gold_alone(Path(text)) is not None:
         return wiki.read(path, split)  # raises an error that says what is missing
     raise InputError(
-        "this is no collection that goldrank knows",
+        "this is not a collection that goldrank can read",
         where=text,
         remedy="a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv is the simplest; "
         "goldrank list collections shows all layouts",

@@ -82,12 +82,12 @@ def _read_retrieval(package: Any, name: str, configurations: Sequence[str], spli
 
 
 def _read_folder(folder: Path, split: str | None) -> Collection:
-    qrels = next(found for name in _QRELS if (found := _part(folder, name)))
+    qrels = next(filter(None, (_part(folder, name) for name in _QRELS)))
     chosen = choose_split(split, qrels, str(folder))
 
     def documents(part: str) -> Documents:
-        there = _part(folder, part)
-        files = there.get(chosen) or there.get(part) or next(iter(there.values()))
+        by_split = _part(folder, part)
+        files = by_split.get(chosen) or by_split.get(part) or next(iter(by_split.values()))
         if len(files) == 1:
             return read_documents(files[0], may_stream=part == "corpus")
         placed = DocumentReader(

@@ -45,11 +45,11 @@ def collection_from(data: object, split: str | None = None, name: str = "records
         return _articles(rows, name, choose_split(split, ["test"], _place(data)), {"test": rows}, _place(data))
     if {"articles", "sims"} <= set(data):
         data = {"test": _joined(_rows(data["articles"]), _rows(data["sims"]))}
-    there = [key for key in data if isinstance(key, str)]
-    if "corpus" in there:
+    keys = [key for key in data if isinstance(key, str)]
+    if "corpus" in keys:
         return _retrieval(data, split, name)
-    parts = {key: _rows_or_none(data[key]) for key in there}
-    if len(there) != len(data) or any(rows is None for rows in parts.values()):
+    parts = {key: _rows_or_none(data[key]) for key in keys}
+    if len(keys) != len(data) or any(rows is None for rows in parts.values()):
         raise _refused(data, f"a mapping with the keys {shorten(list(data))}")
     chosen = choose_split(split, parts, _place(data))
     return _articles(parts[chosen] or [], name, chosen, parts, f"{_place(data)}[{chosen!r}]")
@@ -179,4 +179,4 @@ def _place(data: object) -> str:
 
 
 def _refused(data: object, what: str) -> InputError:
-    return InputError(f"{what} is no data to evaluate on", remedy=f"give the path of a file or folder, {ACCEPTED}")
+    return InputError(f"{what} is not data to evaluate on", remedy=f"give the path of a file or folder, {ACCEPTED}")

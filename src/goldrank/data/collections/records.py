@@ -85,7 +85,7 @@ def parse_json(text: str, name: str) -> Iterator[PlacedRecord]:
 
 def _record(value: object, place: str) -> Record:
     if not isinstance(value, dict):
-        raise InputError(f"{shorten(value)} is no record", where=place, remedy='write {"id": "…", "text": "…"}')
+        raise InputError(f"{shorten(value)} is not a record", where=place, remedy='write {"id": "…", "text": "…"}')
     return value
 
 
@@ -154,7 +154,7 @@ def _string(value: object, place: str) -> str:
         return value
     if is_missing(value):
         return ""
-    raise InputError(f"the text {shorten(value)} is no string", where=place, remedy="put it in quotes")
+    raise InputError(f"the text {shorten(value)} is not a string", where=place, remedy="put it in quotes")
 
 
 def _sections(value: object, place: str) -> tuple[Section, ...]:
@@ -169,7 +169,9 @@ def _section(part: object, place: str) -> Section:
     if isinstance(part, dict):
         part = [next((part[key] for key in keys if key in part), "") for keys in (("heading", "title"), ("text",))]
     if not isinstance(part, (list, tuple)) or len(part) != 2:
-        raise InputError(f"the section {shorten(part)} is no heading with a text", where=place, remedy=_SECTIONS_REMEDY)
+        raise InputError(
+            f"the section {shorten(part)} is not a heading with a text", where=place, remedy=_SECTIONS_REMEDY
+        )
     return _string(part[0], place), _string(part[1], place)
 
 

@@ -254,7 +254,7 @@ def _remarks_on_judgments(
         remarks.append(f"{unjudged} of {len(query_ids)} queries are not judged")
     if unknown := len(set(judged.queries) - set(query_ids)):
         remarks.append(f"{unknown} of the judged queries are not there")
-    there = {document.id for document in documents.documents}
-    if outside := sum(item not in there for item in items):
+    ids = {document.id for document in documents.documents}
+    if outside := sum(item not in ids for item in items):
         remarks.append(f"{counts(outside, 'judgment')} of documents that are not there")
     return remarks

@@ -208,7 +208,7 @@ def read_judgments(path: Path, *, lists: bool) -> Judgments:
         for cell in cells[:1] if not lists else cells:
             if not (cell.isascii() and cell.isdigit()):
                 raise InputError(
-                    f"the id {shorten(cell)} is no number",
+                    f"the id {shorten(cell)} is not a number",
                     where=f"{path}:{number}",
                     remedy="judgments are lines of numbers: query, document, grade",
                 )

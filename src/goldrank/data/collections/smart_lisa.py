@@ -133,7 +133,7 @@ def _listed(numbered: Iterable[tuple[int, str]], path: Path) -> tuple[list[tuple
                     query = None
                 elif query is None or not (token.isascii() and token.isdigit()):
                     raise InputError(
-                        f"{shorten(token)} is no document of a query",
+                        f"{shorten(token)} is not a document of a query",
                         where=f"{path}:{number}",
                         remedy="write 'Query 1', '2 Relevant Refs:' and the numbers of the documents, ended by -1",
                     )
@@ -151,7 +151,7 @@ def _numbers(numbered: Iterable[tuple[int, str]], path: Path) -> list[tuple[int,
     for number, token in tokens:
         if not (token.isascii() and token.isdigit()) or len(token) > 18:
             raise InputError(
-                f"{shorten(token)} is no number of a query or document",
+                f"{shorten(token)} is not the number of a query or document",
                 where=f"{path}:{number}",
                 remedy="write the query, how many documents are relevant to it, and their numbers",
             )

@@ -192,11 +192,11 @@ def _sections(cell: str, where: str) -> tuple[Section, ...]:
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
         raise InputError(
-            f"the sections are no Python list ({reason.partition(chr(10))[0][:80]})", where=where, remedy=_SHAPE
+            f"the sections are not a Python list ({reason.partition(chr(10))[0][:80]})", where=where, remedy=_SHAPE
         ) from None
     refuse_surrogates(content, cell, where)
     if not isinstance(content, (list, tuple)):
-        raise InputError(f"the sections are {shorten(content)}, no list", where=where, remedy=_SHAPE)
+        raise InputError(f"the sections are {shorten(content)}, not a list", where=where, remedy=_SHAPE)
     for number, entry in enumerate(content, 1):
         if not (isinstance(entry, (list, tuple)) and len(entry) == 2 and all(isinstance(part, str) for part in entry)):
             raise InputError(

@@ -161,7 +161,7 @@ def refuse_surrogates(content: object, written: str, where: str) -> None:
             except UnicodeEncodeError as error:
                 raise InputError(
                     f"the text {shorten(value[max(error.start - 20, 0) : error.start + 20])} holds half of a surrogate "
-                    "pair, which is no character",
+                    "pair, which is not a character",
                     where=where,
                     remedy="repair the text; it cannot be written as UTF-8",
                 ) from None

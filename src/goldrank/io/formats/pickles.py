@@ -60,7 +60,7 @@ def load_restricted(data: bytes, where: str) -> object:
     {'wine': {'grape': 1}}
     >>> load_restricted(pickle.dumps(print), "gold.pkl")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    goldrank.errors.InputError: gold.pkl: the pickle asks for 'builtins.print', which is no plain data...
+    goldrank.errors.InputError: gold.pkl: the pickle asks for 'builtins.print', which is not plain data...
     """
     if len(data) > SIZE_LIMIT:
         raise _too_large(where)
@@ -357,7 +357,7 @@ def _find_type(module: str, name: str, *, where: str) -> _Type:
     named = _TYPES.get(("builtins" if module == "__builtin__" else module, name))
     if named is None:
         raise InputError(
-            f"the pickle asks for {shorten(f'{module}.{name}')}, which is no plain data and may execute code",
+            f"the pickle asks for {shorten(f'{module}.{name}')}, which is not plain data and may execute code",
             where=where,
             remedy=_REMEDY,
         )

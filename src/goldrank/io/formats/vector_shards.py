@@ -117,7 +117,7 @@ class ShardFile:
                 raise ValueError("another format")
         except self._faults as error:
             self._stream.close()
-            what = f"this is no shard of vectors as goldrank writes it, or it is damaged ({reason_of(error)})"
+            what = f"this is not a shard of vectors as goldrank writes it, or it is damaged ({reason_of(error)})"
             raise InputError(what, where=shown(path), remedy=_AGAIN) from None
 
     def __enter__(self) -> ShardFile:
@@ -196,8 +196,8 @@ class ShardFile:
             raise self._damaged()
 
     def _is_right(self, group: int, first: int, rows: Floats) -> bool:
-        start, found = (group * GROUP_ROWS + first) // PIECE_ROWS, _sums_of(rows)
-        return found == self._sums["vectors"][start : start + len(found)]
+        start, sums = (group * GROUP_ROWS + first) // PIECE_ROWS, _sums_of(rows)
+        return sums == self._sums["vectors"][start : start + len(sums)]
 
     def _decoded(self, group: int) -> Floats:
         """Return the vectors of a group as decoded by pyarrow."""
