@@ -84,10 +84,10 @@ def save_masked(store, specs, count=12):
     """Store the guesses of each predictor for some of the built-in pages."""
     from goldrank.masked.examples.masking import BUILT_IN, examples_at
     from goldrank.masked.predictors import load_predictor
-    from goldrank.runs.masked import Order, predict_run
+    from goldrank.runs.masked import PredictionJob, predict_run
 
     chunks = list(examples_at(BUILT_IN))[:count]
-    return [predict_run(Order(BUILT_IN, chunks, spec, load_predictor(spec)), store).stored for spec in specs]
+    return [predict_run(PredictionJob(BUILT_IN, chunks, spec, load_predictor(spec)), store).stored for spec in specs]
 
 
 def hostile_store(folder):

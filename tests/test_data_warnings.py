@@ -395,19 +395,19 @@ def test_scores_of_stored_hits_warn_of_ties_and_refuse_another_decision():
 def test_stored_runs_over_changed_data_are_said():
     from types import SimpleNamespace
 
-    from goldrank.runs.stored_scores import different_data
+    from goldrank.runs.stored_scores import find_different_data
 
     def stored(task, data):
         return SimpleNamespace(task=task, inputs={"data": data})
 
     runs = {"a": stored("wines", "1f"), "b": stored("wines", "2e"), "c": stored("other", "3d")}
-    (warning,) = different_data(runs)
+    (warning,) = find_different_data(runs)
     assert (warning.code, "a and b" in warning.message, "1f and 2e" in warning.message) == (
         "different-data",
         True,
         True,
     )
-    assert different_data({"a": runs["a"], "d": stored("wines", "1f")}) == ()
+    assert find_different_data({"a": runs["a"], "d": stored("wines", "1f")}) == ()
 
 
 def test_stored_runs_keep_their_order(tmp_path):

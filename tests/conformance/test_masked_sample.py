@@ -7,7 +7,7 @@ from goldrank.masked.examples.files import read_chunks
 from goldrank.masked.predictors import load_predictor
 from goldrank.masked.scoring.level_scores import score_levels
 from goldrank.masked.scoring.levels import Rules
-from goldrank.runs.masked import Order, predict_run, scores_of
+from goldrank.runs.masked import PredictionJob, predict_run, score_stored_run
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
 
@@ -46,10 +46,10 @@ def test_the_sample_holds_what_was_counted_before(chunks):
 @pytest.mark.slow
 @pytest.mark.parametrize(("spec", "context"), MEASURED)
 def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec, context):
-    outcome = predict_run(Order("sample", chunks, spec, load_predictor(spec), context=context), store)
+    outcome = predict_run(PredictionJob("sample", chunks, spec, load_predictor(spec), context=context), store)
     stored, fresh = outcome.stored, outcome.fresh
     assert fresh
-    scores = scores_of(stored)
+    scores = score_stored_run(stored)
     assert (scores.counts.masks, scores.counts.examples, scores.counts.pages) == (698, 374, 374)
     for reading, measured in zip(scores.readings, MEASURED[spec, context], strict=True):
         results = score_levels(reading, spec, Bootstrap(resamples=1000))
@@ -62,10 +62,10 @@ def test_every_mask_is_predicted_and_scored_at_three_levels(chunks, store, spec,
 
 def test_pooling_by_the_gold_never_scores_below_pooling_alike(chunks, store):
     stored = predict_run(
-        Order("sample", chunks, "names:majority", load_predictor("names:majority"), k=20), store
+        PredictionJob("sample", chunks, "names:majority", load_predictor("names:majority"), k=20), store
     ).stored
     alike, gold = (
-        scores_of(stored, Rules(matcher="names", pool=pool)).levels["example"].right.mean()
+        score_stored_run(stored, Rules(matcher="names", pool=pool)).levels["example"].right.mean()
         for pool in ("alias", "gold")
     )
     assert alike <= gold

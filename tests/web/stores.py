@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from goldrank import Gold, Run
 from goldrank.masked.examples.chunks import Chunk
 from goldrank.masked.predictors import load_predictor
-from goldrank.runs.masked import Order, predict_run
+from goldrank.runs.masked import PredictionJob, predict_run
 from goldrank.scoring import score_hits
 from goldrank.store import RunRecord, Store, StoredRun
 from goldrank.store.texts import Text
@@ -74,7 +74,7 @@ def masked(store: Store) -> StoredRun:
         Chunk("p2", 0, "Otto Hahn", f"<mask> {HOSTILE}", ("Hahn",)),
     ]
     spec = "names:majority"
-    return predict_run(Order("people", chunks, spec, load_predictor(spec)), store).stored
+    return predict_run(PredictionJob("people", chunks, spec, load_predictor(spec)), store).stored
 
 
 def filled(where: str | Path) -> Store:

@@ -94,14 +94,14 @@ def _compare_stored(args: argparse.Namespace, how: dict[str, Any]) -> Comparison
 
     runs = stored_runs.find(args)
     _refuse_one_run(runs)
-    profile = stored_scores.own_profile(runs, args.profile)
+    profile = stored_scores.choose_profile(runs, args.profile)
     options.refuse_unused_level(args, profile)
-    metrics = stored_scores.own_metrics(runs, args.metric, profile, profile_was_asked=args.profile is not None)
-    hits, notes = stored_scores.count(runs, profile, options.conventions(args), metrics)
+    metrics = stored_scores.choose_metrics(runs, args.metric, profile, profile_was_given=args.profile is not None)
+    hits, notes = stored_scores.count_runs(runs, profile, options.conventions(args), metrics)
     stored_scores.refuse_different_gold(runs, hits)
     stored_runs.print_notes(notes)
     comparison = compare_hits(hits, metrics, profile=profile, **how)
-    return replace(comparison, prior_warnings=stored_scores.different_data(runs))
+    return replace(comparison, prior_warnings=stored_scores.find_different_data(runs))
 
 
 def _refuse_one_run(runs: Mapping[str, object]) -> None:

@@ -113,19 +113,19 @@ def _score_stored(args: argparse.Namespace) -> tuple[dict[str, list[Scores]], Ex
 
     runs, changes, how = stored_runs.find(args), options.conventions(args), options.bootstrap(args)
     names = args.profiles.split(",") if args.profiles else [args.profile]
-    chosen = [stored_scores.own_profile(runs, name and name.strip()) for name in names]
+    chosen = [stored_scores.choose_profile(runs, name and name.strip()) for name in names]
     options.refuse_unused_level(args, chosen[0])
-    metrics = stored_scores.own_metrics(runs, args.metric, chosen[0], profile_was_asked=args.profile is not None)
+    metrics = stored_scores.choose_metrics(runs, args.metric, chosen[0], profile_was_given=args.profile is not None)
     by_run: dict[str, list[Scores]] = {key: [] for key in runs}
     # The hits are read once for all profiles.
     runs = {key: replace(run, held_hits=run.hits()) for key, run in runs.items()}
     for entry in chosen:
-        counted, notes = stored_scores.count(runs, entry, changes, metrics)
+        counted, notes = stored_scores.count_runs(runs, entry, changes, metrics)
         stored_runs.print_notes(notes)
         for key, hits in counted.items():
             by_run[key].append(score_hits(hits, metrics, profile=entry, name=key, bootstrap=how, **changes))
 
-    if warnings := stored_scores.different_data(runs):
+    if warnings := stored_scores.find_different_data(runs):
         first = next(iter(by_run))
         by_run[first] = [
             replace(scores, prior_warnings=(*warnings, *scores.prior_warnings)) for scores in by_run[first]

@@ -27,7 +27,7 @@ from goldrank.reporting.figures.masked import FIGURES, MaskedRun, accuracy_by_co
 from goldrank.reporting.render.matplotlib_files import draw, require_matplotlib
 from goldrank.reporting.render.themes import Size, Theme
 from goldrank.runs import stored_scores
-from goldrank.runs.masked import scores_of
+from goldrank.runs.masked import score_stored_run
 from goldrank.runs.prediction_files import expand, named_size, predictions_of
 from goldrank.runs.stored_scores import distinct_names, find_runs
 from goldrank.scoring import Metrics, score_hits
@@ -202,10 +202,10 @@ def _figures(runs: Mapping[str, StoredRun], files: Mapping[str, str], wanted: _R
 def _rank_figures(ranked: Mapping[str, StoredRun], request: _Request) -> Iterator[Figure | LeftOut]:
 
     chosen = None if request.profile in READINGS else request.profile
-    profile = stored_scores.own_profile(dict(ranked), chosen)
-    hits, notes = stored_scores.count(dict(ranked), profile, {})
+    profile = stored_scores.choose_profile(dict(ranked), chosen)
+    hits, notes = stored_scores.count_runs(dict(ranked), profile, {})
     request.notes.extend(notes)
-    metrics = stored_scores.own_metrics(ranked, request.metrics, profile, profile_was_asked=chosen is not None)
+    metrics = stored_scores.choose_metrics(ranked, request.metrics, profile, profile_was_given=chosen is not None)
     names = distinct_names(ranked)
     named = {names[key]: run_hits for key, run_hits in hits.items()}
     scores = {name: score_hits(run_hits, metrics, profile=profile, name=name) for name, run_hits in named.items()}
@@ -259,7 +259,7 @@ def _scored(masked: Mapping[str, StoredRun], request: _Request) -> list[MaskedRu
         scored.append(
             MaskedRun(
                 names[key],
-                scores_of(run, request.rules, request.aliases),
+                score_stored_run(run, request.rules, request.aliases),
                 known.family or families[run.model],
                 known.parameters if known.parameters is not None else measured,
                 int(run.inputs["k"]),

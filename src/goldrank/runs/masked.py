@@ -39,7 +39,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Order:
+class PredictionJob:
     """A prediction to make: examples, predictor, guesses per mask, and what is shown in place of the other masks."""
 
     data: str
@@ -108,7 +108,7 @@ class Order:
 class MaskedEvaluation:
     """The guesses of one model for the masks of a set of examples."""
 
-    order: Order
+    job: PredictionJob
     guesses: pyarrow.Table
     joined: list[str]
     """Remarks on guesses and examples that could not be matched, one sentence each."""
@@ -123,7 +123,7 @@ class MaskedEvaluation:
     def scores(self) -> Mapping[str, Any]:
         """The scores at the level of single masks."""
         hits = self.masked_scores.levels["mask"].hits
-        return score_level(hits, metrics_for(self.order.k), self.order.spec, Bootstrap())
+        return score_level(hits, metrics_for(self.job.k), self.job.spec, Bootstrap())
 
     @property
     def stored_scores(self) -> None:
@@ -132,22 +132,22 @@ class MaskedEvaluation:
 
     def record(self, environment: Mapping[str, Any], quality: DataQuality) -> RunRecord:
         """Return what is stored: the guesses, the hits of the masks, and the summary under every profile."""
-        order, scores = self.order, self.masked_scores
-        summaries = summaries_of(scores, order.k)
+        job, scores = self.job, self.masked_scores
+        summaries = summarise_masks(scores, job.k)
         return RunRecord(
-            task=order.task,
-            model=order.spec,
-            inputs=order.inputs(),
+            task=job.task,
+            model=job.spec,
+            inputs=job.inputs(),
             environment={
                 **environment,
                 "seconds": self.seconds,
-                "remarks": [*remarks_of(order.predictor), *self.joined],
-                "parameters": getattr(order.predictor, "parameters", None),
+                "remarks": [*remarks_of(job.predictor), *self.joined],
+                "parameters": getattr(job.predictor, "parameters", None),
                 "reading": scores.rules.profile,
                 "summaries": summaries,
             },
             hits=scores.levels["mask"].hits,
-            metrics=metrics_for(order.k),
+            metrics=metrics_for(job.k),
             conventions=CONVENTIONS,
             predictions=self.guesses,
             summary=summaries[scores.rules.profile],
@@ -155,15 +155,15 @@ class MaskedEvaluation:
 
     def discard_checkpoints(self) -> None:
         """Remove the guesses that were saved so that a killed prediction could resume."""
-        self.order.checkpoint().remove()
+        self.job.checkpoint().remove()
 
 
-def predict_run(order: Order, store: Store, *, overwrite: bool = False) -> Outcome:
-    """Return the stored predictions of an order, or predict and store them; a killed prediction resumes."""
+def predict_run(job: PredictionJob, store: Store, *, overwrite: bool = False) -> Outcome:
+    """Return the stored predictions of a job, or predict and store them; a killed prediction resumes."""
     if overwrite:
-        order.checkpoint().remove()
-    job = EvaluationJob(order.task, order.spec, order.inputs(), order.evaluate, order.save_texts)
-    outcome = find_or_evaluate(job, store, "always" if overwrite else "missing")
+        job.checkpoint().remove()
+    evaluation = EvaluationJob(job.task, job.spec, job.inputs(), job.evaluate, job.save_texts)
+    outcome = find_or_evaluate(evaluation, store, "always" if overwrite else "missing")
     assert outcome is not None
     return outcome
 
@@ -173,7 +173,7 @@ def text_id(page: str, sequence: int) -> str:
     return f"{page}:{sequence}"
 
 
-def table_of(stored: StoredRun) -> pyarrow.Table:
+def load_stored_predictions(stored: StoredRun) -> pyarrow.Table:
     """Return the guesses of a stored run, one row per mask; raise InputError for a run of another kind."""
     if stored.result_kind != "masked":
         raise InputError(
@@ -183,17 +183,17 @@ def table_of(stored: StoredRun) -> pyarrow.Table:
     return stored.predictions_table()
 
 
-def scores_of(
+def score_stored_run(
     stored: StoredRun,
     rules: Rules = Rules(),  # noqa: B008 - frozen
     aliases: Mapping[str, Sequence[str]] | None = None,
     sharding: Sharding | None = None,
 ) -> MaskedScores:
     """Score the guesses of a stored run under *rules*, in this process or on a cluster."""
-    return score_predictions(table_of(stored), rules, aliases=aliases, sharding=sharding)
+    return score_predictions(load_stored_predictions(stored), rules, aliases=aliases, sharding=sharding)
 
 
-def summaries_of(scores: MaskedScores, k: int) -> dict[str, dict[str, Any]]:
+def summarise_masks(scores: MaskedScores, k: int) -> dict[str, dict[str, Any]]:
     """Return, by masked profile, the scores at the level of single masks that a list of runs shows."""
     return {
         reading.rules.profile: summary_of(score_level(reading.levels["mask"].hits, metrics_for(k), "", Bootstrap()))
@@ -205,13 +205,13 @@ def mask_hits(stored: StoredRun, profile: str = "source") -> Hits:
     """Return the hits of the masks under a masked profile, counted again if the run was stored under another."""
     if stored.environment.get("reading") == profile:
         return stored.hits()
-    return scores_of(stored, Rules.of(profile)).levels["mask"].hits
+    return score_stored_run(stored, Rules.of(profile)).levels["mask"].hits
 
 
-def name_of(path: PathLike) -> str:
+def name_examples(path: PathLike) -> str:
     """Return the name of a file of examples: its file name without extensions.
 
-    >>> name_of("data/small-test-mask.jsonl.xz")
+    >>> name_examples("data/small-test-mask.jsonl.xz")
     'small-test-mask'
     """
     return Path(path).name.split(".")[0] or "examples"

@@ -23,7 +23,7 @@ from goldrank.masked.scoring.level_scores import METRICS, compare_readings
 from goldrank.masked.scoring.levels import MaskedScores, Rules, score_predictions
 from goldrank.presentation import Result
 from goldrank.runs.evaluate import Outcome
-from goldrank.runs.masked import Order, name_of, predict_run, table_of
+from goldrank.runs.masked import PredictionJob, load_stored_predictions, name_examples, predict_run
 from goldrank.runs.prediction_files import expand, predictions_of
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store, StoredRun
@@ -83,15 +83,15 @@ def predict(
     if limit is not None and limit < 1:
         raise InputError(f"--limit {limit} is less than 1", remedy="give a limit of 1 or more")
     if isinstance(data, (str, PathLike)):
-        name, chunks = name_of(data), list(islice(examples_at(data), limit))
+        name, chunks = name_examples(data), list(islice(examples_at(data), limit))
     else:
         name, chunks = "examples", list(data[:limit])
     place = store if isinstance(store, Store) else Store.open(store)
     outcomes = []
     for model, predictor in zip(listed, predictors, strict=True):
         spec = model if isinstance(model, str) else predictor.identity
-        order = Order(name, chunks, spec, predictor, k, context)
-        outcomes.append(predict_run(order, place, overwrite=overwrite))
+        job = PredictionJob(name, chunks, spec, predictor, k, context)
+        outcomes.append(predict_run(job, place, overwrite=overwrite))
         on_outcome(outcomes[-1])
     return MaskedPredictions(tuple(outcomes), place)
 
@@ -180,7 +180,7 @@ def score(
     for source in sources:
         remarks: Callable[[], list[str]] = list
         if isinstance(source, StoredRun):
-            label, predictions = labels[source.key], table_of(source)
+            label, predictions = labels[source.key], load_stored_predictions(source)
         else:
             label, (predictions, remarks) = files[source], predictions_of(source, data, pad=pad)
         scores[label] = score_predictions(selection.watch(predictions), rules, aliases=names, sharding=sharding)

@@ -51,28 +51,28 @@ def find_runs(runs: Any, store: Store | str | PathLike[str] | None = None) -> tu
     return by_key, place
 
 
-def own_profile(runs: StoredRuns, asked: str | None) -> Profile:
+def choose_profile(runs: StoredRuns, name: str | None) -> Profile:
     """Return the profile to score stored runs under.
 
     Args:
         runs: the runs, by key.
-        asked: the profile that the user chose, or None for that of the runs. If the runs were stored under it, it
+        name: the profile that the user chose, or None for that of the runs. If the runs were stored under it, it
             includes the conventions that their task changes. For masked runs it may also be ``source`` or ``strict``,
             which say when a guess is right.
 
     Raises:
         InputError: the profile is unknown, or the runs have different conventions and none was chosen.
     """
-    if asked in READINGS:
+    if name in READINGS:
         for key, run in runs.items():
             if run.result_kind != "masked":
                 raise InputError(
-                    f"the profile {asked} is for runs of masked entities, and {key} is a run of {run.task}",
+                    f"the profile {name} is for runs of masked entities, and {key} is a run of {run.task}",
                     remedy="leave it out, or see goldrank list profiles",
                 )
-        return replace(own_profile(runs, None), name=asked, metrics=tuple(next(iter(runs.values())).metrics))
-    if asked is not None and any(run.profile != asked for run in runs.values()):
-        return find_profile(asked)
+        return replace(choose_profile(runs, None), name=name, metrics=tuple(next(iter(runs.values())).metrics))
+    if name is not None and any(run.profile != name for run in runs.values()):
+        return find_profile(name)
     (first, base), *others = runs.items()
     for key, run in others:
         if (run.profile, run.conventions) != (base.profile, base.conventions):
@@ -94,17 +94,17 @@ def _conventions_text(run: StoredRun) -> str:
     return ", ".join([run.profile, *(f"{name}={value}" for name, value in run.conventions.items())])
 
 
-def own_metrics(runs: StoredRuns, asked: Metrics, profile: Profile, *, profile_was_asked: bool) -> list[Metric]:
+def choose_metrics(runs: StoredRuns, metrics: Metrics, profile: Profile, *, profile_was_given: bool) -> list[Metric]:
     """Return the metrics that the user chose, else those of a profile that the user chose, else those of the runs."""
-    if asked is not None:
-        return parse_all(asked)
-    if profile_was_asked:
+    if metrics is not None:
+        return parse_all(metrics)
+    if profile_was_given:
         return parse_all(profile.metrics)
     own = dict.fromkeys(metric for run in runs.values() for metric in run.metrics)
     return parse_all(own or profile.metrics)
 
 
-def count(
+def count_runs(
     runs: StoredRuns, profile: Profile, changes: Mapping[str, Any], metrics: Sequence[Metric] = ()
 ) -> tuple[dict[str, Hits], list[str]]:
     """Return the hits of each run under the conventions, with what *metrics* need, and notes on the counting."""
@@ -137,7 +137,7 @@ def refuse_different_gold(runs: StoredRuns, hits: Mapping[str, Hits]) -> None:
         raise InputError(what, remedy="compare runs of one task with the same data, split and limit")
 
 
-def different_data(runs: StoredRuns) -> tuple[DataWarning, ...]:
+def find_different_data(runs: StoredRuns) -> tuple[DataWarning, ...]:
     """Return a warning for each run whose data differs from that of the first run of the same task."""
     warnings = []
     (first, base), *others = runs.items()

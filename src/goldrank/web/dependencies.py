@@ -11,7 +11,7 @@ from fastapi import Depends, Query, Request
 
 from goldrank.errors import InputError
 from goldrank.metrics import CHOICES, Metric, Profile, parse_all
-from goldrank.runs.stored_scores import StoredRuns, own_metrics, own_profile
+from goldrank.runs.stored_scores import StoredRuns, choose_metrics, choose_profile
 from goldrank.scoring import Bootstrap
 from goldrank.store import StoredRun
 from goldrank.web.store_reader import StoreReader
@@ -88,8 +88,8 @@ class ScoringOptions:
 
     def for_runs(self, runs: StoredRuns) -> tuple[list[Metric], Profile]:
         """Return the metrics and the profile for some runs."""
-        profile = own_profile(runs, self.profile)
-        metrics = own_metrics(runs, self.metrics, profile, profile_was_asked=self.profile is not None)
+        profile = choose_profile(runs, self.profile)
+        metrics = choose_metrics(runs, self.metrics, profile, profile_was_given=self.profile is not None)
         _refuse_excess(metrics)
         return metrics, profile
 

@@ -15,7 +15,7 @@ from goldrank.masked.predictions.files import prediction_batches
 from goldrank.masked.predictions.joining import join
 from goldrank.masked.predictors import load_predictor
 from goldrank.masked.scoring.levels import LEVELS, Rules, score_predictions
-from goldrank.runs.masked import Order
+from goldrank.runs.masked import PredictionJob
 from goldrank.stats import aggregate
 
 CURIES = ("Marie Curie", "Pierre Curie")
@@ -99,8 +99,8 @@ def test_answers_change_the_checksum_of_the_data(tmp_path):
     listed, other = (read(tmp_path, {**RECORD, "masks": [names, ["1898"]]}) for names in (CURIES, CURIES[:1]))
     assert listed.masks == other.masks
     predictor = load_predictor("names:random")
-    orders = [Order("persons", [chunk], "names:random", predictor) for chunk in (listed, other)]
-    assert orders[0].checksum != orders[1].checksum
+    jobs = [PredictionJob("persons", [chunk], "names:random", predictor) for chunk in (listed, other)]
+    assert jobs[0].checksum != jobs[1].checksum
 
 
 @pytest.mark.parametrize("pool", ["alias", "gold"])

@@ -262,9 +262,9 @@ def test_masked_runs_have_their_levels_and_their_verdicts(store):
 
 
 def test_a_single_masked_run_says_how_often_it_is_right(store):
-    from goldrank.runs.masked import scores_of
+    from goldrank.runs.masked import score_stored_run
 
     [run] = examples.save_masked(store, ["names:majority"])
     [section] = content_of([run], store, bootstrap=QUICK)
-    right = scores_of(run).levels["page"].right.mean()
+    right = score_stored_run(run).levels["page"].right.mean()
     assert section.verdicts[4].startswith(f"By page, source: names:majority is right in {right:.4f}")

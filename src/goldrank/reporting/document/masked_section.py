@@ -17,7 +17,7 @@ from goldrank.reporting.text import formatting
 from goldrank.reporting.text import masked as masked_results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.results import score_cell
-from goldrank.runs.masked import scores_of
+from goldrank.runs.masked import score_stored_run
 from goldrank.runs.masked_results import MaskedResult
 from goldrank.runs.run import Measures
 from goldrank.runs.stored_scores import distinct_names
@@ -32,7 +32,7 @@ def masked_section(runs: Mapping[str, StoredRun], measures: Measures) -> Section
     """Return the section of runs on the same masks."""
     names = distinct_names(runs)
     how = measures.bootstrap
-    scored = {key: scores_of(run) for key, run in runs.items()}
+    scored = {key: score_stored_run(run) for key, run in runs.items()}
     accuracy = {key: float(scores.levels["mask"].right.mean()) for key, scores in scored.items()}
     ordered = {key: runs[key] for key in best_first(accuracy)}
     named = {names[key]: scored[key] for key in ordered}

@@ -18,7 +18,13 @@ from goldrank.reporting.text import comparison as wording
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.grids import Grid
 from goldrank.runs.run import Measures
-from goldrank.runs.stored_scores import count, distinct_names, own_metrics, own_profile, refuse_different_gold
+from goldrank.runs.stored_scores import (
+    choose_metrics,
+    choose_profile,
+    count_runs,
+    distinct_names,
+    refuse_different_gold,
+)
 from goldrank.scoring import Bootstrap, Scores, best_first, score_hits
 from goldrank.store import Store, StoredRun
 
@@ -29,9 +35,9 @@ _PAIR_RESAMPLES = 2_000
 
 def ranked_section(runs: Mapping[str, StoredRun], store: Store, measures: Measures, worst: int) -> Section:
     """Return the section of runs of one task with the same gold."""
-    profile = own_profile(runs, measures.profile)
-    metrics = own_metrics(runs, measures.metrics, profile, profile_was_asked=measures.profile is not None)
-    hits, notes = count(runs, profile, measures.conventions)
+    profile = choose_profile(runs, measures.profile)
+    metrics = choose_metrics(runs, measures.metrics, profile, profile_was_given=measures.profile is not None)
+    hits, notes = count_runs(runs, profile, measures.conventions)
     refuse_different_gold(runs, hits)
     names = distinct_names(runs)
     named = {names[key]: of_run for key, of_run in hits.items()}
