@@ -88,12 +88,12 @@ class MeasurementTask:
     name: str
     kind: str
     """``similarity`` or ``probe``."""
-    read: Callable[[str | None], Any]
-    """Reads the `Examples` of one split; None is the split to evaluate on."""
+    read: Callable[[str | None], Examples]
+    """Reads one split; None is the split to evaluate on."""
     measure: Callable[[Encoder, Any, Settings], Measurement]
     compare: Callable[[Measurement, Measurement], float]
     """The two-sided p-value of the difference in the headline, paired over the predictions."""
-    read_at: Callable[[Path, str | None], Any] | None = None
+    read_at: Callable[[Path, str | None], Examples] | None = None
     """Reads the data from a path; None if the data is built in."""
     summary: str = ""
     version: int = 1
@@ -159,7 +159,7 @@ class MeasurementData:
     """The pairs or examples of a measurement task, ready for models."""
 
     task: MeasurementTask
-    examples: Any
+    examples: Examples
     settings: Settings
 
     def __len__(self) -> int:
@@ -168,7 +168,7 @@ class MeasurementData:
     @property
     def checksum(self) -> str:
         """A digest of the examples."""
-        return str(self.examples.checksum)
+        return self.examples.checksum
 
     @property
     def remarks(self) -> Sequence[str]:
