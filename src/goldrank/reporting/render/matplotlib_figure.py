@@ -22,7 +22,7 @@ from goldrank.reporting.render.layout import (
     range_on,
     whole_on,
 )
-from goldrank.reporting.render.matplotlib_page import DPI, Box, PlotTexts, Sheet, plain
+from goldrank.reporting.render.matplotlib_page import DPI, Box, Sheet, plain
 from goldrank.reporting.render.themes import Colours, Format, short_name, short_names
 
 _MARKERS = dict(zip(MARKERS, "osD^vPX<>", strict=True))
@@ -49,9 +49,10 @@ def _height(figure: Figure, format: Format) -> float:
 class FigureSheet(Sheet):
     """The sheet of a figure."""
 
+    figure: Figure
+
     def __init__(self, figure: Figure, colours: Colours, format: Format) -> None:
-        super().__init__(PlotTexts(figure.title, figure.caption, figure.note), colours, format, _height(figure, format))
-        self.figure = figure
+        super().__init__(figure, colours, format, _height(figure, format))
         self.names = [series.name for series in figure.series]
         self.tips: list[tuple[str, float, float]] = []
         """Labels of bars, with the ends of the bars."""

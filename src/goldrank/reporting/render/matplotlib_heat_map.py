@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from goldrank.reporting.figures.heat_map import HeatMap
-from goldrank.reporting.render.matplotlib_page import PlotTexts, Sheet, plain
+from goldrank.reporting.render.matplotlib_page import Sheet, plain
 from goldrank.reporting.render.themes import Colours, Format, short_names
 
 _ROWS = 2.4
@@ -17,10 +17,10 @@ _ROWS = 2.4
 class HeatMapSheet(Sheet):
     """The sheet of a heat map."""
 
+    figure: HeatMap
+
     def __init__(self, figure: HeatMap, colours: Colours, format: Format) -> None:
-        height = format.row * _ROWS * len(figure.rows)
-        super().__init__(PlotTexts(figure.title, figure.caption, figure.note), colours, format, height)
-        self.figure = figure
+        super().__init__(figure, colours, format, format.row * _ROWS * len(figure.rows))
 
     def draw(self) -> Any:
         """Draw everything and return the canvas."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from goldrank.errors import counts
+from goldrank.reporting.figures.description import Figure
+from goldrank.reporting.figures.heat_map import HeatMap
 from goldrank.reporting.render.themes import Colours, Format, short_names
 
 DPI = 200
@@ -44,22 +46,14 @@ class Box(NamedTuple):
         )
 
 
-class PlotTexts(NamedTuple):
-    """The texts around a plot."""
-
-    title: str
-    caption: str
-    note: str
-
-
 class Sheet:
     """A figure of matplotlib with one plot area and the texts around it."""
 
-    def __init__(self, words: PlotTexts, colours: Colours, format: Format, height: float) -> None:
+    def __init__(self, figure: Figure | HeatMap, colours: Colours, format: Format, height: float) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
-        self.words, self.colours, self.format, self.height = words, colours, format, height
+        self.figure, self.colours, self.format, self.height = figure, colours, format, height
         self.canvas: Any = Canvas(figsize=(format.width, 2 * format.height), dpi=DPI, facecolor=colours.raised)
         FigureCanvasAgg(self.canvas)
         self.axes: Any = self.canvas.add_axes((0.2, 0.2, 0.7, 0.7), facecolor=colours.raised)
@@ -72,9 +66,9 @@ class Sheet:
         for old in (*self.canvas.texts, *self.canvas.legends):
             old.remove()
         format, room = self.format, self.format.width - 2 * _PAD
-        title = self._text(self.wrapped(self.words.title, room, format.title), format.title, self.colours.ink)
+        title = self._text(self.wrapped(self.figure.title, room, format.title), format.title, self.colours.ink)
         left_out = [f"{counts(hidden, 'label')} had no room."] if hidden else []
-        below = " ".join(part for part in (self.words.caption, self.words.note, *left_out) if part)
+        below = " ".join(part for part in (self.figure.caption, self.figure.note, *left_out) if part)
         caption = self._text(self.wrapped(below, room, format.caption), format.caption, self.colours.soft)
         return title, self._legend(room), caption
 

@@ -13,7 +13,7 @@ from goldrank.escaping import escape_line
 
 @dataclass(frozen=True)
 class Cell:
-    """A value with what goes with it: a superscript, a smaller second line, and whether it is the best."""
+    """A value with its superscript, a smaller second line, and whether it is the best."""
 
     text: str
     detail: str = ""
@@ -48,7 +48,7 @@ def render(grids: list[Grid], look: str, width: int | None = None) -> str:
 
 
 def _escaped(grid: Grid) -> Grid:
-    """The grid with control characters of ids, texts and file names as visible escapes, and line breaks as blanks."""
+    """Return the grid with control characters as visible escapes, and line breaks and tabs as blanks."""
 
     def plain(text: str) -> str:
         return escape_line(text.replace("\n", " ").replace("\t", " "))
@@ -98,12 +98,12 @@ def _table(grid: Grid, width: int | None = None) -> str:
         widths[widest] = max(widths[widest] - excess, widths[widest] * 2 // 3, _NARROWEST)
         rows = [[*row[:widest], _fold(row[widest], widths[widest]), *row[widest + 1 :]] for row in rows]
     left = [i < grid.text_columns for i in range(len(widths))]
-    drawn = [_bold(line, terminal) for line in _draw(headings, widths, left)]
-    drawn.append("─" * (sum(widths) + 3 * len(widths) - 3))
-    drawn += [line for row in rows for line in _draw(row, widths, left)]
+    lines = [_bold(line, terminal) for line in _draw(headings, widths, left)]
+    lines.append("─" * (sum(widths) + 3 * len(widths) - 3))
+    lines += [line for row in rows for line in _draw(row, widths, left)]
     title = [_bold(grid.title, terminal), ""] if grid.title else []
     notes = [_dim(part, terminal) for note in grid.notes for part in textwrap.wrap(note, min(room, 120)) or [""]]
-    return "\n".join([*title, *drawn, *([""] if notes else []), *notes])
+    return "\n".join([*title, *lines, *([""] if notes else []), *notes])
 
 
 def _lines(cell: Cell, terminal: bool) -> list[str]:
@@ -112,16 +112,16 @@ def _lines(cell: Cell, terminal: bool) -> list[str]:
 
 
 def _draw(row: list[list[str]], widths: list[int], left: list[bool]) -> list[str]:
-    height = max(map(len, row))
-    drawn = []
-    for i in range(height):
+    """Return the lines of a row, each cell padded to the width of its column."""
+    padded = []
+    for i in range(max(map(len, row))):
         parts = []
         for lines, width, flush_left in zip(row, widths, left, strict=True):
             text = lines[i] if i < len(lines) else ""
             padding = " " * (width - _width(text))
             parts.append(text + padding if flush_left else padding + text)
-        drawn.append("   ".join(parts).rstrip())
-    return drawn
+        padded.append("   ".join(parts).rstrip())
+    return padded
 
 
 def _fold(lines: list[str], width: int) -> list[str]:
@@ -129,7 +129,7 @@ def _fold(lines: list[str], width: int) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Columns that *text* takes on a terminal: wide characters take two, marks and escapes none."""
+    """Return the width of *text* on a terminal: wide characters take two columns, marks and escapes none."""
     if text.isascii() and "\x1b" not in text:
         return len(text)
     plain = text.replace(_BOLD, "").replace(_DIM, "").replace(_PLAIN, "")

@@ -74,12 +74,12 @@ def counts_lines(all_scores: Sequence[Scores]) -> list[str]:
         ]
         if scores.conventions.outside != "keep" and scores.placement.candidates is None:
             remarks.append("the corpus is not known, so gold outside it counts as missed (give --corpus)")
-        said = "; ".join(filter(None, remarks))
-        if said:
-            lines[scores.name] = said
+        line = "; ".join(filter(None, remarks))
+        if line:
+            lines[scores.name] = line
     if len(all_scores) > 1 and len(lines) == len(all_scores) and len(set(lines.values())) == 1:
-        return [f"Every run: {said}."]
-    return [f"{name}: {said}." for name, said in lines.items()]
+        return [f"Every run: {line}."]
+    return [f"{name}: {line}." for name, line in lines.items()]
 
 
 _FLATTENED = "metrics without subtopics read the highest grade"

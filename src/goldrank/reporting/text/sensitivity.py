@@ -1,9 +1,9 @@
-"""What settings alone do to scores and to the order of models, as tables and as rows of a spreadsheet."""
+"""Tables of a sensitivity analysis: scores, model orders, swaps and bands under each setting."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from goldrank.analysis.headline import HeadlineReading
@@ -61,16 +61,16 @@ def _readings(one: ModelSensitivity) -> list[list[Any]]:
     ]
 
 
-def _rows(made: Sensitivity) -> Iterator[list[Any]]:
-    """Readings, taus, swaps and bands as rows of one table, in which ``kind`` says what a row is."""
-    for one in made.models:
-        for variant in one.variants:
+def _rows(result: Sensitivity) -> Iterator[list[Any]]:
+    """Yield readings, taus, swaps and bands as rows of one table, whose kind is in the column ``kind``."""
+    for of_model in result.models:
+        for variant in of_model.variants:
             for name, reading in variant.readings.items():
                 yield _row(
-                    kind="reading", evaluator=name, model=one.model, setting=variant.name, value=reading.value,
+                    kind="reading", evaluator=name, model=of_model.model, setting=variant.name, value=reading.value,
                     low=reading.low, high=reading.high, key=reading.key,
                 )  # fmt: skip
-    for order in made.orders:
+    for order in result.orders:
         both = {"evaluator": order.evaluator, "setting": order.first, "other_setting": order.second}
         yield _row(
             kind="order", quantity="tau", value=order.tau, low=order.interval.low, high=order.interval.high,
@@ -79,21 +79,22 @@ def _rows(made: Sensitivity) -> Iterator[list[Any]]:
         for swap in order.swaps:
             pair = {"model": swap.ahead, "other_model": swap.behind, **both}
             for quantity in ("before", "after", "moved"):
-                found: Difference = getattr(swap, quantity)
+                difference: Difference = getattr(swap, quantity)
                 yield _row(
-                    kind="swap", quantity=quantity, value=found.value, low=found.low, high=found.high, p=found.p,
+                    kind="swap", quantity=quantity, value=difference.value, low=difference.low, high=difference.high,
+                    p=difference.p,
                     p_adjusted=swap.adjusted, said=swap.verdict, **pair,
                 )  # fmt: skip
-    for band in made.bands:
+    for band in result.bands:
         own = {
             "kind": "band", "evaluator": band.evaluator, "model": band.model, "setting": band.variant,
             "band": band.band, "quantity": band.quantity, "count": band.count,
         }  # fmt: skip
         yield _row(value=band.value, low=band.low, high=band.high, **own)
         if band.change is not None:
-            own |= {"quantity": f"change of {band.quantity}", "other_setting": made.variants[0]}
+            own |= {"quantity": f"change of {band.quantity}", "other_setting": result.variants[0]}
             yield _row(value=band.change, low=band.change_low, high=band.change_high, **own)
-    for failure in made.failures:
+    for failure in result.failures:
         yield _row(kind="failure", model=failure.model, setting=failure.variant, said=failure.reason)
 
 
@@ -102,19 +103,21 @@ def _row(**cells: Any) -> list[Any]:
     return [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
 
 
-def _one_model(one: ModelSensitivity) -> Grid:
+def _one_model(of_model: ModelSensitivity) -> Grid:
     rows = [
         [
             Cell(variant.similarity),
             Cell(variant.transform),
-            *(_cell(variant.readings[name], one.best(name) is variant) for name in one.evaluators),
+            *(_cell(variant.readings[name], of_model.best(name) is variant) for name in of_model.evaluators),
         ]
-        for variant in one.variants
+        for variant in of_model.variants
     ]
-    swings = [Cell(f"{one.swing(name):.4f}", f"{one.relative_swing(name):.0%}") for name in one.evaluators]
+    swings = [
+        Cell(f"{of_model.swing(name):.4f}", f"{of_model.relative_swing(name):.0%}") for name in of_model.evaluators
+    ]
     rows.append([Cell("moves by"), Cell("", "of the first"), *swings])
     note = "The same model and texts: what moves is due to the similarity and the transform alone. The best is in bold."
-    return Grid(["similarity", "transform", *one.evaluators], rows, one.model, [note], text_columns=2)
+    return Grid(["similarity", "transform", *of_model.evaluators], rows, of_model.model, [note], text_columns=2)
 
 
 def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
@@ -122,71 +125,71 @@ def _cell(reading: HeadlineReading, best: bool, place: str = "") -> Cell:
     return Cell(f"{reading.value:.4f}{place}", bounds, best=best)
 
 
-def _values(made: Sensitivity) -> Iterator[Grid]:
-    """Settings by models for each evaluator: the value with the model's place."""
-    for name in made.evaluators:
+def _values(result: Sensitivity) -> Iterator[Grid]:
+    """Yield a table of settings by models for each evaluator: the value with the place of the model."""
+    for name in result.evaluators:
         rows = []
-        for at, variant in enumerate(made.models[0].variants):
-            places = made.places(name, at)
+        for at, variant in enumerate(result.models[0].variants):
+            places = result.places(name, at)
             cells = [
-                _cell(one.variants[at].readings[name], places[one.model] == 1, f" ({places[one.model]:g})")
-                for one in made.models
+                _cell(each.variants[at].readings[name], places[each.model] == 1, f" ({places[each.model]:g})")
+                for each in result.models
             ]
             rows.append([Cell(variant.similarity), Cell(variant.transform), *cells])
         notes = ["In brackets the model's place under the setting; the best is in bold."]
-        headings = ["similarity", "transform", *(one.model for one in made.models)]
+        headings = ["similarity", "transform", *(each.model for each in result.models)]
         yield Grid(headings, rows, name, notes, text_columns=2)
 
 
-def _orders(made: Sensitivity) -> Iterator[Grid]:
-    shown = [one for one in made.orders if one.one_change]
+def _orders(result: Sensitivity) -> Iterator[Grid]:
+    shown = [order for order in result.orders if order.one_change]
     if not shown:
         return
     rows = [
         [
-            Cell(one.evaluator),
-            Cell(change_name(one.first, one.second)),
-            Cell(_answer(one)),
-            Cell(signed(one.tau), tau_interval(one)),
-            Cell(f"{one.same:.0%}"),
-            Cell(str(len(one.swaps))),
-            Cell(str(sum(swap.significant for swap in one.swaps))),
+            Cell(order.evaluator),
+            Cell(change_name(order.first, order.second)),
+            Cell(_answer(order)),
+            Cell(signed(order.tau), tau_interval(order)),
+            Cell(f"{order.same:.0%}"),
+            Cell(str(len(order.swaps))),
+            Cell(str(sum(swap.significant for swap in order.swaps))),
         ]
-        for one in shown
+        for order in shown
     ]
-    how = made.measures.bootstrap
-    units = " and ".join(dict.fromkeys(made.units.values()))
+    how = result.measures.bootstrap
+    units = " and ".join(dict.fromkeys(result.units.values()))
     notes = [
         f"Kendall's tau-b between the orders of the {shown[0].models} models before and after the change; "
         f"{how.level:.0%} intervals by percentiles of {how.resamples} resamples of {units}, the same for all models "
         f"and settings (seed {how.seed}). Kept: the share of resamples with one order. Reordered: some swap is "
-        f"significant, p ≤ {made.measures.alpha:g} under both settings after Holm over the pairs of models. Same "
+        f"significant, p ≤ {result.measures.alpha:g} under both settings after Holm over the pairs of models. Same "
         f"order: kept in {(1 + how.level) / 2:.1%} or more. Where models are close, chance alone pulls tau below 1: an "
         "interval without 1 is no proof of a swap."
     ]
-    if len(shown) < len(made.orders):
+    if len(shown) < len(result.orders):
         notes.append("Settings that differ in both similarity and transform are compared in JSON and CSV.")
     headings = ["evaluator", "change", "order", "tau", "kept", "swaps", "significant"]
     yield Grid(headings, rows, "Does the change reorder the models?", notes, text_columns=3)
 
 
-def _answer(one: OrderAgreement) -> str:
-    return "cannot tell (all tie)" if math.isnan(one.tau) else one.answer
+def _answer(order: OrderAgreement) -> str:
+    return "cannot tell (all tie)" if math.isnan(order.tau) else order.answer
 
 
-def _swaps(made: Sensitivity) -> Iterator[Grid]:
+def _swaps(result: Sensitivity) -> Iterator[Grid]:
     rows = [
         [
-            Cell(one.evaluator),
-            Cell(change_name(one.first, one.second)),
+            Cell(order.evaluator),
+            Cell(change_name(order.first, order.second)),
             Cell(f"{swap.ahead} > {swap.behind}"),
             Cell(swap.verdict),
-            *(_difference(found) for found in (swap.before, swap.after)),
+            *(_difference(difference) for difference in (swap.before, swap.after)),
             Cell(formatting.p_value(swap.adjusted)),
         ]
-        for one in made.orders
-        if one.one_change
-        for swap in one.swaps
+        for order in result.orders
+        if order.one_change
+        for swap in order.swaps
     ]
     if rows:
         notes = [
@@ -196,8 +199,8 @@ def _swaps(made: Sensitivity) -> Iterator[Grid]:
         yield Grid(headings, rows, "Models that swap", notes, text_columns=4)
 
 
-def _difference(found: Difference) -> Cell:
-    return Cell(_plus(found.value), f"[{_plus(found.low)}, {_plus(found.high)}]")
+def _difference(difference: Difference) -> Cell:
+    return Cell(_plus(difference.value), _bounds(difference.low, difference.high, _plus, 4))
 
 
 def _plus(value: float, digits: int = 4) -> str:
@@ -205,41 +208,40 @@ def _plus(value: float, digits: int = 4) -> str:
     return written if written.startswith(("−", "–")) else f"+{written}"
 
 
-def _bands(made: Sensitivity) -> Iterator[Grid]:
-    """For each model and evaluator, bands by settings: every quantity, and its change from the first setting."""
+def _bands(result: Sensitivity) -> Iterator[Grid]:
+    """Yield a table of bands by settings for each model and evaluator: quantities and their changes."""
     groups: dict[tuple[str, str], list[BandReading]] = {}
-    for one in made.bands:
-        groups.setdefault((one.evaluator, one.model), []).append(one)
-    # What the quantities are stands once, below the last model of each evaluator.
+    for reading in result.bands:
+        groups.setdefault((reading.evaluator, reading.model), []).append(reading)
+    # The quantities are explained once, below the last model of each evaluator.
     last = dict(list(groups))
     for (evaluator, model), readings in groups.items():
-        quantities = list(dict.fromkeys(one.quantity for one in readings))
+        quantities = list(dict.fromkeys(reading.quantity for reading in readings))
         rows = []
-        for band in dict.fromkeys(one.band for one in readings):
-            for variant in made.variants:
-                cells = [one for one in readings if (one.band, one.variant) == (band, variant)]
-                columns = [cell for one in cells for cell in _band_cells(one)]
+        for band in dict.fromkeys(reading.band for reading in readings):
+            for variant in result.variants:
+                cells = [reading for reading in readings if (reading.band, reading.variant) == (band, variant)]
+                columns = [cell for reading in cells for cell in _band_cells(reading)]
                 rows.append([Cell(band), Cell(variant), Cell(str(cells[0].count)), *columns])
         headings = [heading for name in quantities for heading in (name, "change")]
         notes = [_QUANTITIES[name] for name in quantities if name in _QUANTITIES]
         if quantities[0] not in _QUANTITIES:
             notes = [f"{quantities[0]} with only the items of the band relevant, over the queries that have any."]
         what = "pairs" if len(quantities) > 1 else "queries"
-        level = made.measures.bootstrap.level
-        notes.append(f"Changes are from {made.variants[0]}, paired, with {level:.0%} intervals, not corrected.")
+        level = result.measures.bootstrap.level
+        notes.append(f"Changes are from {result.variants[0]}, paired, with {level:.0%} intervals, not corrected.")
         title = f"{evaluator} of {model}, by gold score"
         yield Grid(["gold score", "setting", what, *headings], rows, title, notes * (last[evaluator] == model), 2)
 
 
-def _band_cells(one: BandReading) -> list[Cell]:
-    digits = 1 if one.quantity == "similarity rank" else 4
-    bounds = "" if one.low is None or one.high is None else f"[{signed(one.low, digits)}, {signed(one.high, digits)}]"
-    value = Cell(signed(one.value, digits), bounds)
-    if one.change is None:
+def _band_cells(reading: BandReading) -> list[Cell]:
+    digits = 1 if reading.quantity == "similarity rank" else 4
+    value = Cell(signed(reading.value, digits), _bounds(reading.low, reading.high, signed, digits))
+    if reading.change is None:
         return [value, Cell("")]
-    moved = (
-        ""
-        if one.change_low is None or one.change_high is None
-        else f"[{_plus(one.change_low, digits)}, {_plus(one.change_high, digits)}]"
-    )
-    return [value, Cell(_plus(one.change, digits), moved)]
+    bounds = _bounds(reading.change_low, reading.change_high, _plus, digits)
+    return [value, Cell(_plus(reading.change, digits), bounds)]
+
+
+def _bounds(low: float | None, high: float | None, write: Callable[[float, int], str], digits: int) -> str:
+    return "" if low is None or high is None else f"[{write(low, digits)}, {write(high, digits)}]"
