@@ -22,7 +22,7 @@ from goldrank.masked.scoring.profiles import READINGS
 from goldrank.presentation import Result
 from goldrank.reporting.figures.comparison import NAMES as RANKS
 from goldrank.reporting.figures.comparison import OF_ONE, make_figures
-from goldrank.reporting.figures.description import Figure, LeftOut
+from goldrank.reporting.figures.description import Figure, LeftOut, split_left_out
 from goldrank.reporting.figures.masked import FIGURES, MaskedRun, accuracy_by_column
 from goldrank.reporting.render.matplotlib_files import draw, require_matplotlib
 from goldrank.reporting.render.themes import Size, Theme
@@ -36,7 +36,7 @@ from goldrank.units import parse_amount
 
 BY_COLUMN = "accuracy-by-column"
 _SEPARATE = ("rank-curve", "rank-histogram")
-"""Figures that show runs side by side, be they of one task or not."""
+"""Figures whose runs need not have the same gold."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,9 +69,9 @@ class Plots(Result):
 
     def _repr_html_(self) -> str:
         with TemporaryDirectory() as folder:
-            encoded = [b64encode(path.read_bytes()).decode() for path in self.save(folder).paths]
-        images = [f'<img src="data:image/png;base64,{image}">' for image in encoded]
-        return "\n".join([*images, super()._repr_html_()])
+            images = [path.read_bytes() for path in self.save(folder).paths]
+        tags = [f'<img src="data:image/png;base64,{b64encode(image).decode()}">' for image in images]
+        return "\n".join([*tags, super()._repr_html_()])
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,11 @@ def plot(
     reading = profile if profile in READINGS else None
     rules = Rules.of(reading, k, pool=pool, matcher=matcher, tier=tier)
     wanted = _Request(figures, metrics, profile, unit, by, known, rules, aliases_of(aliases), data, notes)
-    everything = list(_figures(stored, files, wanted))
-    drawable = [figure for figure in everything if not isinstance(figure, LeftOut)]
-    left_out = [figure for figure in everything if isinstance(figure, LeftOut)]
+    drawable, left_out = split_left_out(_figures(stored, files, wanted))
     if not drawable:
         reasons = "; ".join(f"{figure.name}: {figure.reason}" for figure in left_out)
         raise InputError(f"nothing can be drawn ({reasons})", remedy="choose other runs or figures")
-    plots = Plots(tuple(drawable), tuple(left_out), (), tuple(notes), theme, size)
+    plots = Plots(drawable, left_out, (), tuple(notes), theme, size)
     return plots if output is None else plots.save(output, format, on_file)
 
 
@@ -185,14 +183,14 @@ def refuse_unknown(names: Sequence[str]) -> None:
 def _figures(runs: Mapping[str, StoredRun], files: Mapping[str, str], wanted: _Request) -> Iterator[Figure | LeftOut]:
     masked = {key: run for key, run in runs.items() if run.result_kind == "masked"}
     ranked = {key: run for key, run in runs.items() if run.result_kind == "ranked"}
-    names = wanted.figures
+    names = wanted.figures or ()
     if masked or files:
         yield from _masked_figures(masked, files, wanted)
-    elif names:
+    else:
         yield from (LeftOut(name, "no run holds guesses at masks") for name in names if name not in RANKS)
     if ranked:
         yield from _rank_figures(ranked, wanted)
-    elif names:
+    else:
         yield from (LeftOut(name, "no run holds rankings") for name in names if name in RANKS)
     for key, run in runs.items():
         if run.result_kind == "measured":
@@ -200,27 +198,25 @@ def _figures(runs: Mapping[str, StoredRun], files: Mapping[str, str], wanted: _R
 
 
 def _rank_figures(ranked: Mapping[str, StoredRun], request: _Request) -> Iterator[Figure | LeftOut]:
-
     chosen = None if request.profile in READINGS else request.profile
     profile = stored_scores.choose_profile(dict(ranked), chosen)
     hits, notes = stored_scores.count_runs(dict(ranked), profile, {})
     request.notes.extend(notes)
     metrics = stored_scores.choose_metrics(ranked, request.metrics, profile, profile_was_given=chosen is not None)
     names = distinct_names(ranked)
-    named = {names[key]: run_hits for key, run_hits in hits.items()}
-    scores = {name: score_hits(run_hits, metrics, profile=profile, name=name) for name, run_hits in named.items()}
+    named = {names[key]: of_run for key, of_run in hits.items()}
+    scores = {name: score_hits(of_run, metrics, profile=profile, name=name) for name, of_run in named.items()}
     seconds = {names[key]: run.seconds for key, run in ranked.items() if run.seconds}
     usual = RANKS if len(ranked) > 1 else OF_ONE
     wanted = [name for name in RANKS if name in (request.figures or usual)]
     if reason := _not_comparable(ranked, hits):
         yield from (LeftOut(name, reason) for name in wanted if name not in _SEPARATE)
         wanted = [name for name in wanted if name in _SEPARATE]
-    for name in wanted:
-        yield from make_figures(scores, named, seconds=seconds, names=[name])
+    yield from make_figures(scores, named, seconds=seconds, names=wanted)
 
 
 def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -> str | None:
-    """Why the runs cannot be compared query by query, if they cannot."""
+    """Return why the runs cannot be compared query by query, or None if they can."""
     try:
         stored_scores.refuse_different_gold(ranked, hits)
     except InputError as error:
@@ -231,7 +227,6 @@ def _not_comparable(ranked: Mapping[str, StoredRun], hits: Mapping[str, Hits]) -
 def _masked_figures(
     masked: Mapping[str, StoredRun], files: Mapping[str, str], request: _Request
 ) -> Iterator[Figure | LeftOut]:
-
     wanted = request.figures
     if wanted is not None and set(wanted) <= set(RANKS) and not request.by:
         return
@@ -248,29 +243,24 @@ def _masked_figures(
             yield accuracy_by_column(runs, column, request.unit)
 
 
-def _scored(masked: Mapping[str, StoredRun], request: _Request) -> list[MaskedRun]:
-
+def _scored(masked: Mapping[str, StoredRun], request: _Request) -> Iterator[MaskedRun]:
+    """Yield the scores of stored runs, with the sizes of a table or of their models."""
     sizes, names = request.sizes, distinct_names(masked)
     families = families_by_name(list(dict.fromkeys(run.model for run in masked.values())))
-    scored = []
     for key, run in masked.items():
         known = sizes.get(run.model) or sizes.get(run.model.partition(":")[2]) or ModelSize(None, "")
         measured = run.environment.get("parameters")
-        scored.append(
-            MaskedRun(
-                names[key],
-                score_stored_run(run, request.rules, request.aliases),
-                known.family or families[run.model],
-                known.parameters if known.parameters is not None else measured,
-                int(run.inputs["k"]),
-            )
+        yield MaskedRun(
+            names[key],
+            score_stored_run(run, request.rules, request.aliases),
+            known.family or families[run.model],
+            known.parameters if known.parameters is not None else measured,
+            int(run.inputs["k"]),
         )
-    return scored
 
 
 def _scored_files(files: Mapping[str, str], request: _Request) -> Iterator[MaskedRun]:
-    """The scores of files by their names, with the size that a table or the name says."""
-
+    """Yield the scores of files by their names, with the sizes of a table or of their names."""
     for name, path in files.items():
         predictions, notes = predictions_of(path, request.data)
         scores = score_predictions(predictions, request.rules, aliases=request.aliases)
@@ -288,14 +278,14 @@ def _scored_files(files: Mapping[str, str], request: _Request) -> Iterator[Maske
 
 @dataclass(frozen=True)
 class ModelSize:
-    """What a table of sizes says of a model."""
+    """The size and the family of a model in a table of sizes."""
 
     parameters: float | None
     family: str
 
 
 def read_sizes(path: str | PathLike[str]) -> dict[str, ModelSize]:
-    """The sizes and families of models from a CSV or TSV file with the columns model, parameters and perhaps family."""
+    """Read sizes and families of models from CSV or TSV with the columns model, parameters and perhaps family."""
     data, name = read_bytes(path), display_name(path)
     rows = split_rows(data, name, "tsv" if b"\t" in data.partition(b"\n")[0] else "csv")
     _, header = next(rows, (1, []))

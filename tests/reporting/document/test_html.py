@@ -57,7 +57,7 @@ def report_of(sections, **more):
             "title": "A title",
             "sections": tuple(sections),
             "command": "goldrank report a b",
-            "made": "today",
+            "created": "today",
             "version": "1.2",
             **more,
         }

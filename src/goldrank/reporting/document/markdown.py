@@ -21,7 +21,7 @@ def to_markdown(report: Report) -> str:
     """Return the whole report."""
     parts = [
         f"# {escape(report.title)}",
-        escape(f"{report.made} · goldrank {report.version}"),
+        escape(f"{report.created} · goldrank {report.version}"),
         *(_section(section) for section in report.sections),
         "## How to cite and reproduce",
         f"Cite as: “{escape(report.citation)}”",

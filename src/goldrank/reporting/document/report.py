@@ -51,7 +51,7 @@ def report(
     alpha: float = 0.05,
     **keywords: Any,
 ) -> Report:
-    """Compare stored runs, and write what is found as one file that opens offline.
+    """Compare stored runs and write the results as one file that opens offline.
 
     Args:
         runs: Keys of stored runs, stored runs, or the result of :func:`run`; their tasks may differ.
@@ -108,7 +108,7 @@ def report(
         title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
         sections=tuple(sections),
         command=_command(list(stored), place, metrics or [], given, look, path.name),
-        made=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         version=goldrank.__version__,
         theme=theme,
         format=look,

@@ -195,7 +195,7 @@ class Report(Result):
     sections: tuple[Section, ...]
     command: str
     """The command line that creates the same report from the same store."""
-    made: str
+    created: str
     """The date and time of creation, for people."""
     version: str
     """The version of goldrank."""

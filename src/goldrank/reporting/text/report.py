@@ -14,7 +14,7 @@ def view(report: Report) -> View:
             "title": report.title,
             "path": report.path and str(report.path),
             "command": report.command,
-            "created": report.made,
+            "created": report.created,
             "goldrank": report.version,
             "sections": [as_json(section) for section in report.sections],
         },
