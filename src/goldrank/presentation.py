@@ -17,7 +17,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything unrounded as JSON can hold it, in the shape that the command prints as JSON."""
-        content: dict[str, Any] = _view_of(self).content()
+        content: dict[str, Any] = _view_of(self).to_dict()
         return content
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -175,7 +175,7 @@ def _row(run: StoredRun, headline: _Headline | None) -> dict[str, Any]:
         "model": run.model,
         "profile": run.profile,
         "metric": None if headline is None else headline.name,
-        "value": None if headline is None else results.number(headline.value),
+        "value": None if headline is None else results.plain(headline.value),
         "queries": run.queries,
         "judged": run.judged,
         "created": run.created.isoformat(),

@@ -40,7 +40,7 @@ def _entries(result: Audit) -> list[dict[str, Any]]:
 def _exact_row(result: Audit) -> dict[str, Any]:
     return {
         "index": "exact",
-        "metrics": {name: {"value": results.number(score.value)} for name, score in result.exact.items()},
+        "metrics": {name: {"value": score.value} for name, score in result.exact.items()},
         "recall": {"mean": 1.0, "low": None, "high": None},
         **_cost(result.cost, 1.0),
     }
@@ -52,12 +52,12 @@ def _index_row(result: Audit, audited: Audited) -> dict[str, Any]:
         "index": audited.factory,
         "metrics": {
             pair.metric: {
-                "value": results.number(audited.scores[pair.metric].value),
-                "difference": results.number(pair.difference),
+                "value": audited.scores[pair.metric].value,
+                "difference": pair.difference,
                 "low": None if pair.interval is None else pair.interval.low,
                 "high": None if pair.interval is None else pair.interval.high,
-                "p": results.number(pair.p),
-                "p_adjusted": results.number(pair.adjusted),
+                "p": pair.p,
+                "p_adjusted": pair.adjusted,
                 "hurts": pair.metric in harmed,
             }
             for pair in audited.pairs

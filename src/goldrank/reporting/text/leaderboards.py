@@ -77,13 +77,13 @@ def _notes(board: RankingLeaderboard) -> list[str]:
     collection = board.data.collection
     notes = [f"{len(board.data.item_ids)} items; text of an item: {board.data.text_rule}."]
     notes += [f"Data: {remark.removesuffix('.')}." for remark in collection.remarks]
-    known = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
-    known |= {warning.message for warning in board.quality.warnings}
+    messages = {warning.message for outcome in board.outcomes for warning in outcome.warnings}
+    messages |= {warning.message for warning in board.quality.warnings}
     notes += [
         f"{outcome.model}: {remark.removesuffix('.')}."
         for outcome in board.outcomes
         for remark in outcome.remarks
-        if remark not in known
+        if remark not in messages
     ]
     if board.task.kind == "evalrank":
         first = next(iter(board.comparison.scores[board.best.model]))
@@ -177,7 +177,7 @@ def _measurement_json(board: MeasurementLeaderboard, worst: int) -> dict[str, An
         "fresh": [outcome.model for outcome in board.outcomes if outcome.fresh],
         "missing": board.missing,
         "measured": {outcome.model: dict(outcome.stored.measured) for outcome in board.outcomes},
-        "p_adjusted": [{"better": a, "worse": b, "p": results.number(p)} for (a, b), p in board.p_values.items()],
+        "p_adjusted": [{"better": a, "worse": b, "p": p} for (a, b), p in board.p_values.items()],
     }
 
 
@@ -214,7 +214,7 @@ def _ranking_json(board: RankingLeaderboard, worst: int) -> dict[str, Any]:
 def _measurement_rows(board: MeasurementLeaderboard) -> list[list[Any]]:
     keys = {outcome.model: outcome.stored.key for outcome in board.outcomes}
     return [
-        [board.task.name, keys[model], model, name, results.number(score.value), score.low, score.high, score.count,
+        [board.task.name, keys[model], model, name, score.value, score.low, score.high, score.count,
          "", score.method]
         for model, scores in board.scores.items()
         for name, score in scores.items()
@@ -229,7 +229,7 @@ def _ranking_rows(board: RankingLeaderboard) -> list[list[Any]]:
             bounds = score.interval
             ends = [None, None] if bounds is None else [bounds.low, bounds.high]
             rows.append(
-                [board.task.name, keys[model], model, name, results.number(score.value), *ends, scores.counts.queries,
+                [board.task.name, keys[model], model, name, score.value, *ends, scores.counts.queries,
                  scores.profile.name, results.conventions_line(scores)]
             )  # fmt: skip
     return rows

@@ -20,9 +20,8 @@ from goldrank.masked.scoring.level_scores import (
 )
 from goldrank.masked.scoring.levels import LEVELS, MaskedScores, Rules
 from goldrank.masked.scoring.strata import split_by
-from goldrank.metrics import Metric
 from goldrank.reporting.render.themes import short_name
-from goldrank.reporting.text import comparison, formatting, results
+from goldrank.reporting.text import comparison, results
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.runs.masked_results import MaskedPredictions, MaskedResult
@@ -134,7 +133,9 @@ def levels_grid(scores: MaskedScores, name: str, how: Bootstrap) -> Grid:
         of_readings = [levels[level] for levels in readings.values()]
         head = [Cell(level), Cell(str(len(of_readings[0].level.hits.items)))]
         for metric in (*METRICS, MACRO):
-            rows.append([*head, Cell(f"{label(metric)}↑"), *(_metric_cell(of.scores[metric]) for of in of_readings)])
+            rows.append(
+                [*head, Cell(f"{label(metric)}↑"), *(results.score_cell(of.scores[metric]) for of in of_readings)]
+            )
             head = [Cell(""), Cell("")]
         margins = [Cell(_signed(of.margin), _bounds(of.margin_interval, signed=True)) for of in of_readings]
         errors = [Cell(_plain(of.ece), _bounds(of.ece_interval)) for of in of_readings]
@@ -201,7 +202,7 @@ def _group_rows(groups: Groups) -> list[Sequence[Any]]:
                     for guess in group.guesses:
                         lines.append(
                             [name, table.page, table.sequence, table.title, reading, rank, group.name,
-                             results.number(group.total), results.number(group.share), group.right, guess.sequence,
+                             group.total, group.share, group.right, guess.sequence,
                              guess.mask, guess.name, guess.score, *(guess.right[profile] for profile in profiles)]
                         )  # fmt: skip
     return lines
@@ -217,8 +218,8 @@ def groups_json(table: GroupTable) -> dict[str, Any]:
             profile: [
                 {
                     "group": group.name,
-                    "sum": results.number(group.total),
-                    "share": results.number(group.share),
+                    "sum": group.total,
+                    "share": group.share,
                     "right": group.right,
                     "named": group.named,
                     "guesses": [
@@ -226,7 +227,7 @@ def groups_json(table: GroupTable) -> dict[str, Any]:
                             "guess": guess.name,
                             "sequence": guess.sequence,
                             "mask": guess.mask,
-                            "score": results.number(guess.score),
+                            "score": guess.score,
                             "right": dict(guess.right),
                         }
                         for guess in group.guesses
@@ -308,7 +309,7 @@ def strata_grid(scores: MaskedScores, name: str, by: str, bins: int, how: Bootst
     readings = [split_by(of, by, bins) for of in scores.readings]
     for of in zip(*readings, strict=True):
         cells = [
-            _metric_cell(score_level(stratum.hits[level], ["hits@1"], name, how)["hits@1"])
+            results.score_cell(score_level(stratum.hits[level], ["hits@1"], name, how)["hits@1"])
             if level in stratum.hits and len(stratum.hits[level].items)
             else Cell("–")
             for level in LEVELS
@@ -368,10 +369,7 @@ def _run_json(scores: MaskedScores, name: str, result: MaskedResult) -> dict[str
         entry["beside"] = _reading_json(scores.beside, name, how, by, bins)
     if result.original:
         entry["original"] = {
-            kind: {
-                score: results.number(stats.aggregate(sample.values, sample.weights))
-                for score, sample in samples.items()
-            }
+            kind: {score: stats.aggregate(sample.values, sample.weights) for score, sample in samples.items()}
             for kind, samples in (("as_coded", scores.legacy.coded), ("corrected", scores.legacy.right))
         }
     if tables := result.groups.get(name):
@@ -428,15 +426,10 @@ def _score_json(score: Score) -> dict[str, Any]:
 
 
 def _number_json(value: float, interval: stats.Interval | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"mean": results.number(value)}
+    entry: dict[str, Any] = {"mean": value}
     return (
         entry if interval is None else entry | {"low": interval.low, "high": interval.high, "method": interval.method}
     )
-
-
-def _metric_cell(score: Score) -> Cell:
-    metric: Metric = score.metric
-    return Cell(formatting.value(metric, score.value), formatting.interval(metric, score.interval))
 
 
 def _plain(value: float) -> str:

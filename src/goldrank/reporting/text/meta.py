@@ -7,7 +7,7 @@ from typing import Any
 from goldrank.analysis.meta import MetaResult
 from goldrank.analysis.meta.result import Extreme, bounds, or_lowest, signed
 from goldrank.errors import counts
-from goldrank.reporting.text import formatting, results
+from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.stats import Interval
@@ -26,7 +26,7 @@ def view(result: MetaResult) -> View:
 
 
 def as_json(result: MetaResult) -> dict[str, Any]:
-    """Every correlation, mean and difference, unrounded, with what was done to get them."""
+    """Return every correlation, mean and difference, unrounded, with the settings."""
     return {
         "verdicts": result.verdicts(),
         "warnings": list(result.warnings),
@@ -43,7 +43,7 @@ def as_json(result: MetaResult) -> dict[str, Any]:
         "evaluators": [
             {
                 "evaluator": name,
-                "mean": results.number(result.overall[name].mean),
+                "mean": result.overall[name].mean,
                 **_ends(result.overall[name].interval),
                 "tasks": result.overall[name].tasks,
                 **_left_out(result.overall[name].lowest, result.overall[name].highest),
@@ -54,26 +54,26 @@ def as_json(result: MetaResult) -> dict[str, Any]:
             {
                 "intrinsic": cell.intrinsic,
                 "downstream": cell.downstream,
-                "value": results.number(cell.value),
+                "value": cell.value,
                 **_ends(cell.interval),
                 "models": cell.models,
-                "p": results.number(cell.p),
-                "p_adjusted": results.number(cell.adjusted),
+                "p": cell.p,
+                "p_adjusted": cell.adjusted,
                 **_left_out(cell.lowest, cell.highest),
             }
             for cell in result.cells.values()
         ],
         "differences": [
             {
-                "first": pair.first,
-                "second": pair.second,
-                "difference": results.number(pair.difference),
-                **_ends(pair.interval),
-                "p": results.number(pair.p),
-                "p_adjusted": results.number(pair.adjusted),
-                "williams": {task: results.number(p) for task, p in pair.williams.items()},
+                "first": difference.first,
+                "second": difference.second,
+                "difference": difference.difference,
+                **_ends(difference.interval),
+                "p": difference.p,
+                "p_adjusted": difference.adjusted,
+                "williams": difference.williams,
             }
-            for pair in result.differences
+            for difference in result.differences
         ],
     }
 
@@ -81,14 +81,14 @@ def as_json(result: MetaResult) -> dict[str, Any]:
 def _ends(interval: Interval | None) -> dict[str, Any]:
     if interval is None:
         return {"low": None, "high": None, "method": None}
-    return {"low": results.number(interval.low), "high": results.number(interval.high), "method": interval.method}
+    return {"low": interval.low, "high": interval.high, "method": interval.method}
 
 
 def _left_out(lowest: Extreme, highest: Extreme) -> dict[str, Any]:
     return {
-        "left_out_low": results.number(lowest[0]),
+        "left_out_low": lowest[0],
         "left_out_low_model": lowest[1],
-        "left_out_high": results.number(highest[0]),
+        "left_out_high": highest[0],
         "left_out_high_model": highest[1],
     }
 
@@ -127,8 +127,8 @@ def _notes(result: MetaResult) -> list[str]:
     resampled = f"{len(set(result.families.values()))} families" if result.clustered else "models"
     notes = [
         f"{result.kind.capitalize()} correlation over {over} models; {result.level:.0%} intervals, bootstrap over "
-        f"{resampled} ({result.resamples} resamples, seed {result.seed}). * p < {result.alpha:g} by permutation after "
-        f"Holm over {len(result.cells)} cells. One model left out: the lowest and highest mean."
+        f"{resampled} ({result.resamples} resamples, seed {result.seed}). * p < {result.alpha:g} by permutation "
+        f"after Holm over {len(result.cells)} cells. One model left out: the lowest and highest mean."
     ]
     if result.lower:
         notes.append(f"Less is better, so taken with the opposite sign: {', '.join(result.lower)}.")
@@ -144,13 +144,13 @@ def _difference_grid(result: MetaResult) -> Grid:
     best = result.ranked[0]
     rows = [
         [
-            Cell(f"{best} − {pair.second}"),
-            Cell(_plus(pair.difference), bounds(pair.interval)),
-            Cell(formatting.p_value(pair.p)),
-            Cell(formatting.p_value(pair.adjusted), best=pair.adjusted < result.alpha),
-            Cell(f"{sum(p < result.alpha for p in pair.williams.values())} of {len(pair.williams)}"),
+            Cell(f"{best} − {difference.second}"),
+            Cell(_plus(difference.difference), bounds(difference.interval)),
+            Cell(formatting.p_value(difference.p)),
+            Cell(formatting.p_value(difference.adjusted), best=difference.adjusted < result.alpha),
+            Cell(f"{sum(p < result.alpha for p in difference.williams.values())} of {len(difference.williams)}"),
         ]
-        for pair in result.against(best)
+        for difference in result.against(best)
     ]
     notes = [
         "p: bootstrap over the same resamples, two-sided. Holm: over "

@@ -201,18 +201,18 @@ def _run_json(scores: Scores, intervals: bool, per_query: bool) -> dict[str, Any
     }
     if per_query:
         entry["per_query"] = {
-            query: {name: number(float(score.values[i])) for name, score in scores.items()}
+            query: {name: float(score.values[i]) for name, score in scores.items()}
             for i, query in enumerate(scores.placement.queries)
         }
     return entry
 
 
 def _score_json(score: Score, intervals: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {"value": number(score.value)}
+    entry: dict[str, Any] = {"value": score.value}
     if score.metric.definition.aggregate == "mean":
         entry["mean"] = entry["value"]
     if intervals and (bounds := score.interval) is not None:
-        entry |= {"low": number(bounds.low), "high": number(bounds.high), "method": bounds.method}
+        entry |= {"low": bounds.low, "high": bounds.high, "method": bounds.method}
     return entry
 
 
@@ -221,11 +221,6 @@ def value_bounds(value: Mapping[str, Any]) -> str:
     if value["low"] is None or value["high"] is None:
         return ""
     return f"[{value['low']:.4f}, {value['high']:.4f}]".replace("-", "−")
-
-
-def number(value: float) -> float | None:
-    """Return a number as JSON can hold it: None if it is undefined."""
-    return value if math.isfinite(value) else None
 
 
 def plain(value: Any) -> Any:
@@ -241,7 +236,7 @@ def plain(value: Any) -> Any:
     elif is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, float):
-        return number(value)
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): plain(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -261,7 +256,7 @@ def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: boo
     if per_query:
         lines: list[list[Any]] = [["run", "query", "metric", "value", "profile", "conventions"]]
         lines += [
-            [scores.name, query, name, number(value), scores.profile.name, conventions_line(scores)]
+            [scores.name, query, name, value, scores.profile.name, conventions_line(scores)]
             for scores in all_scores
             for name, score in scores.items()
             for query, value in score.per_query.items()
@@ -274,7 +269,7 @@ def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: boo
             low_high = [None, None] if bounds is None else [bounds.low, bounds.high]
             counts = scores.counts
             lines.append(
-                [scores.name, name, number(score.value), *low_high, counts.queries, counts.missing,
+                [scores.name, name, score.value, *low_high, counts.queries, counts.missing,
                  scores.profile.name, conventions_line(scores)]
             )  # fmt: skip
     return lines
@@ -287,5 +282,9 @@ def to_csv(lines: Sequence[Sequence[Any]]) -> str:
     every id exact instead.
     """
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([escape_cell(cell) for cell in line] for line in lines)
+    csv.writer(stream, lineterminator="\n").writerows([_csv_cell(cell) for cell in line] for line in lines)
     return stream.getvalue().rstrip("\n")
+
+
+def _csv_cell(cell: Any) -> Any:
+    return "" if isinstance(cell, float) and not math.isfinite(cell) else escape_cell(cell)

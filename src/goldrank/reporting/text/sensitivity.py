@@ -44,18 +44,18 @@ def _grids(result: Sensitivity) -> list[Grid]:
     single = len(result.models) == 1
     grids = [_one_model(result.models[0])] if single else [*_values(result), *_orders(result), *_swaps(result)]
     grids += _bands(result)
-    left = [f"{one.model} is left out: with {one.variant}, {one.reason}" for one in result.failures]
-    if result.notes or left:
-        grids[-1].notes.extend([*left, *result.notes])
+    left_out = [f"{each.model} is left out: with {each.variant}, {each.reason}" for each in result.failures]
+    if result.notes or left_out:
+        grids[-1].notes.extend([*left_out, *result.notes])
     return grids
 
 
-def _readings(one: ModelSensitivity) -> list[list[Any]]:
+def _readings(of_model: ModelSensitivity) -> list[list[Any]]:
     return [
         ["model", "similarity", "transform", "evaluator", "value", "low", "high", "key"],
         *(
-            [one.model, variant.similarity, variant.transform, name, value.value, value.low, value.high, value.key]
-            for variant in one.variants
+            [of_model.model, variant.similarity, variant.transform, name, value.value, value.low, value.high, value.key]
+            for variant in of_model.variants
             for name, value in variant.readings.items()
         ),
     ]
@@ -99,8 +99,7 @@ def _rows(result: Sensitivity) -> Iterator[list[Any]]:
 
 
 def _row(**cells: Any) -> list[Any]:
-    row = [cells.get(name) for name in _COLUMNS]
-    return [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
+    return [cells.get(name) for name in _COLUMNS]
 
 
 def _one_model(of_model: ModelSensitivity) -> Grid:

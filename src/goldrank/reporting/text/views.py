@@ -26,13 +26,19 @@ class View:
     """A result in all its forms, each computed when it is asked for."""
 
     content: Callable[[], Any]
-    """Everything unrounded, as JSON can hold it."""
+    """Everything unrounded, as dicts and lists; undefined numbers are NaN."""
     rows: Callable[[], Sequence[Sequence[Any]]]
     """A table with one value per cell, the headings first."""
     grids: Callable[[], list[Grid]]
     """Tables for people."""
     lead: Callable[[], list[str]] = list
     """Paragraphs above the tables, such as warnings and verdicts."""
+
+    def to_dict(self) -> Any:
+        """Return everything unrounded as JSON can hold it: undefined numbers are None."""
+        from goldrank.reporting.text.results import plain
+
+        return plain(self.content())
 
     def render(self, look: str) -> str:
         """Return the result as ``table``, ``json``, ``csv``, ``markdown`` or ``latex``."""

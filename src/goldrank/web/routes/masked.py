@@ -17,7 +17,7 @@ from goldrank.masked.scoring.levels import Rules, score_predictions
 from goldrank.masked.scoring.profiles import Pool, ProfileName
 from goldrank.metrics import parse_all
 from goldrank.reporting.text.masked import groups_json
-from goldrank.reporting.text.results import number
+from goldrank.reporting.text.results import plain
 from goldrank.runs.masked import text_id
 from goldrank.runs.stored_scores import profile_of
 from goldrank.store import StoredRun
@@ -78,8 +78,8 @@ def list_pages(
             "id": name,
             "title": titles.get(name, ""),
             "masks": masks[name],
-            "value": number(value),
-            "beside": number(beside),
+            "value": plain(value),
+            "beside": plain(beside),
         }
         for name, value, beside in zip(score.queries, score.values.tolist(), other.values.tolist(), strict=True)
     ]
@@ -203,7 +203,7 @@ def _mask(row: dict[str, Any], rules: Rules) -> dict[str, Any]:
         guesses.append(
             {
                 "name": name,
-                "score": number(score),
+                "score": plain(score),
                 "readings": {
                     profile: {
                         "tier": match and match.tier.name.lower(),

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from goldrank.encoders.tokens import words
 from goldrank.errors import InputError, shorten
 from goldrank.metrics import parse_all
-from goldrank.reporting.text.results import number
+from goldrank.reporting.text.results import plain
 from goldrank.runs.stored_scores import profile_of
 from goldrank.store import StoredRun
 from goldrank.store.tables import Load
@@ -68,7 +68,7 @@ def list_queries(
             "metric": str(score.metric),
             "direction": score.metric.definition.direction,
             "queries": [
-                {"id": query, "text": _short(query_texts.get(query)), "value": number(value)} for query, value in shown
+                {"id": query, "text": _short(query_texts.get(query)), "value": plain(value)} for query, value in shown
             ],
         }
     )
@@ -103,7 +103,7 @@ def show_query(
                     {
                         "rank": rank,
                         "item": item,
-                        "score": number(score),
+                        "score": plain(score),
                         **_item_text(item_texts.get(item), terms),
                         "grade": gold[item]["grade"] if item in gold else None,
                     }
@@ -154,7 +154,7 @@ def _values(run: StoredRun, reader: StoreReader, query: str) -> dict[str, float 
     if query not in queries:
         return {}
     at = queries.index(query)
-    return {name: number(float(score.values[at])) for name, score in scores.items()}
+    return {name: plain(float(score.values[at])) for name, score in scores.items()}
 
 
 def _texts(runs: Iterable[StoredRun], reader: StoreReader, query: str, items: set[str]) -> tuple[Text, dict[str, Text]]:
