@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ from goldrank.encoders.base import PairScorer, Searcher, check_ids
 from goldrank.encoders.rankings import top_items
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.hits import Floats, Run
-from goldrank.io.checkpoints import Checkpoint
+from goldrank.io.checkpoints import Checkpoint, adaptive_batches
 from goldrank.progress import Progress
 
 # Work between two checkpoints: some seconds for a slow model, and little memory.
@@ -134,16 +133,9 @@ def search_resuming(
     waiting = [(query, text) for query, text in zip(ids, texts, strict=True) if query not in rankings]
     with Progress("searching", total=len(ids), unit="query") as progress:
         progress.advance(len(ids) - len(waiting))
-        start, size = 0, 1
-        while start < len(waiting):
-            batch = waiting[start : start + size]
-            started = time.monotonic()
+        for batch in adaptive_batches(waiting, _QUERIES, _SECONDS):
             run = searcher.search([query for query, _ in batch], [text for _, text in batch], k)
             checkpoint.add(run)
             rankings.update(run)
             progress.advance(len(batch))
-            start += size
-            # Larger batches as long as they take less than a second, smaller ones otherwise.
-            quick = time.monotonic() - started < _SECONDS
-            size = min(2 * size, _QUERIES) if quick else max(1, size // 2)
     return Run({query: rankings[query] for query in ids})

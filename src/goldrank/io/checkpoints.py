@@ -7,16 +7,34 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from goldrank.errors import GoldrankError, InputError, shorten
 from goldrank.io.files import PathLike, cache_folder
 from goldrank.io.private_files import lock_file, make_private_folder
 
 _SUM_DIGITS = 16
+Item = TypeVar("Item")
+
+
+def adaptive_batches(items: Sequence[Item], most: int, seconds: float) -> Iterator[Sequence[Item]]:
+    """Yield the items in batches that double up to *most* while the caller takes less than *seconds*, else halve.
+
+    A kill then loses about *seconds* of work if the caller saves a checkpoint after each batch.
+
+    >>> [len(batch) for batch in adaptive_batches(range(10), 4, 60.0)]
+    [1, 2, 4, 3]
+    """
+    start, size = 0, 1
+    while start < len(items):
+        began = time.monotonic()
+        yield items[start : start + size]
+        start += size
+        size = min(2 * size, max(1, most)) if time.monotonic() - began < seconds else max(1, size // 2)
 
 
 class Checkpoint:

@@ -1,4 +1,4 @@
-"""Find mentions for the profile ``source``: every part of the title's name as written, whoever it refers to.
+"""Find mentions for the profile ``source``: every part of the title's name as written, regardless of the person.
 
 The project that published the data used a named-entity tagger (``dslim/bert-base-NER``), kept persons that contain a
 part of the title anywhere (`holds_part`), and masked each as a whole. Its tagger missed many mentions and split names,

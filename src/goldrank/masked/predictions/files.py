@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from goldrank.data.collections.records import PlacedRecord
 from goldrank.data.collections.streams import head, lines
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_number
@@ -18,7 +19,7 @@ from goldrank.io.formats.delimited import parse_rows, refuse_ragged
 from goldrank.io.formats.json_files import decode_text
 from goldrank.io.formats.parquet import load_pyarrow, parquet_faults
 from goldrank.masked.examples.chunks import Guesses, MaskKey
-from goldrank.masked.predictions.formats import MasksByPage, PlacedRecord, PredictionColumns, RowReader, find_columns
+from goldrank.masked.predictions.formats import MasksByPage, PredictionColumns, RowReader, find_columns
 from goldrank.masked.predictions.rows import ROUNDING, Remarks, extra_types, prediction_schema, record_batch
 
 _BATCH = 1 << 16

@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from goldrank.data.collections.records import PlacedRecord, Record
 from goldrank.errors import InputError, counts, shorten
-from goldrank.io.checks import id_strings, is_missing
+from goldrank.io.checks import find_duplicate, id_strings, is_missing
 from goldrank.io.column_names import listing, normal
 from goldrank.io.formats.json_files import decode
 from goldrank.masked.examples.chunks import MaskKey, describe_place
-from goldrank.masked.predictions.rows import LARGEST, PredictionRow, Record, Remarks, parse_guesses, parse_score
+from goldrank.masked.predictions.rows import LARGEST, PredictionRow, Remarks, parse_guesses, parse_score
 
-PlacedRecord = tuple[str, Record]
-"""The place of a record for messages, and the record."""
 MasksByPage = Mapping[str, Sequence[tuple[int, int]]]
 """The sequence number and the number of masks of each example of a page, in the order of the page."""
 
@@ -57,7 +56,8 @@ class PredictionColumns:
 def find_columns(names: Sequence[str], where: str) -> PredictionColumns:
     """Recognise the layout of a table with the columns *names*."""
     keys = {normal(name): name for name in reversed(names)}
-    if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
+    if repeated := find_duplicate(names):
+        twice = names[repeated[0]]
         raise InputError(f"two columns are called {shorten(twice)}", where=where, remedy="rename or drop one")
     roles = _first_of(_ROLES, keys)
     if "page" not in roles:

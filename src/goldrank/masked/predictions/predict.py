@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.checkpoints import Checkpoint
+from goldrank.io.checkpoints import Checkpoint, adaptive_batches
+from goldrank.io.checks import find_duplicate
 from goldrank.masked.examples.chunks import MASK, Blank, Chunk, Guesses, MaskKey, describe_place
 from goldrank.masked.predictors.base import ClosedSet, Predictor, check_guesses, check_k
 from goldrank.progress import Progress
@@ -69,7 +69,12 @@ def predict_all(
     """
     check_k(k)
     blanks = [blank for chunk in chunks for blank in blanks_of(chunk, context)]
-    _refuse_repeated(blanks)
+    if repeated := find_duplicate([blank.key for blank in blanks]):
+        raise InputError(
+            "two chunks have the same page and sequence number",
+            where=blanks[repeated[0]].key.place,
+            remedy="number the chunks of a page, or put originals and paraphrases into separate files",
+        )
     predictor.prepare(ClosedSet.of(chunks))
     who = str(getattr(predictor, "spec", None) or predictor.identity)
     if getattr(predictor, "instant", False):
@@ -80,33 +85,14 @@ def predict_all(
     waiting = [blank for blank in blanks if blank.key not in done]
     with Progress(f"predicting with {who}", total=len(blanks), unit="mask") as progress:
         progress.advance(len(done))
-        start, size = 0, 1
-        while start < len(waiting):
-            block = waiting[start : start + size]
-            began = time.monotonic()
+        for block in adaptive_batches(waiting, batch, _SECONDS):
             results = check_guesses(predictor.predict(block, k), block, k, who)
             new = {blank.key: guesses for blank, guesses in zip(block, results, strict=True)}
             if checkpoint is not None:
                 checkpoint.add(_as_rankings(new))
             done.update(new)
             progress.advance(len(block))
-            start += size
-            # Larger batches while a batch is fast enough to lose, smaller ones otherwise.
-            quick = time.monotonic() - began < _SECONDS
-            size = min(2 * size, max(1, batch)) if quick else max(1, size // 2)
     return {blank.key: done[blank.key] for blank in blanks}
-
-
-def _refuse_repeated(blanks: Sequence[Blank]) -> None:
-    seen: set[MaskKey] = set()
-    for blank in blanks:
-        if blank.key in seen:
-            raise InputError(
-                "two chunks have the same page and sequence number",
-                where=blank.key.place,
-                remedy="number the chunks of a page, or put originals and paraphrases into separate files",
-            )
-        seen.add(blank.key)
 
 
 def _as_rankings(guesses: Mapping[MaskKey, Guesses]) -> dict[str, dict[str, float]]:

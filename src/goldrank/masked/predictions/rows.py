@@ -9,13 +9,13 @@ from operator import lt
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from goldrank.data.collections.records import Record
 from goldrank.errors import InputError, counts, reason_of, shorten
 from goldrank.io.checks import is_missing, non_finite, not_a_number
 from goldrank.io.column_names import listing
 from goldrank.io.formats.parquet import load_pyarrow
 from goldrank.masked.examples.chunks import Guesses, MaskKey
 
-Record = Mapping[str, object]
 COLUMNS = ("page", "sequence", "mask", "title", "hidden", "answers", "guesses", "scores", "masks", "length", "type")
 """The columns of every table of predictions; further columns describe the examples, such as page views."""
 _PAD = "or pad what is missing (--pad)"

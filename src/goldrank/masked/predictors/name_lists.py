@@ -57,7 +57,7 @@ class MajorityNames(_Names):
     """
 
     def __init__(self, spec: Spec) -> None:
-        super().__init__(spec, "file")
+        super().__init__(spec)
         self._parts: dict[str, list[str]] = {}
         self._set(self._listed or {})
 
@@ -95,7 +95,7 @@ class RandomNames(_Names):
     """
 
     def __init__(self, spec: Spec) -> None:
-        super().__init__(spec, "file", "seed")
+        super().__init__(spec, "seed")
         seed = self._options.get("seed", "0")
         if not seed.isdecimal():
             raise InputError(f"seed={seed!r} is not a whole number >= 0", remedy="write, for example, seed=0")

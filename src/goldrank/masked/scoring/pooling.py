@@ -122,26 +122,26 @@ def counted_guesses(names: Sequence[str], scores: Sequence[float], k: int | None
 
 def scores_by_name(masks: Sequence[NamesAndScores]) -> dict[str, list[float]]:
     """Return all scores of each name over several masks."""
-    said: dict[str, list[float]] = {}
+    by_name: dict[str, list[float]] = {}
     for names, scores in masks:
         for name, score in zip(names, scores, strict=True):
-            if name in said:
-                said[name].append(score)
+            if name in by_name:
+                by_name[name].append(score)
             else:
-                said[name] = [score]
-    return said
+                by_name[name] = [score]
+    return by_name
 
 
-def pool_names(said: dict[str, list[float]], rules: Rules, tiers: Mapping[str, int]) -> Answers:
+def pool_names(by_name: dict[str, list[float]], rules: Rules, tiers: Mapping[str, int]) -> Answers:
     """Pool names with their scores into groups."""
-    return (_by_alias if rules.pool == "alias" else _by_gold)(said, rules.tier, tiers)
+    return (_by_alias if rules.pool == "alias" else _by_gold)(by_name, rules.tier, tiers)
 
 
-def _by_alias(said: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) -> Answers:
-    members = same_person(said)
-    names = [group[0] if len(group) == 1 else _decisive(group, said) for group in members]
+def _by_alias(by_name: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) -> Answers:
+    members = same_person(by_name)
+    names = [group[0] if len(group) == 1 else _decisive(group, by_name) for group in members]
     right = [tiers[name] >= tier for name in names]
-    return Answers(names, _totals(members, said), right, members, _named(members))
+    return Answers(names, _totals(members, by_name), right, members, _named(members))
 
 
 def _named(members: list[list[str]]) -> list[bool]:
@@ -181,13 +181,13 @@ def is_no_name(guess: str) -> bool:
 _WITH_ARTICLE = NO_NAMES | HONORIFICS | RANKS
 
 
-def same_person(said: Mapping[str, Sequence[float]]) -> list[list[str]]:
+def same_person(by_name: Mapping[str, Sequence[float]]) -> list[list[str]]:
     """Group distinct names by the person they name, in the order of first appearance.
 
     The groups are those of `group_aliases`, which is called only for names that share a word with another: in most
     lists these are few, and the others stay alone.
     """
-    names = list(said)
+    names = list(by_name)
     words = list(map(_words_to_join_by, names))
     seen: set[str] = set()
     shared: set[str] = set()
@@ -198,7 +198,7 @@ def same_person(said: Mapping[str, Sequence[float]]) -> list[list[str]]:
     if not shared:
         return [[name] for name in names]
     joinable = [name for name, own in zip(names, words, strict=True) if not shared.isdisjoint(own)]
-    numbers = dict(zip(joinable, group_aliases(joinable, [said[name] for name in joinable]), strict=True))
+    numbers = dict(zip(joinable, group_aliases(joinable, [by_name[name] for name in joinable]), strict=True))
     gathered: dict[str | int, list[str]] = {}
     for name in names:
         gathered.setdefault(numbers.get(name, name), []).append(name)
@@ -222,25 +222,25 @@ def _words_to_join_by(guess: str) -> tuple[str, ...]:
     return tuple(parts | pattern.words | pattern.spellings | whole)
 
 
-def _by_gold(said: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) -> Answers:
+def _by_gold(by_name: dict[str, list[float]], tier: int, tiers: Mapping[str, int]) -> Answers:
     gathered: dict[str | None, list[str]] = {}
-    for name in said:
+    for name in by_name:
         gathered.setdefault(None if tiers[name] >= tier else name.strip().casefold(), []).append(name)
     members = list(gathered.values())
-    names = [_decisive(group, said) if folded is None else folded for folded, group in gathered.items()]
+    names = [_decisive(group, by_name) if folded is None else folded for folded, group in gathered.items()]
     right = [folded is None for folded in gathered]
-    return Answers(names, _totals(members, said), right, members, [True] * len(names))
+    return Answers(names, _totals(members, by_name), right, members, [True] * len(names))
 
 
-def _totals(members: list[list[str]], said: dict[str, list[float]]) -> list[float]:
+def _totals(members: list[list[str]], by_name: dict[str, list[float]]) -> list[float]:
     return [
-        math.fsum(said[group[0]] if len(group) == 1 else [score for name in group for score in said[name]])
+        math.fsum(by_name[group[0]] if len(group) == 1 else [score for name in group for score in by_name[name]])
         for group in members
     ]
 
 
-def _decisive(names: list[str], said: dict[str, list[float]]) -> str:
-    return min(names, key=lambda name: (-_words(name), -math.fsum(said[name]), name))
+def _decisive(names: list[str], by_name: dict[str, list[float]]) -> str:
+    return min(names, key=lambda name: (-_words(name), -math.fsum(by_name[name]), name))
 
 
 @lru_cache(maxsize=1 << 17)
