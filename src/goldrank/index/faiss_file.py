@@ -109,7 +109,7 @@ def open_faiss_file(path: PathLike, ids: Sequence[object] | PathLike | None = No
             head = stream.read(4)
         _refuse_foreign(head, file)
         with _limited(faiss, size):
-            # Where the lists of an IVF index lie in another file, that one is opened for reading only.
+            # If the lists of an IVF index are in another file, that file is opened read-only.
             flags = faiss.IO_FLAG_READ_ONLY | (faiss.IO_FLAG_MMAP_IFC if head in _FLAT and size >= MAP_FROM else 0)
             whole = faiss.read_index(os.fspath(file), flags)
         inner, labels = _without_id_map(faiss, whole)

@@ -80,7 +80,7 @@ class Manifest:
     format: int = FORMAT
 
     def dump(self) -> bytes:
-        """The manifest as JSON, with a checksum of itself."""
+        """Return the manifest as JSON, with a checksum of itself."""
         content = asdict(self)
         return json.dumps({**content, "checksum": _digest(content)}, indent=2, ensure_ascii=False).encode() + b"\n"
 
@@ -138,7 +138,7 @@ class IndexFolder(OpenIndex):
 
     @cached_property
     def texts(self) -> dict[str, str] | None:
-        """The texts by id, read when first asked for; None where the index was built without them."""
+        """The texts by id, read on first use; None if the index was built without them."""
         if TEXTS not in self.manifest.files:
             return None
         file = self.path / self.manifest.folder / TEXTS
@@ -180,7 +180,7 @@ class IndexFolder(OpenIndex):
     def search(
         self, queries: Any, k: int, *, query_ids: Sequence[str] | None = None, exclude_self: bool = False
     ) -> Run:
-        """The k best items for query vectors as the model gives them; the index's transform is applied to them."""
+        """Return the k best items for query vectors of the model; the transform of the index is applied to them."""
         vectors = queries if self.transform is None else self.transform.apply(queries)
         return self.index.top_k(vectors, k, query_ids=query_ids, exclude_self=exclude_self)
 
@@ -258,7 +258,7 @@ def write_index(
     """Build an index and write it as a folder, which appears when it is complete.
 
     Args:
-        path: the folder; an index that is there already is replaced only with *overwrite*.
+        path: the folder; an existing index is replaced only with *overwrite*.
         spec: ``exact`` or ``faiss:FACTORY``.
         vectors: one row per item, as the model gives them; *transform*, fitted, is applied to them.
         ids: their ids.
@@ -267,7 +267,7 @@ def write_index(
         model: the spec that loads the encoder again for queries.
         encoder: what made the vectors; its identity is kept.
         transform: kept with the index, for queries too.
-        overwrite: replace an index that is there.
+        overwrite: replace an existing index.
     """
     from goldrank import __version__
 
@@ -319,7 +319,7 @@ def write_index(
         if isinstance(error, OSError):
             raise GoldrankError(f"{path}: the index cannot be written ({error.strerror}); nothing was kept") from None
         raise
-    # Whoever has opened the old files keeps them; whoever has only read the old manifest reads the new one.
+    # Processes that opened the old files keep them; those that only read the old manifest read the new one.
     for entry in [target / before] if before else []:
         shutil.rmtree(entry, ignore_errors=True)
     _sweep(target)
@@ -327,7 +327,7 @@ def write_index(
 
 
 def refuse_existing(path: PathLike, overwrite: bool) -> Path:
-    """The folder to write; asked before long work whether something is in the way."""
+    """Return the folder to write; raise if it holds something else, before long work starts."""
     target = Path(path).resolve()
     if not target.exists() or (target.is_dir() and all(_LEFTOVER.fullmatch(entry.name) for entry in target.iterdir())):
         return target
@@ -347,7 +347,7 @@ def _folder_in_use(target: Path) -> str | None:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what killed builds left in the folder of an index; what is recent may belong to one still at work."""
+    """Remove files of killed builds from the folder of an index; recent ones may belong to a build in progress."""
     used = _folder_in_use(target)
     for entry in target.iterdir():
         with suppress(OSError):

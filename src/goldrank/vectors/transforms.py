@@ -24,7 +24,7 @@ FIT_ON = {
     "vocabulary": "every word that the model's file has a vector for",
     "evaluated": "the very texts that are evaluated (transductive: the score no longer says how new texts would fare)",
 }
-"""What a pipeline may be fitted on; the evaluated texts only if asked for by this name."""
+"""What a pipeline may be fitted on; the evaluated texts only if named."""
 
 _BLOCK = 4096
 _FORMAT = 1

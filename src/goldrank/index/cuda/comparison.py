@@ -57,7 +57,7 @@ class QueryOperand:
         self.terms[2] = self.share.float()
 
     def _own(self) -> Tensor:
-        """The query of each place, in float64."""
+        """Return the query of each place, in float64."""
         if self.count == len(self.raw) == self.places and (self._columns == np.arange(self.count)).all():
             return self.raw.double()
         own = torch.zeros((self.places, self.raw.shape[1]), dtype=torch.float64, device=self.raw.device)
@@ -77,12 +77,12 @@ class QueryOperand:
         return torch.stack([gamma * full, torch.zeros_like(full), self.share, self.share * 8 * kind.eps])
 
     def margins(self, spans: Tensor, *, plain: bool) -> Tensor:
-        """How far the scores of each query may be off for items with these spans (‖x‖, ‖x - x'‖, ‖x‖²/2)."""
+        """Return the error bound of each query's scores for items with these spans (‖x‖, ‖x - x'‖, ‖x‖²/2)."""
         terms, wide = self._plain_terms if plain else self.terms.double(), spans.double()
         return ROUNDED * (terms[0] * wide[0] + terms[1] * wide[1] + terms[3] * wide[2]) + 2.0**-60
 
     def plain_scores(self, chunk: ItemChunk, first: int, last: int) -> Tensor:
-        """The scores of some items in the precision of the vectors."""
+        """Return the scores of some items in the precision of the vectors."""
         rows = chunk.rows[first:last]
         before = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")
@@ -110,7 +110,7 @@ class OpenPairs:
         self._bits = torch.empty(0, dtype=torch.int32, device=store.device)
 
     def stretches(self, rows: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The tiles *first* to *last* in stretches whose bits fit, for so many rows of them."""
+        """Split the tiles *first* to *last* into ranges whose bits fit, for so many rows of them."""
         step = max(1, self._most // (rows * self._store.tile.items)) if self._store.tile else 1
         return ((start, min(start + step, last)) for start in range(first, last, step))
 
@@ -126,7 +126,7 @@ class OpenPairs:
         *,
         collect: bool,
     ) -> Tensor:
-        """The bits of the pairs between the limits, for a stretch of tiles."""
+        """Return the bits of the pairs between the limits, for a range of tiles."""
         tile, store = self._store.tile, self._store
         assert tile is not None
         shape = above.numel(), (last - first) * (tile.items // 32)
@@ -142,5 +142,5 @@ class OpenPairs:
         return bits
 
     def pairs_of(self, bits: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """The items, counted from the first of the stretch, and the rows of the bits that are set."""
+        """Return the items, counted from the first of the range, and the rows of the set bits."""
         return kernels.marked_pairs(bits, self._pairs)

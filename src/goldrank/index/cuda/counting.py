@@ -163,7 +163,7 @@ class CountedRows:
             self._counts[kind] += weight * torch.bincount(rows, minlength=self._counts.shape[1])
 
     def _signs(self, vectors: Tensor, at: Tensor, row: Tensor) -> Tensor:
-        """Whether an item beats (1), ties (0) or trails (-1) a judged item, as real numbers give it."""
+        """Return whether an item beats (1), ties (0) or trails (-1) a judged item in exact arithmetic."""
         column = self._column[row]
         scores = self._store.pair_scores(vectors, at, self._operand.raw, column, squared=self._store.squared)
         gold = self._gold_scores[row]
@@ -198,7 +198,7 @@ class CountedRows:
         return signs
 
     def _ids_after(self, number: Tensor, gold: Tensor) -> Tensor:
-        """Whether the id of an item comes after that of the judged item; only the ids that occur are sorted."""
+        """Return whether the id of an item comes after that of the judged item; only ids that occur are sorted."""
         named, within = torch.unique(torch.cat((number, gold)), return_inverse=True)
         numbers, items = named.cpu().numpy(), self._store.items
         if len(numbers) > _FEW_IDS:
@@ -211,7 +211,7 @@ class CountedRows:
         return ranks[: len(number)] > ranks[len(number) :]
 
     def finished(self) -> Ints:
-        """The four counts of each judged item; the item to leave out was counted as any other and is taken back."""
+        """Return the four counts of each judged item, without the excluded item, which was counted like any other."""
         rows = np.flatnonzero(self._own >= 0)
         if len(rows):
             numbers = torch.from_numpy(self._own[rows]).to(self._store.device)
@@ -222,7 +222,7 @@ class CountedRows:
 
 
 def _places(column: Ints, columns: int) -> tuple[Ints, Ints]:
-    """For each judged item a place, which stands for its query, and a slot there; queries with the most come first."""
+    """Assign each judged item a place (its query) and a slot there; queries with most items come first."""
     counts = np.bincount(column, minlength=columns)
     if counts.max(initial=0) == 1:
         return column, np.zeros(len(column), np.int64)

@@ -63,7 +63,7 @@ class Pairs:
 
 
 def available(device: Any) -> bool:
-    """Whether the kernels run for tensors of this device."""
+    """Return True if the kernels run for tensors of this device."""
     interpreted = os.environ.get("TRITON_INTERPRET") == "1"
     return triton is not None and (torch.device(device).type == "cuda" or interpreted)
 

@@ -56,7 +56,7 @@ _SAFE_EXPONENT = 40
 class JudgedRows:
     """The judged items: for each, the column of its query and its number among the items.
 
-    Where the items are a part of all, numbers below 0 or beyond the last stand for items before or after this part.
+    If the items are a part of all, numbers below 0 or beyond the last denote items before or after this part.
     """
 
     column: Ints
@@ -95,7 +95,7 @@ class Counter:
     """Counts the rivals of judged items over all items.
 
     Args:
-        queries: the query of each column, as stored (normalised already where that is asked for).
+        queries: the query of each column, as stored (already normalised for cosine).
         items: the items, checked.
         lengths: the longest of each chunk of items.
         rows: the judged items.
@@ -182,7 +182,7 @@ class Counter:
         return self._block(self._items.read(start, stop), start, float(ldexp(lengths.max(), -self._item_exponent)))
 
     def _block(self, rows: Matrix, start: int, length: float) -> Block:
-        """The score of a distance is q·x - ‖x‖²/2, whose last term becomes one more column of the product."""
+        """Prepare a block; the last term of the l2 score q·x - ‖x‖²/2 becomes one more column of the operand."""
         operand, halves = rows, self._halves(rows)
         if self._squared or self._item_exponent or len(rows) < _LEAST_SIDE:
             shape = max(len(rows), _LEAST_SIDE), rows.shape[1] + int(self._squared)
@@ -194,7 +194,7 @@ class Counter:
         return Block(start, rows, packed, halves, length)
 
     def _halves(self, rows: Matrix) -> Floats:
-        """What the score of a distance takes from the dot product with each row; nothing otherwise."""
+        """Return what the l2 score subtracts from the dot product with each row; nothing for other similarities."""
         if not self._squared:
             return np.zeros(len(rows))
         return half_squares(self._wide_items(rows) if self._item_exponent else rows)
@@ -223,14 +223,14 @@ class Counter:
                 self._gold_scores[part] = np.diagonal(product)[: len(vectors)]
 
     def _gold_vectors(self, rows: Ints | slice) -> Matrix:
-        """The judged items of *rows*."""
+        """Return the vectors of the judged items of *rows*."""
         if self._gold is None:
             return self._items.take(self._rows.gold[rows])
         vectors: Matrix = self._gold.vectors[self._gold.place[rows]]
         return vectors
 
     def _pair_scores(self, columns: Ints, rows: Matrix, chosen: Ints, halves: Floats) -> Floats:
-        """The float64 scores of chosen rows, each with the query of its column."""
+        """Return the float64 scores of rows, each with the query of its column."""
         scores: Floats
         if self._item_exponent:
             scores = np.add.reduce(self._wide[columns] * self._wide_items(rows[chosen]), axis=1)
@@ -240,7 +240,7 @@ class Counter:
         return scores - halves[chosen] if self._squared else scores
 
     def _bound(self, columns: Ints, length: float | Floats, error: Error) -> Floats:
-        """How far a score that errs like this may lie from the true one, for items up to *length*."""
+        """Return the largest difference of such a score from the exact one, for items up to *length*."""
         return error.bound(self._query_lengths[columns], length, squared=self._squared)
 
     def _limits(self, rows: Ints, length: float) -> tuple[Matrix, Matrix]:
@@ -267,7 +267,7 @@ class Counter:
         """Count all rounds at once with tiles, without storing the scores."""
         rows = queries.rows
         low, high = self._limits(rows, block.length)
-        # The judged items themselves lie between their limits.
+        # The judged items themselves are between their limits.
         most = len(block.rows) * len(rows) // _DENSE_SHARE + len(rows)
         left_out = self._rows.own[queries.columns] - block.start
         near = tiles.compare(block.operand, queries.operand, len(block.rows), left_out, queries.widths, low, high, most)
@@ -356,7 +356,7 @@ class Counter:
             self._counts.tied_input[rows] += tied_input
 
     def _pair_signs(self, block: Block, item: Ints, rows: Ints) -> Signs:
-        """For each pair whether the item beats (1), ties (0) or trails (-1) the judged item."""
+        """Return, for each pair, whether the item beats (1), ties (0) or trails (-1) the judged item."""
         signs = np.empty(len(item), np.int8)
         step = max(1, _PAIR_ELEMENTS // max(1, self._items.dimension))
         for start in range(0, len(item), step):
@@ -370,7 +370,7 @@ class Counter:
         return signs
 
     def _block_signs(self, block: Block, rows: Ints) -> Signs:
-        """The same for every item of the block, by a float64 product over the items that differ."""
+        """Return the same for every item of the block, by a float64 product over the items that differ."""
         first, group = block.distinct
         columns = self._rows.column[rows]
         items, queries = self._wide_items(block.rows[first]), self._wide[columns]
@@ -387,7 +387,7 @@ class Counter:
         return signs[group]
 
     def _is_exact_in_float64(self, block: Block, rows: Ints) -> bool:
-        """Whether all numbers are whole and so small that float64 holds every sum: counts, bits, small integers."""
+        """Return True if all numbers are integers small enough for exact float64 sums: counts, bits, small integers."""
         if self._item_exponent:
             return False
         column = self._rows.column[rows]
@@ -410,7 +410,7 @@ class Counter:
         return signs
 
     def _ids_after(self, items: Ints, rows: Ints) -> Mask:
-        """Whether the id of an item comes after that of the judged item beside it."""
+        """Return whether the id of each item comes after that of its judged item."""
         if len(items) <= _FEW_IDS:
             pairs = zip(items.tolist(), rows.tolist(), strict=True)
             return np.array([self._items.name(item) > self._gold_name(row) for item, row in pairs], bool)
@@ -423,7 +423,7 @@ class Counter:
         return self._gold.ids[int(self._gold.place[row])]
 
     def _gold_id_ranks(self, rows: Ints) -> Ints:
-        """For each of the judged items the rank of the last id among the items that does not come after its own."""
+        """Return, for each judged item, the rank of the last item id that does not come after its own."""
         if self._gold is None:
             return self._items.id_ranks[self._rows.gold[rows]]
         return self._ranks_of_gold_ids[self._gold.place[rows]]

@@ -1,4 +1,4 @@
-"""How far the scores of a product may lie from the true ones, and the product with tiles, which is fast but less exact.
+"""Error bounds of the scores of a product, and the tiled product, which is fast but less exact.
 
 BLAS multiplies in the precision of the vectors. Where the processor has bfloat16 tiles, float32 vectors are split
 into two such numbers each, multiplied several times as fast, and compared with limits that are further apart. Either
@@ -31,7 +31,7 @@ class Error:
     smallest: float
 
     def bound(self, query_lengths: Floats, length: float | Floats, *, squared: bool) -> Floats:
-        """The bound for items up to *length*; the score of a distance has half the squared length as one more term."""
+        """Return the bound for items up to *length*; for l2, half the squared length is one more term of the score."""
         size = query_lengths * length
         if squared:
             size = size + 0.5 * np.square(length)
@@ -40,7 +40,7 @@ class Error:
 
 
 def rounding_error(dimension: int, dtype: np.dtype[np.floating]) -> Error:
-    """The error of a score that is computed in *dtype*.
+    """Return the error of a score that is computed in *dtype*.
 
     A sum of n products in any order errs by at most nu/(1 - nu)·Σ|qᵢxᵢ| (Higham, Accuracy and Stability of
     Numerical Algorithms, 2002, section 3.1), and Σ|qᵢxᵢ| ≤ ‖q‖‖x‖. The smallest part stands for numbers too small
@@ -51,7 +51,7 @@ def rounding_error(dimension: int, dtype: np.dtype[np.floating]) -> Error:
 
 
 def tile_error(dimension: int, sum_length: int) -> Error:
-    """The error of a score that is computed with tiles.
+    """Return the error of a score that is computed with tiles.
 
     Rounding to the 8 bits of a bfloat16 leaves |x - high| ≤ 2⁻⁸|x|. That remainder is exact in float32 and, being at
     most half a unit in the last place of the high part, loses at most 2⁻¹⁷|x| when it is rounded to the low part.
@@ -120,7 +120,7 @@ class Tiles:
 
 
 def _aligned(rows: int, columns: int) -> Matrix:
-    """Memory that starts with a cache line, so that no row of a tile lies in two."""
+    """Allocate memory aligned to cache lines, so that no row of a tile spans two."""
     spare = _CACHE_LINE // 2
     memory = np.empty(rows * columns + spare, np.uint16)
     start = -memory.ctypes.data % _CACHE_LINE // 2

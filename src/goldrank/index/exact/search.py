@@ -132,7 +132,7 @@ def _margins(own: Floats, longest: float, dimension: int, dtype: np.dtype[Any], 
 
 
 def _scores(row: Matrix, items: VectorTable, numbers: Ints, squared: bool) -> Floats:
-    """Float64 scores, each computed by itself so that equal items score equal: dot, or minus squared distance."""
+    """Return float64 scores (dot, or minus squared distance), each computed alone so that equal items tie."""
     query = row.astype(np.float64)
     scores = np.empty(len(numbers))
     if (plain := items.plain) is not None:
@@ -146,7 +146,7 @@ def _scores(row: Matrix, items: VectorTable, numbers: Ints, squared: bool) -> Fl
 
 
 def _at_least(rows: Matrix, items: VectorTable, floors: Floats, squared: bool) -> list[Ints]:
-    """For each query the numbers of all items that score its floor or more, give or take a rounding."""
+    """Return, for each query, the numbers of all items that reach its floor within the rounding error."""
     queries = rows.astype(np.float64)
     numbers: list[list[Ints]] = [[] for _ in queries]
     step = max(1, _PAIR_ELEMENTS // max(1, items.dimension))

@@ -123,7 +123,7 @@ class _Selection:
         return scratch[:rows]
 
     def _merge(self, workers: int) -> None:
-        """Put what is pending among the best, and raise the bar."""
+        """Merge the pending candidates into the best, and raise the floor."""
         with self._lock:
             pending, self._pending, self._pending_count = self._pending, [], 0
         if not pending:

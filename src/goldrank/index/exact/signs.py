@@ -21,7 +21,7 @@ _SPLITTER = 2.0**27 + 1
 
 
 def difference_signs(queries: Matrix, left: Matrix, right: Matrix, *, squared: bool) -> Signs:
-    """The sign of score(query, left) - score(query, right), row by row, as real numbers give it.
+    """Return the sign of score(query, left) - score(query, right) for each row, in exact arithmetic.
 
     The score is the dot product, or with *squared* minus the squared distance.
 
@@ -58,7 +58,7 @@ def _signs(queries: Matrix, left: Matrix, right: Matrix, squared: bool) -> Signs
 
 
 def sum_signs(terms: Floats) -> Signs:
-    """The sign of each row's exact sum.
+    """Return the sign of each row's exact sum.
 
     Adding and subtracting a large enough power of two cuts each term into a high part, on a grid so coarse
     that the high parts add up without rounding, and a rest that is cut again until nothing is left (Rump,

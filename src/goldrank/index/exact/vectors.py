@@ -97,7 +97,7 @@ class VectorTable:
 
     @property
     def plain(self) -> Matrix | None:
-        """All rows as they lie in memory, where reading them changes nothing."""
+        """All rows as they are in memory; None if reading converts them."""
         data = self._data
         as_read = not self._normalise and data.dtype == self.dtype and data.dtype.isnative
         return data if as_read and data.strides[1] == data.itemsize else None
@@ -177,7 +177,7 @@ def refuse_other_dimension(queries: VectorTable, items: VectorTable) -> None:
 
 
 def _number(name: str, count: int) -> int:
-    """The row that a default id names, -1 where it is none: "07" and "٣" are not how "7" and "3" are written."""
+    """Return the row of a default id, -1 for any other: "07" and "٣" are not the default ids of 7 and 3."""
     number = int(name) if name.isdecimal() and len(name) < 19 else -1
     return number if number < count and str(number) == name else -1
 

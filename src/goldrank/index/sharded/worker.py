@@ -90,9 +90,9 @@ class ShardTopK:
 
 
 def gather(task: GatherTask) -> tuple[VectorShard, Matrix]:
-    """The shard and the rows asked for, prepared; no more is read than it takes.
+    """Return the shard and the requested rows, prepared; only the row groups that hold them are read.
 
-    A transform is applied to whole groups, because the last bits of a row may depend on how many stand beside it.
+    A transform is applied to whole groups, because the last bits of a row may depend on the size of its group.
     """
     with open_shard(task.shard) as file:
         if task.preparation.transform is None:
@@ -120,7 +120,7 @@ def count(task: CountTask) -> RivalCounts:
 
 
 def find(task: SearchTask) -> ShardTopK:
-    """The best items of one shard for each query as far as they reach its floor, kept beside the job."""
+    """Return the best items of one shard for each query that reach its floor, and store them with the job."""
     job = opened_job(task.job)
     items = _ShardVectors(task.shard, job)
     query_table = VectorTable(job.arrays["queries"], "the queries", normalise=False)
@@ -147,17 +147,17 @@ class _ShardVectors(VectorTable):
 
     @cached_property
     def ids(self) -> list[str]:
-        """The id of each row; to make a list of them takes a while, and few are asked for unless much is tied."""
+        """The id of each row, read one by one: a list takes long to build, and few ids are needed without ties."""
         names: list[str] = self._names.to_pylist()
         return names
 
     def name(self, row: int) -> str:
-        """The id of one row."""
+        """Return the id of one row."""
         return str(self._names[row])
 
 
 def _refuse_other_ids(items: VectorTable, gold: Ints, place: Ints, gold_ids: list[str]) -> None:
-    """The judged items that lie in this shard must have the ids they were asked for by."""
+    """Raise InputError unless the judged items in this shard have the ids of the job."""
     for row in np.flatnonzero((gold >= 0) & (gold < len(items))).tolist():
         actual, wanted = items.name(int(gold[row])), gold_ids[int(place[row])]
         if actual != wanted:
@@ -194,7 +194,7 @@ class ShardJob:
         return self.similarity == "cosine"
 
     def content(self) -> bytes:
-        """The file that holds it."""
+        """Return the job as the content of its file."""
         about = {
             "preparation": vars(self.preparation),
             "similarity": self.similarity,
@@ -207,7 +207,7 @@ class ShardJob:
 # A worker has many shards of one job to go through, and seldom more than one job at a time.
 @lru_cache(maxsize=2)
 def opened_job(folder: str) -> ShardJob:
-    """The job in a folder, read once; the folder is named by the digest of its content, so it never changes."""
+    """Return the job in a folder, read once: the folder is named by a digest of its content, so it never changes."""
     arrays = unsealed(read_bytes(join(folder, JOB)))
     if arrays is None:
         what = "the file of this job is damaged"
@@ -219,7 +219,7 @@ def opened_job(folder: str) -> ShardJob:
 
 @lru_cache(maxsize=2)
 def pipeline_at(path: str, digest: str) -> Pipeline:
-    """The transform saved at a path, which must be the very one that the digest names."""
+    """Load the transform saved at a path, and check its digest."""
     content = read_bytes(path)
     if content_digest(content) != digest:
         raise InputError("the transform was changed meanwhile", where=shown(path), remedy="start again")

@@ -83,7 +83,7 @@ class RankingEvaluation(Result):
         return self.ranked.warnings
 
     def discard_checkpoints(self) -> None:
-        """Remove what was kept so that a killed evaluation could resume."""
+        """Remove the checkpoints of the evaluation."""
         for checkpoint in self.ranked.checkpoints:
             checkpoint.remove()
 
