@@ -17,7 +17,7 @@ from uuid import uuid4
 from goldrank.data.texts import read_texts
 from goldrank.engines import open_engine
 from goldrank.engines.local import LocalEngine
-from goldrank.index.dataset import load_encoder
+from goldrank.index.encoding import load_encoder
 from goldrank.index.sharded.index import ShardedIndex
 from goldrank.io.formats.vector_shards import VectorShard, write_vectors
 from goldrank.planning import workloads

@@ -18,7 +18,7 @@ from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
 from goldrank.hits import Floats, Gold, Run
 from goldrank.index.base import INDEXES, Index, Similarity, build
-from goldrank.index.dataset import encoded, load_encoder
+from goldrank.index.encoding import encode_texts, load_encoder
 from goldrank.index.faiss_index import Factory
 from goldrank.io.checks import find_duplicate
 from goldrank.io.files import PathLike
@@ -157,9 +157,9 @@ def audit(
         corpus, queries, gold = _read(data)
     encoder = load_encoder(model, corpus.texts)
     return audit_vectors(
-        encoded(encoder, corpus.texts, "item"),
+        encode_texts(encoder, corpus.texts, "item"),
         corpus.ids,
-        encoded(encoder, queries.texts, "query"),
+        encode_texts(encoder, queries.texts, "query"),
         queries.ids,
         gold,
         [factories] if isinstance(factories, str) else factories,

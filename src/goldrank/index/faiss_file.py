@@ -17,7 +17,7 @@ from goldrank.encoders.base import Encoder
 from goldrank.errors import InputError
 from goldrank.hits import Run
 from goldrank.index.base import Similarity, checked_ids
-from goldrank.index.dataset import OpenIndex
+from goldrank.index.encoding import OpenIndex
 from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss, sentence_of
 from goldrank.io.checks import id_strings
 from goldrank.io.files import PathLike, display_name, read_bytes

@@ -30,7 +30,7 @@ from goldrank.encoders.truncation import count_truncated, warnings_of
 from goldrank.errors import DataWarning, GoldrankError, InputError, shorten
 from goldrank.hits import Run
 from goldrank.index.base import Index, build, checked_similarity, checked_vectors
-from goldrank.index.dataset import OpenIndex, encoded, load_encoder
+from goldrank.index.encoding import OpenIndex, encode_texts, load_encoder
 from goldrank.index.faiss_file import MAP_FROM, FaissFile, open_faiss_file
 from goldrank.index.faiss_index import Factory, FaissIndex, load_faiss
 from goldrank.index.folder_checks import (
@@ -224,7 +224,7 @@ def build_index(
         texts = data if isinstance(data, TextList) else read_texts(data)
     encoder = load_encoder(model, texts.texts)
     name = model if isinstance(model, str) else encoder.identity
-    vectors = encoded(encoder, texts.texts, "item")
+    vectors = encode_texts(encoder, texts.texts, "item")
     write_index(
         output,
         factory if factory == "exact" else f"faiss:{factory}",

@@ -125,7 +125,7 @@ def reading_cost(folder: Path, count: int = _READ) -> ReadingCost:
 
 def encoding_cost(model: str, *, seconds: float = _SECONDS) -> EncodingCost:
     """Measure loading a model, and encoding short and long texts for about so many seconds each."""
-    from goldrank.index.dataset import load_encoder
+    from goldrank.index.encoding import load_encoder
 
     fitting, first = synthetic_texts(_FITTED, _LONG, seed=2), synthetic_texts(1, _SHORT, seed=3)
     load = best(lambda: load_encoder(model, fitting).encode_items(first), 1)

@@ -1,4 +1,4 @@
-"""Load encoders and encode texts for an index."""
+"""Encode texts for an index: load the encoder, encode items and queries, and search an open index by texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_encoder(model: str | Encoder, corpus: Sequence[str]) -> Encoder:
     return encoder
 
 
-def encoded(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
+def encode_texts(encoder: Encoder, texts: Sequence[str], side: Side) -> Dense:
     """Return the vectors of *texts* as a dense matrix, from the cache where possible."""
     from goldrank.vectors.cache import EmbeddingCache, encode_uncached
 
@@ -58,5 +58,5 @@ class OpenIndex(Result):
         texts = self.texts
         encoder = load_encoder(self.model(model), list(texts.values()) if texts else [])
         self.refuse_other(encoder)
-        run: Run = self.search(encoded(encoder, list(by_id.values()), "query"), k, query_ids=list(by_id))
+        run: Run = self.search(encode_texts(encoder, list(by_id.values()), "query"), k, query_ids=list(by_id))
         return run
