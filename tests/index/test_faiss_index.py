@@ -158,6 +158,9 @@ def test_an_index_moves_to_the_gpus_where_faiss_sees_some(monkeypatch):
     moved = index.on_gpu()
     assert moved.faiss_index is not index.faiss_index
     assert moved.top_k(vectors(5, seed=1), 3) == index.top_k(vectors(5, seed=1), 3)
+    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 0)
+    with pytest.raises(InputError, match="sees no GPU"):
+        index.on_gpu()
 
 
 def test_the_size_is_that_of_the_file(tmp_path):
@@ -180,7 +183,6 @@ ERRORS = {
     "unknown similarity": ("Flat", {"similarity": "cosin"}, "no similarity 'cosin'; use one of cosine, dot, l2"),
     "ids too few": ("Flat", {"ids": ["a"]}, "1 ids for 100 item vectors"),
     "ids twice": ("Flat", {"ids": ["a", "b"] * 50}, "the item id 'a' is given twice"),
-    "no gpu": ("Flat", {"gpu": True}, "sees no GPU"),
 }
 
 

@@ -16,6 +16,11 @@ def documents(seed, count, dimension=5):
     return [[rng.normal(size=(rng.integers(5), dimension)) for _ in range(rng.integers(4))] for _ in range(count)]
 
 
+def undivided(matrices, ids=None):
+    """Documents of one section each."""
+    return MultiVectors.nested([[matrix] for matrix in matrices], ids)
+
+
 def unit(matrix):
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
@@ -86,18 +91,18 @@ def test_empty_documents_score_minus_infinity():
 def test_equal_documents_score_the_same_wherever_they_stand():
     rng = np.random.default_rng(0)
     twin, noise = rng.normal(size=(3, 384)), [rng.normal(size=(2, 384)) for _ in range(500)]
-    corpus = MultiVectors.of([twin, *noise, twin])
-    scores = multivector_scores(MultiVectors.of([rng.normal(size=(4, 384))]), corpus)[0]
+    corpus = undivided([twin, *noise, twin])
+    scores = multivector_scores(undivided([rng.normal(size=(4, 384))]), corpus)[0]
     assert scores[0] == scores[-1]
 
 
 def test_what_cannot_be_scored_is_refused():
-    corpus = MultiVectors.of([[[1, 0]], [[0, 1]]], ["a", "b"])
+    corpus = undivided([[[1, 0]], [[0, 1]]], ["a", "b"])
     with pytest.raises(InputError, match="different dimensions"):
-        MultiVectors.of([[[1, 0]], [[1, 0, 0]]])
+        undivided([[[1, 0]], [[1, 0, 0]]])
     with pytest.raises(InputError, match="3 dimensions, the items' 2"):
-        max_sim(MultiVectors.of([[[1, 0, 0]]]), corpus)
+        max_sim(undivided([[[1, 0, 0]]]), corpus)
     with pytest.raises(InputError, match=r"no scorer 'max_sum'.*sdr"):
         multivector_scores(corpus, corpus, "max_sum")
     with pytest.raises(InputError, match="given twice"):
-        MultiVectors.of([[[1]], [[1]]], ["a", "a"])
+        undivided([[[1]], [[1]]], ["a", "a"])

@@ -76,14 +76,7 @@ class FaissIndex:
 
     @classmethod
     def build(
-        cls,
-        factory: str,
-        vectors: Any,
-        ids: Sequence[str] | None = None,
-        similarity: Similarity = "cosine",
-        *,
-        gpu: bool = False,
-        parallel_graph: bool = False,
+        cls, factory: str, vectors: Any, ids: Sequence[str] | None = None, similarity: Similarity = "cosine"
     ) -> FaissIndex:
         """Train the index if needed, and add the vectors.
 
@@ -92,17 +85,12 @@ class FaissIndex:
             vectors: one row per item.
             ids: their ids, by default "0", "1", ….
             similarity: ``cosine`` (vectors are normalised), ``dot`` or ``l2``.
-            gpu: search on all GPUs.
-            parallel_graph: build HNSW and NSG on all cores; the graph then differs from one build to the next.
 
         >>> index = FaissIndex.build("Flat", np.eye(3), ["x", "y", "z"])
         >>> list(index.top_k([[0.9, 0.1, 0.0]], k=2)["0"])
         ['x', 'y']
         """
-        faiss = load_faiss()
-        if gpu:
-            _refuse_without_gpu(faiss)
-        parsed = Factory.parse(factory)
+        faiss, parsed = load_faiss(), Factory.parse(factory)
         matrix = checked_vectors(vectors, "item")
         names = checked_ids(ids, len(matrix), "item")
         metric = faiss.METRIC_L2 if checked_similarity(similarity) == "l2" else faiss.METRIC_INNER_PRODUCT
@@ -110,14 +98,15 @@ class FaissIndex:
             raise InputError("there are no items to index", remedy="check that the data was read completely")
         empty = _empty_index(faiss, parsed.name, matrix.shape[1], metric)
         # Report wrong parameters before the long work, not after it.
-        built = cls(empty, names, similarity, parsed)
+        index = cls(empty, names, similarity, parsed)
         with _clear_errors(parsed.name, len(matrix)):
             if not empty.is_trained:
-                empty.train(built._prepared(_sample(matrix)))
-            with _threads(faiss, 1 if _is_graph(parsed.name) and not parallel_graph else None):
-                built._add(matrix)
+                empty.train(index._prepared(_sample(matrix)))
+            # A graph that is built on several cores differs from one build to the next.
+            with _threads(faiss, 1 if _is_graph(parsed.name) else None):
+                index._add(matrix)
             _set_parameters(empty, parsed)
-        return built.on_gpu() if gpu else built
+        return index
 
     @classmethod
     def check(cls, factory: str, dimension: int | None, count: int, similarity: Similarity) -> None:
@@ -140,7 +129,10 @@ class FaissIndex:
     def on_gpu(self) -> FaissIndex:
         """Return the same index on all GPUs."""
         faiss = load_faiss()
-        _refuse_without_gpu(faiss)
+        if not hasattr(faiss, "index_cpu_to_all_gpus") or not faiss.get_num_gpus():
+            raise InputError(
+                "this faiss sees no GPU", remedy="leave the GPU out, or install faiss-gpu on a machine that has one"
+            )
         # The clone keeps the search parameters, which could not be set on it by the same means.
         moved = copy(self)
         with _clear_errors(str(self.factory)):
@@ -268,13 +260,6 @@ def load_faiss() -> Any:
     except ImportError:
         raise GoldrankError("this index needs faiss, which is not installed; run: pip install faiss-cpu") from None
     return faiss
-
-
-def _refuse_without_gpu(faiss: Any) -> None:
-    if not hasattr(faiss, "index_cpu_to_all_gpus") or not faiss.get_num_gpus():
-        raise InputError(
-            "this faiss sees no GPU", remedy="leave the GPU out, or install faiss-gpu on a machine that has one"
-        )
 
 
 def _set_parameters(index: Any, factory: Factory) -> None:

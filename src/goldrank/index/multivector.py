@@ -37,19 +37,14 @@ class MultiVectors:
     """Document *d* owns the sections ``documents[d]:documents[d + 1]``."""
 
     @classmethod
-    def of(cls, documents: Sequence[Any], ids: Sequence[str] | None = None, *, cosine: bool = True) -> MultiVectors:
-        """Create documents from matrices, one per document with one row per vector.
-
-        >>> MultiVectors.of([[[1, 0], [0, 1]], [[1, 1]]]).counts.tolist()
-        [2, 1]
-        """
-        return cls.nested([[document] for document in documents], ids, cosine=cosine)
-
-    @classmethod
     def nested(
         cls, documents: Sequence[Sequence[Any]], ids: Sequence[str] | None = None, *, cosine: bool = True
     ) -> MultiVectors:
-        """Create documents from lists of sections, each a matrix; *cosine* normalises the vectors."""
+        """Create documents from lists of sections, each a matrix; *cosine* normalises the vectors.
+
+        >>> MultiVectors.nested([[[[1, 0], [0, 1]]], [[[1, 1]]]]).counts.tolist()
+        [2, 1]
+        """
         non_empty = [[section for section in document if len(section)] for document in documents]
         flat = [checked_vectors(section, "section") for document in non_empty for section in document]
         if len({section.shape[1] for section in flat}) > 1:
@@ -93,7 +88,8 @@ def max_sim(queries: MultiVectors, items: MultiVectors, *, total: bool = False) 
     Each query vector is matched with its most similar vector of the item; the matches are averaged, or summed with
     *total*. A pair in which either has no vectors scores -inf.
 
-    >>> query, items = MultiVectors.of([[[1, 0], [0, 1]]]), MultiVectors.of([[[1, 0]], [[1, 0], [0, 1]], []])
+    >>> query = MultiVectors.nested([[[[1, 0], [0, 1]]]])
+    >>> items = MultiVectors.nested([[[[1, 0]]], [[[1, 0], [0, 1]]], []])
     >>> max_sim(query, items).tolist()
     [[0.5, 1.0, -inf]]
     """
