@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
@@ -15,11 +17,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import goldrank
+from goldrank.reporting.document.templating import environment
 from goldrank.reporting.render.themes import tokens_css
 from goldrank.store import Store
 from goldrank.web.dependencies import Server
 from goldrank.web.responses import ERROR_SCHEMA, Json, add_error_handlers
-from goldrank.web.routes import comparison, data_quality, docs, masked, meta, queries, runs, scores
+from goldrank.web.routes import comparison, data_quality, masked, meta, queries, runs, scores
 from goldrank.web.security import Access, Guard
 from goldrank.web.store_reader import CACHE_BYTES, StoreReader
 
@@ -92,7 +95,7 @@ def _add_api_docs(app: FastAPI) -> None:
     def openapi() -> Json:
         return Json(description)
 
-    page = docs.render(description)
+    page = _render_api_docs(description)
 
     @app.get("/api/docs", include_in_schema=False)
     def api_docs() -> Response:
@@ -101,6 +104,30 @@ def _add_api_docs(app: FastAPI) -> None:
     @app.get("/api/{rest:path}", include_in_schema=False)
     def unknown_path(rest: str) -> Response:
         raise HTTPException(404)
+
+
+def _render_api_docs(description: Mapping[str, Any]) -> str:
+    """Render every route with its parameters as an HTML page without scripts."""
+    tags: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
+    for path, methods in description["paths"].items():
+        for method, call in methods.items():
+            tags.setdefault(call.get("tags", ["other"])[0], []).append((method, path, call))
+    template = environment("goldrank.web").get_template("api.html")
+    return template.render(info=description["info"], tags=tags, facts=_facts)
+
+
+def _facts(parameter: Mapping[str, Any]) -> str:
+    """Return whether a parameter is required, its default, choices and bounds."""
+    schema = parameter.get("schema", {})
+    facts = ["required"] if parameter.get("required") else []
+    if schema.get("default") not in (None, ""):
+        facts.append(f"default {schema['default']}")
+    for kind in (schema, *schema.get("anyOf", ())):
+        if "enum" in kind:
+            facts.append(" | ".join(map(str, kind["enum"])))
+        bounds = [f"{kind[name]:g}" for name in ("minimum", "maximum") if name in kind]
+        facts += [f"from {' to '.join(bounds)}"] if bounds else []
+    return "; ".join(facts)
 
 
 def _add_page(app: FastAPI) -> None:
