@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldrank.data.collections import smart_lisa as lisa
-from goldrank.data.collections import smart_npl as npl
+from goldrank.data.collections import smart_lisa, smart_npl
 from goldrank.data.collections.collection import Collection, Document, Documents
 from goldrank.data.collections.smart_files import (
     Judgments,
@@ -42,7 +41,7 @@ _TIME_SIZE, _TIME_MISSING, _TIME_LAST_BEFORE, _TIME_FIRST_AFTER = 423, 2, 371, 3
 
 def matches(path: Path) -> bool:
     """Return True if the folder holds a file of SMART records, or one of NPL or LISA."""
-    known = (is_records, npl.is_records, lisa.is_documents)
+    known = (is_records, smart_npl.is_records, smart_lisa.is_documents)
     return any(is_known(start) for start in _starts(path).values() for is_known in known)
 
 
@@ -99,9 +98,9 @@ def _source(folder: Path) -> _Source:
     starts = _starts(folder)
     if any(map(is_records, starts.values())):
         return _smart(folder, starts)
-    if any(map(lisa.is_documents, starts.values())):
+    if any(map(smart_lisa.is_documents, starts.values())):
         return _lisa(folder, starts)
-    if any(map(npl.is_records, starts.values())):
+    if any(map(smart_npl.is_records, starts.values())):
         return _npl(folder, starts)
     return _smart(folder, starts)
 
@@ -114,28 +113,33 @@ def _smart(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
 
 
 def _npl(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
-    records = [file for file, start in starts.items() if npl.is_records(start) and not _TERMS.search(file.name)]
+    records = [file for file, start in starts.items() if smart_npl.is_records(start) and not _TERMS.search(file.name)]
     queries = [file for file in records if _QUERIES.search(file.name)]
     documents = [file for file in records if file not in queries]
-    judged = [file for file, start in starts.items() if npl.is_judgments(start)]
+    judged = [file for file, start in starts.items() if smart_npl.is_judgments(start)]
     _refuse_missing(folder, (documents, "doc-text"), (queries, "query-text"), (judged, "rlv-ass"))
     document_file, query_file = max(documents, key=lambda file: file.stat().st_size), min(queries, key=_by_name)
-    judgments = npl.read_judgments(min(judged, key=_by_name))
+    judgments = smart_npl.read_judgments(min(judged, key=_by_name))
     return _Source(
-        npl.read_records(document_file), npl.read_records(query_file), judgments, document_file, query_file, []
+        smart_npl.read_records(document_file),
+        smart_npl.read_records(query_file),
+        judgments,
+        document_file,
+        query_file,
+        [],
     )
 
 
 def _lisa(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
-    documents = [file for file, start in starts.items() if lisa.is_documents(start)]
-    queries = [file for file, start in starts.items() if lisa.is_queries(start)]
-    numbers = [file for file, start in starts.items() if _NUMBERS.search(file.name) and lisa.is_numbers(start)]
-    listed = [file for file, start in starts.items() if lisa.is_listed(start)]
+    documents = [file for file, start in starts.items() if smart_lisa.is_documents(start)]
+    queries = [file for file, start in starts.items() if smart_lisa.is_queries(start)]
+    numbers = [file for file, start in starts.items() if _NUMBERS.search(file.name) and smart_lisa.is_numbers(start)]
+    listed = [file for file, start in starts.items() if smart_lisa.is_listed(start)]
     judged = [*sorted(numbers, key=_by_name), *sorted(listed, key=_by_name)]
     _refuse_missing(folder, (documents, "LISA0.001"), (queries, "LISA.QUE"), (judged, "LISA.REL"))
     query_file = min(queries, key=_by_name)
-    records, remarks = lisa.read_documents(documents)
-    (judgments, more), *others = (lisa.read_judgments(file) for file in judged)
+    records, remarks = smart_lisa.read_documents(documents)
+    (judgments, more), *others = (smart_lisa.read_judgments(file) for file in judged)
     remarks += more
     for other, _ in others:
         if differing := _differing(judgments, other):
@@ -143,7 +147,7 @@ def _lisa(folder: Path, starts: Mapping[Path, bytes]) -> _Source:
             remarks.append(f"{other.path.name} has other judgments of {of} than {judgments.path.name}, which is used")
     return _Source(
         records,
-        lisa.read_queries(query_file),
+        smart_lisa.read_queries(query_file),
         judgments,
         documents[0] if len(documents) == 1 else folder,
         query_file,
