@@ -16,51 +16,51 @@ def clustered(seed=0, clusters=40, size=40, dimension=16):
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(clusters, dimension))
     items = np.repeat(centres, size, axis=0) + 0.8 * rng.normal(size=(clusters * size, dimension))
-    asked = rng.choice(len(items), 150, replace=False)
-    queries = items[asked] + 0.5 * rng.normal(size=(len(asked), dimension))
-    gold = Gold({f"q{n}": {f"d{item}": 1} for n, item in enumerate(asked)})
-    return items, [f"d{i}" for i in range(len(items))], queries, [f"q{n}" for n in range(len(asked))], gold
+    chosen = rng.choice(len(items), 150, replace=False)
+    queries = items[chosen] + 0.5 * rng.normal(size=(len(chosen), dimension))
+    gold = Gold({f"q{n}": {f"d{item}": 1} for n, item in enumerate(chosen)})
+    return items, [f"d{i}" for i in range(len(items))], queries, [f"q{n}" for n in range(len(chosen))], gold
 
 
 @pytest.fixture(scope="module")
-def made():
+def result():
     return audit_vectors(*clustered(), [WEAK, FULL, "IVF32,Flat(nprobe=32)"], metrics=["ndcg@10", "mrr"])
 
 
-def test_a_weak_index_finds_fewer_neighbours_and_is_told_to_hurt(made):
-    weak = made.indexes[0]
+def test_a_weak_index_finds_fewer_neighbours_and_is_told_to_hurt(result):
+    weak = result.indexes[0]
     assert weak.recall < 0.95
     assert weak.recall_interval.low <= weak.recall <= weak.recall_interval.high
     assert weak.pairs[0].difference < 0
-    assert [pair.metric for pair in made.harm(weak)] == ["ndcg@10", "mrr"]
-    assert made.verdicts()[0].startswith(f"{WEAK} hurts: ndcg@10 −0.")
+    assert [pair.metric for pair in result.harm(weak)] == ["ndcg@10", "mrr"]
+    assert result.verdicts()[0].startswith(f"{WEAK} hurts: ndcg@10 −0.")
 
 
-def test_an_index_that_misses_nothing_is_told_not_to_hurt(made):
-    for full, verdict in zip(made.indexes[1:], made.verdicts()[1:], strict=True):
+def test_an_index_that_misses_nothing_is_told_not_to_hurt(result):
+    for full, verdict in zip(result.indexes[1:], result.verdicts()[1:], strict=True):
         assert full.recall == 1
         assert [pair.difference for pair in full.pairs] == [0, 0]
-        assert made.harm(full) == []
+        assert result.harm(full) == []
         assert "does not hurt: every metric is as with exact search" in verdict
 
 
-def test_speed_size_and_build_time_are_measured(made):
-    for audited in made.indexes:
+def test_speed_size_and_build_time_are_measured(result):
+    for audited in result.indexes:
         assert audited.speed > 0
         assert audited.cost.queries_per_second > 0
         assert audited.cost.build_seconds > 0
-    assert made.cost.bytes >= 1600 * 16 * 4
-    assert made.depth == 100  # mrr has no cutoff
+    assert result.cost.bytes >= 1600 * 16 * 4
+    assert result.depth == 100  # mrr has no cutoff
 
 
 def test_rankings_are_no_deeper_than_the_metric_needs():
     assert audit_vectors(*clustered(), [WEAK], k=5).depth == 10
 
 
-def test_p_values_are_corrected_over_the_indexes(made):
+def test_p_values_are_corrected_over_the_indexes(result):
     alone = audit_vectors(*clustered(), [WEAK], metrics=["ndcg@10", "mrr"])
-    assert made.indexes[0].pairs[0].p == alone.indexes[0].pairs[0].p
-    assert made.indexes[0].pairs[0].adjusted == pytest.approx(3 * alone.indexes[0].pairs[0].adjusted)
+    assert result.indexes[0].pairs[0].p == alone.indexes[0].pairs[0].p
+    assert result.indexes[0].pairs[0].adjusted == pytest.approx(3 * alone.indexes[0].pairs[0].adjusted)
 
 
 def test_recall_of_neighbours_is_counted_per_query():

@@ -20,11 +20,11 @@ def compare(before, after, resamples=1000, alpha=0.05):
     """Compare two settings, given the values of queries (rows) by models (columns)."""
     samples = [stats.Sample(column) for values in (before, after) for column in np.asarray(values, float).T]
     how = Bootstrap(resamples)
-    drawn = stats.bootstrap_aggregates(samples, resamples=resamples).reshape(resamples, 2, -1)
+    resampled = stats.bootstrap_aggregates(samples, resamples=resamples).reshape(resamples, 2, -1)
     values = np.array([np.mean(before, axis=0), np.mean(after, axis=0)])
     models = [f"m{at}" for at in range(values.shape[1])]
-    (made,) = compare_orders("task mrr", models, SETTINGS, values, drawn, how, alpha)
-    return made
+    (agreement,) = compare_orders("task mrr", models, SETTINGS, values, resampled, how, alpha)
+    return agreement
 
 
 def noisy(means, queries=200, spread=0.1, seed=0):
@@ -41,15 +41,15 @@ def test_tau_is_that_of_scipy_with_ties():
 
 
 def test_models_far_apart_that_keep_their_order_are_the_same_order():
-    made = compare(noisy([0.3, 0.5, 0.7]), noisy([0.1, 0.2, 0.6], seed=1))
-    assert (made.tau, made.interval.low, made.interval.high, made.same) == (1.0, 1.0, 1.0, 1.0)
-    assert (made.answer, made.swaps) == ("same order", ())
+    agreement = compare(noisy([0.3, 0.5, 0.7]), noisy([0.1, 0.2, 0.6], seed=1))
+    assert (agreement.tau, agreement.interval.low, agreement.interval.high, agreement.same) == (1.0, 1.0, 1.0, 1.0)
+    assert (agreement.answer, agreement.swaps) == ("same order", ())
 
 
 def test_a_large_swap_is_significant_and_named_with_both_differences():
-    made = compare(noisy([0.3, 0.5, 0.7]), noisy([0.5, 0.3, 0.7], seed=1))
-    assert made.tau == pytest.approx(1 / 3)
-    (swap,) = made.swaps
+    agreement = compare(noisy([0.3, 0.5, 0.7]), noisy([0.5, 0.3, 0.7], seed=1))
+    assert agreement.tau == pytest.approx(1 / 3)
+    (swap,) = agreement.swaps
     assert (swap.ahead, swap.behind) == ("m1", "m0")
     assert swap.before.value == pytest.approx(0.2, abs=0.03)
     assert swap.after.value == pytest.approx(-0.2, abs=0.03)
@@ -57,16 +57,16 @@ def test_a_large_swap_is_significant_and_named_with_both_differences():
     # The smallest p that 1,000 resamples can show, times the three pairs of models.
     assert swap.p == pytest.approx(2 / 1001)
     assert swap.adjusted == pytest.approx(6 / 1001)
-    assert (swap.verdict, made.answer) == ("significant", "reordered")
+    assert (swap.verdict, agreement.answer) == ("significant", "reordered")
 
 
 def test_a_swap_within_noise_cannot_be_told():
     values = noisy([0.0, 0.0], queries=30)
     values += np.array([0.01, 0.0]) - values.mean(axis=0)
-    made = compare(values, values[:, ::-1])
-    assert made.tau == -1
-    (swap,) = made.swaps
-    assert (swap.significant, swap.verdict, made.answer) == (False, "within noise", "cannot tell")
+    agreement = compare(values, values[:, ::-1])
+    assert agreement.tau == -1
+    (swap,) = agreement.swaps
+    assert (swap.significant, swap.verdict, agreement.answer) == (False, "within noise", "cannot tell")
     assert swap.before.low < 0 < swap.before.high
 
 
@@ -75,44 +75,44 @@ def test_a_gap_that_surely_moves_is_not_yet_a_swap():
     shared = np.random.default_rng(3).normal(size=(100, 1))
     noise = np.column_stack([shared, -shared])
     noise -= noise.mean(axis=0)
-    made = compare(noise + np.array([0.02, 0.0]), noise + np.array([-0.02, 0.0]))
-    (swap,) = made.swaps
+    agreement = compare(noise + np.array([0.02, 0.0]), noise + np.array([-0.02, 0.0]))
+    (swap,) = agreement.swaps
     assert swap.verdict == "the gap moves, the order is not certain"
     assert (swap.moved.low, swap.moved.high) == pytest.approx((-0.04, -0.04))
-    assert made.answer == "cannot tell"
+    assert agreement.answer == "cannot tell"
 
 
 def test_an_order_that_chance_could_change_is_not_called_the_same():
-    made = compare(noisy([0.5, 0.5], queries=30, seed=5), noisy([0.5, 0.5], queries=30, seed=6))
-    assert made.answer == "cannot tell"
-    assert 0.2 < made.same < 0.9
+    agreement = compare(noisy([0.5, 0.5], queries=30, seed=5), noisy([0.5, 0.5], queries=30, seed=6))
+    assert agreement.answer == "cannot tell"
+    assert 0.2 < agreement.same < 0.9
 
 
 def test_all_models_tied_leave_tau_undefined():
-    made = compare(np.ones((10, 3)), noisy([0.1, 0.2, 0.3], queries=10))
-    assert math.isnan(made.tau)
-    assert made.answer == "cannot tell"
+    agreement = compare(np.ones((10, 3)), noisy([0.1, 0.2, 0.3], queries=10))
+    assert math.isnan(agreement.tau)
+    assert agreement.answer == "cannot tell"
 
 
 def test_settings_without_an_effect_give_tau_1_in_every_resample():
     values = noisy([0.5, 0.5, 0.5, 0.5], queries=20)
-    made = compare(values, values)
-    assert (made.tau, made.same, made.interval.method) == (1.0, 1.0, "constant")
+    agreement = compare(values, values)
+    assert (agreement.tau, agreement.same, agreement.interval.method) == (1.0, 1.0, "constant")
 
 
 def test_false_swaps_are_as_rare_as_alpha_says():
     """Three equal models under two settings of independent noise: any significant swap is false."""
-    found = 0
+    reordered = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        made = compare(rng.normal(size=(50, 3)), rng.normal(size=(50, 3)), resamples=200)
-        found += made.answer == "reordered"
-    assert found <= 10
+        agreement = compare(rng.normal(size=(50, 3)), rng.normal(size=(50, 3)), resamples=200)
+        reordered += agreement.answer == "reordered"
+    assert reordered <= 10
 
 
 def test_places_have_limits_over_resamples_and_ties_share_theirs():
-    drawn = np.array([[[0.3, 0.2, 0.2]], [[0.1, 0.2, 0.2]]] * 50)
-    assert place_intervals(drawn, 0.95) == [[(1.0, 3.0), (1.5, 2.5), (1.5, 2.5)]]
+    resampled = np.array([[[0.3, 0.2, 0.2]], [[0.1, 0.2, 0.2]]] * 50)
+    assert place_intervals(resampled, 0.95) == [[(1.0, 3.0), (1.5, 2.5), (1.5, 2.5)]]
 
 
 def test_few_models_are_told_what_they_cannot_show():

@@ -16,22 +16,22 @@ QUICK = {"bootstrap": Bootstrap(200)}
 FITTED = Settings(fit_on="evaluated")
 
 
-def values(made, quantity, variant):
-    return {one.band: one for one in made.bands if (one.quantity, one.variant) == (quantity, variant)}
+def values(result, quantity, variant):
+    return {each.band: each for each in result.bands if (each.quantity, each.variant) == (quantity, variant)}
 
 
 def test_what_the_bands_lose_adds_up_to_one_minus_spearman_and_their_changes_to_its_change(store):
-    made = sensitivity(
+    result = sensitivity(
         "wordllama", "sentence-pairs", ["cosine"], ["none", "whiten"], FITTED, bands=4, store=store, **QUICK
     )
-    spearman = [variant.readings["sentence-pairs spearman"].value for variant in made.models[0].variants]
-    for at, name in enumerate(made.variants):
-        bands = values(made, "lost", name)
-        assert sum(one.value for one in bands.values()) == pytest.approx(1 - spearman[at], abs=1e-12)
-        assert sum(one.count for one in bands.values()) == 150
-    changes = values(made, "lost", "cosine, whiten").values()
-    assert sum(one.change for one in changes) == pytest.approx(spearman[0] - spearman[1], abs=1e-12)
-    assert all(one.change_low <= one.change <= one.change_high for one in changes)
+    spearman = [variant.readings["sentence-pairs spearman"].value for variant in result.models[0].variants]
+    for at, name in enumerate(result.variants):
+        bands = values(result, "lost", name)
+        assert sum(band.value for band in bands.values()) == pytest.approx(1 - spearman[at], abs=1e-12)
+        assert sum(band.count for band in bands.values()) == 150
+    changes = values(result, "lost", "cosine, whiten").values()
+    assert sum(band.change for band in changes) == pytest.approx(spearman[0] - spearman[1], abs=1e-12)
+    assert all(band.change_low <= band.change <= band.change_high for band in changes)
 
 
 def write(path, rows):
@@ -54,33 +54,33 @@ def test_the_numbers_of_a_small_example(store, tmp_path):
     # Gold in order, similarities with the two most alike pairs swapped: ranks 1, 2, 3, 4, 6, 5.
     task = write(tmp_path / "six.tsv", [(f"a{at}", f"b{at}", at) for at in range(6)])
     model = words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5)
-    made = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 5], store=store, **QUICK)
-    low, high = values(made, "lost", "cosine, none").values()
+    result = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 5], store=store, **QUICK)
+    low, high = values(result, "lost", "cosine, none").values()
     # Spearman is 1 − 6·2 / (6·35) = 33/35, and the low band loses nothing of it.
     assert (low.band, low.count, high.band, high.count) == ("[0, 3)", 3, "[3, 5]", 3)
     assert (low.value, high.value) == (pytest.approx(0), pytest.approx(2 / 35))
-    low, high = values(made, "spearman", "cosine, none").values()
+    low, high = values(result, "spearman", "cosine, none").values()
     assert (low.value, high.value) == (pytest.approx(1), pytest.approx(0.5))
-    low, high = values(made, "similarity rank", "cosine, none").values()
+    low, high = values(result, "similarity rank", "cosine, none").values()
     assert (low.value, high.value) == (pytest.approx(25), pytest.approx(75))
     # On unit vectors l2 orders as cosine does.
-    assert all(one.change == 0 for one in made.bands if one.variant == "l2, none")
+    assert all(band.change == 0 for band in result.bands if band.variant == "l2, none")
 
 
 def test_equal_similarities_lose_everything(store, tmp_path):
     task = write(tmp_path / "flat.tsv", [(f"a{at}", f"b{at}", at) for at in range(6)])
-    made = sensitivity(words(*[0.5] * 6), task, ["cosine", "l2"], ["none"], bands=2, store=store, **QUICK)
-    assert sum(one.value for one in values(made, "lost", "cosine, none").values()) == pytest.approx(1)
+    result = sensitivity(words(*[0.5] * 6), task, ["cosine", "l2"], ["none"], bands=2, store=store, **QUICK)
+    assert sum(band.value for band in values(result, "lost", "cosine, none").values()) == pytest.approx(1)
 
 
 def test_bands_of_one_score_have_no_correlation_of_their_own(store, tmp_path):
     rows = [(f"a{at}", f"b{at}", at // 3) for at in range(6)]
-    made = sensitivity(
+    result = sensitivity(
         words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5), write(tmp_path / "two.tsv", rows), ["cosine", "l2"], ["none"],
         bands=[0, 1, 2], store=store, **QUICK,
     )  # fmt: skip
-    assert all(np.isnan(one.value) for one in values(made, "spearman", "cosine, none").values())
-    assert made.to_dict()["bands"][0]["value"] is None
+    assert all(np.isnan(band.value) for band in values(result, "spearman", "cosine, none").values())
+    assert result.to_dict()["bands"][0]["value"] is None
 
 
 def test_equally_many_pairs_are_as_equal_as_shared_scores_allow():
@@ -108,18 +108,18 @@ def graded(folder):
 
 def test_of_grades_each_band_is_the_metric_with_only_its_items_relevant(store, tmp_path):
     task = graded(tmp_path / "wine")
-    made = sensitivity("wordllama", task, ["cosine", "l2"], ["none"], bands=4, store=store, **QUICK)
-    (name,) = made.evaluators
+    result = sensitivity("wordllama", task, ["cosine", "l2"], ["none"], bands=4, store=store, **QUICK)
+    (name,) = result.evaluators
     metric = name.split(" ", 1)[1]
     run = gr.evaluate("wordllama", task).run
     for band, gold in {
         "grade 1": {"q1": {"d4": 1}, "q2": {"d4": 1}},
         "grade 2": {"q1": {"d1": 2}, "q2": {"d2": 2}, "q3": {"d3": 2}},
     }.items():
-        found = values(made, metric, "cosine, none")[band]
-        assert found.count == len(gold)
-        assert found.value == pytest.approx(gr.score(gold, run, metric)[metric].value)
-    assert values(made, metric, "l2, none")["grade 2"].change is not None
+        readings = values(result, metric, "cosine, none")[band]
+        assert readings.count == len(gold)
+        assert readings.value == pytest.approx(gr.score(gold, run, metric)[metric].value)
+    assert values(result, metric, "l2, none")["grade 2"].change is not None
 
 
 def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(store, tmp_path):
@@ -133,17 +133,17 @@ def test_the_pairs_of_evalrank_are_cut_by_the_scores_of_the_data_they_came_from(
         [("It is a sunny day.", "The sun is out.", 4.5), ("It pours.", "Heavy rain is falling.", 4.9), ("a", "b", 1)],
     )
     how = {"bands": [4, 4.7, 5], "store": store, **QUICK}
-    made = sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores=scored, **how)
-    (note,) = [one for one in made.notes if "have a score" in one]
+    result = sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores=scored, **how)
+    (note,) = [note for note in result.notes if "have a score" in note]
     assert note.startswith("2 of 3 pairs of weather have a score in ")
-    (evaluator,) = made.evaluators
-    found = values(made, evaluator.split(" ", 1)[1], "cosine, none")
+    (evaluator,) = result.evaluators
+    readings = values(result, evaluator.split(" ", 1)[1], "cosine, none")
     ranks = {"[4, 4.7)": ("s1", "s2"), "[4.7, 5]": ("s3", "s4")}
     hits = gr.evaluate("wordllama", str(folder)).hits
     place = {(q, i): at for at, (q, i) in enumerate(zip(hits.query, hits.items, strict=True))}
     for band, pair in ranks.items():
-        assert found[band].value == pytest.approx(1 / (1 + hits.above[place[pair]]))
-        assert found[band].count == 1
+        assert readings[band].value == pytest.approx(1 / (1 + hits.above[place[pair]]))
+        assert readings[band].count == 1
     with pytest.raises(InputError, match="no pair of weather has a score in sentence-pairs; name the similarity task"):
         sensitivity("wordllama", str(folder), ["cosine", "l2"], ["none"], band_scores="sentence-pairs", **how)
     with pytest.raises(InputError, match="wines has no scored pairs; name a similarity task, such as sts-b"):
@@ -165,9 +165,9 @@ def test_sets_of_different_scales_have_bands_of_their_own_and_no_edges(store, mo
     sets = tuple(read_scored_pairs(tmp_path / f"{name}.tsv") for name in ("ones", "hundreds"))
     task = replace(find_task("sentence-pairs"), name="both", read=lambda split: PairSets("both", sets))
     model = words(0.1, 0.2, 0.3, 0.4, 0.6, 0.5)
-    made = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=2, store=store, **QUICK)
-    bands = values(made, "lost", "cosine, none")
-    assert {name: one.count for name, one in bands.items()} == {"band 1 of each set": 6, "band 2 of each set": 6}
-    assert sum(one.value for one in bands.values()) == pytest.approx(2 / 35)
+    result = sensitivity(model, task, ["cosine", "l2"], ["none"], bands=2, store=store, **QUICK)
+    bands = values(result, "lost", "cosine, none")
+    assert {name: band.count for name, band in bands.items()} == {"band 1 of each set": 6, "band 2 of each set": 6}
+    assert sum(band.value for band in bands.values()) == pytest.approx(2 / 35)
     with pytest.raises(InputError, match="both spearman is over several sets, whose scores have different scales"):
         sensitivity(model, task, ["cosine", "l2"], ["none"], bands=[0, 3, 500], store=store, **QUICK)

@@ -21,8 +21,8 @@ class Scored:
 def test_the_query_is_neither_gold_nor_above_it_and_ranks_count_without_it():
     items = Documents([Document.plain(name, name) for name in "abcd"], "test")
     gold = Gold({"a": {"a": 1, "d": 1}, "b": {"a": 1}})
-    made = evaluate(Scored(), task_of(Collection("test", items, items, gold.columns)))
-    (worst,) = worst_queries(made.data, made.scores["mrr"], made.run, 1)
+    result = evaluate(Scored(), task_of(Collection("test", items, items, gold.columns)))
+    (worst,) = worst_queries(result.data, result.scores["mrr"], result.run, 1)
     assert (worst.id, worst.value) == ("a", 1 / 3)
-    assert [(one.id, one.rank) for one in worst.gold] == [("d", 3)]
-    assert [(one.id, one.rank) for one in worst.above] == [("b", 1), ("c", 2)]
+    assert [(item.id, item.rank) for item in worst.gold] == [("d", 3)]
+    assert [(item.id, item.rank) for item in worst.above] == [("b", 1), ("c", 2)]

@@ -42,8 +42,8 @@ def table(values, *, families=None, drop=()):
 @pytest.mark.parametrize("kind", stats.CORRELATIONS)
 def test_a_cell_is_what_the_statistics_of_its_two_columns_give(kind):
     values = scores()
-    made = meta(table(values), kind=kind, **QUICK)
-    cell = made.cells["e1", "t2"]
+    result = meta(table(values), kind=kind, **QUICK)
+    cell = result.cells["e1", "t2"]
     x, y = values["e1"], values["t2"]
     assert cell.value == pytest.approx(stats.correlation(x, y, kind))
     around = stats.correlation_interval(x, y, kind, method="bootstrap", resamples=400)
@@ -55,32 +55,32 @@ def test_a_cell_is_what_the_statistics_of_its_two_columns_give(kind):
 
 
 def test_p_values_are_corrected_over_all_cells():
-    made = meta(table(scores()), **QUICK)
-    p = np.array([cell.p for cell in made.cells.values()])
-    assert [cell.adjusted for cell in made.cells.values()] == stats.holm(p).tolist()
+    result = meta(table(scores()), **QUICK)
+    p = np.array([cell.p for cell in result.cells.values()])
+    assert [cell.adjusted for cell in result.cells.values()] == stats.holm(p).tolist()
 
 
 def test_the_mean_is_over_the_tasks_and_its_interval_contains_it():
-    made = meta(table(scores()), **QUICK)
-    for name in made.intrinsic:
-        overall = made.overall[name]
-        assert overall.mean == pytest.approx(np.mean([made.cells[name, task].value for task in made.downstream]))
+    result = meta(table(scores()), **QUICK)
+    for name in result.intrinsic:
+        overall = result.overall[name]
+        assert overall.mean == pytest.approx(np.mean([result.cells[name, task].value for task in result.downstream]))
         assert overall.interval.low < overall.mean < overall.interval.high
         assert overall.lowest[0] <= overall.mean <= overall.highest[0]
-    assert made.ranked == ["e0", "e1"]
+    assert result.ranked == ["e0", "e1"]
 
 
 def test_an_evaluator_that_sees_more_is_told_from_one_that_sees_less():
     values = scores()
-    made = meta(table(values), **QUICK)
-    (one,) = made.differences
-    assert one.difference == pytest.approx(made.overall["e0"].mean - made.overall["e1"].mean)
-    assert one.adjusted < 0.05
-    assert one.williams["t1"] == pytest.approx(stats.compare_correlations(values["t1"], values["e0"], values["e1"]))
-    turned = one.seen_from("e1")
-    assert (turned.first, turned.difference, turned.interval.low) == ("e1", -one.difference, -one.interval.high)
-    assert made.verdicts()[0].startswith("e0 follows the downstream scores best: mean Spearman 0.")
-    assert "It is better than e1" in made.verdicts()[1]
+    result = meta(table(values), **QUICK)
+    (each,) = result.differences
+    assert each.difference == pytest.approx(result.overall["e0"].mean - result.overall["e1"].mean)
+    assert each.adjusted < 0.05
+    assert each.williams["t1"] == pytest.approx(stats.compare_correlations(values["t1"], values["e0"], values["e1"]))
+    turned = each.seen_from("e1")
+    assert (turned.first, turned.difference, turned.interval.low) == ("e1", -each.difference, -each.interval.high)
+    assert result.verdicts()[0].startswith("e0 follows the downstream scores best: mean Spearman 0.")
+    assert "It is better than e1" in result.verdicts()[1]
 
 
 def test_noise_is_told_to_predict_nothing():
@@ -93,48 +93,48 @@ def test_noise_is_told_to_predict_nothing():
 
 def test_the_order_of_evaluators_changes_no_number():
     values = scores()
-    made = meta(table(values), **QUICK)
+    result = meta(table(values), **QUICK)
     again = meta(table(dict(reversed(values.items()))), **QUICK)
-    assert all(made.cells[key].value == again.cells[key].value for key in made.cells)
-    assert all(made.cells[key].interval == again.cells[key].interval for key in made.cells)
+    assert all(result.cells[key].value == again.cells[key].value for key in result.cells)
+    assert all(result.cells[key].interval == again.cells[key].interval for key in result.cells)
 
 
 def test_missing_values_leave_a_model_out_of_their_pairs_only():
     values = scores()
-    made = meta(table(values, drop={(3, "e0"), (7, "t1")}), **QUICK)
+    result = meta(table(values, drop={(3, "e0"), (7, "t1")}), **QUICK)
     whole = meta(table(values), **QUICK)
-    assert [made.cells["e0", t].models for t in ("t0", "t1")] == [14, 13]
-    assert made.cells["e1", "t0"] == whole.cells["e1", "t0"]
+    assert [result.cells["e0", t].models for t in ("t0", "t1")] == [14, 13]
+    assert result.cells["e1", "t0"] == whole.cells["e1", "t0"]
     expected = stats.correlation(np.delete(values["e0"], [3, 7]), np.delete(values["t1"], [3, 7]))
-    assert made.cells["e0", "t1"].value == pytest.approx(expected)
-    assert made.missing == 2
+    assert result.cells["e0", "t1"].value == pytest.approx(expected)
+    assert result.missing == 2
 
 
 def test_pairs_with_too_few_models_are_left_out_and_counted():
     values = scores(models=12)
-    made = meta(table(values, drop={(m, "e0") for m in range(8)}), **QUICK)
-    assert math.isnan(made.cells["e0", "t0"].value)
-    assert made.cells["e0", "t0"].interval is None
-    assert made.ranked == ["e1", "e0"]
-    assert "3 pairs of evaluators have fewer than 5 models in common" in " ".join(made.warnings)
+    result = meta(table(values, drop={(m, "e0") for m in range(8)}), **QUICK)
+    assert math.isnan(result.cells["e0", "t0"].value)
+    assert result.cells["e0", "t0"].interval is None
+    assert result.ranked == ["e1", "e0"]
+    assert "3 pairs of evaluators have fewer than 5 models in common" in " ".join(result.warnings)
 
 
 def test_a_score_of_which_less_is_better_counts_with_the_opposite_sign():
     values = scores()
     turned = {name: -column if name == "e0" else column for name, column in values.items()}
-    made = meta(table(turned), lower=["e0"], **QUICK)
-    assert made.cells["e0", "t0"].value == pytest.approx(meta(table(values), **QUICK).cells["e0", "t0"].value)
-    assert made.lower == ("e0",)
+    result = meta(table(turned), lower=["e0"], **QUICK)
+    assert result.cells["e0", "t0"].value == pytest.approx(meta(table(values), **QUICK).cells["e0", "t0"].value)
+    assert result.lower == ("e0",)
 
 
 def test_families_are_warned_of_and_resampled_on_request():
     values, kin = scores(), [str(m // 2) for m in range(15)]
-    made = meta(table(values, families=kin), **QUICK)
-    assert "15 models are of 8 families" in made.warnings[0]
-    assert "--cluster" in made.warnings[0]
+    result = meta(table(values, families=kin), **QUICK)
+    assert "15 models are of 8 families" in result.warnings[0]
+    assert "--cluster" in result.warnings[0]
     clustered = meta(table(values, families=kin), cluster=True, **QUICK)
-    assert clustered.cells["e0", "t0"].value == made.cells["e0", "t0"].value
-    assert clustered.cells["e1", "t0"].interval != made.cells["e1", "t0"].interval
+    assert clustered.cells["e0", "t0"].value == result.cells["e0", "t0"].value
+    assert clustered.cells["e1", "t0"].interval != result.cells["e1", "t0"].interval
     assert meta(table(values), **QUICK).warnings == ()
 
 
@@ -208,16 +208,16 @@ def test_stored_runs_become_rows(tmp_path):
 def test_the_fourteen_released_logs_neither_confirm_nor_refute_the_paper(shared_data):
     chosen = {"level": ["sentence"], "run_dist_metric": ["cos"], "metric": ["MRR", "spearman", "accuracy"]}
     logs = read_table(shared_data / "published" / "evalrank_logs.csv", chosen)
-    made = meta(logs, downstream=PAPER)
-    overall = made.overall["EvalRank MRR"]
-    assert (len(made.models), overall.tasks) == (14, 8)
+    result = meta(logs, downstream=PAPER)
+    overall = result.overall["EvalRank MRR"]
+    assert (len(result.models), overall.tasks) == (14, 8)
     assert overall.mean == pytest.approx(0.08, abs=0.005)
     assert (overall.interval.high - overall.interval.low) / 2 == pytest.approx(0.5, abs=0.05)
     # Nor can these 14 show that any other evaluator predicts anything, or that one is better than another.
     assert overall.interval.low < 0 < overall.interval.high < 0.73
-    assert all(one.interval.low < 0 for one in made.overall.values())
-    assert not any(one.adjusted < 0.05 for one in made.differences)
-    assert not any(cell.adjusted < 0.05 for cell in made.cells.values())
+    assert all(each.interval.low < 0 for each in result.overall.values())
+    assert not any(each.adjusted < 0.05 for each in result.differences)
+    assert not any(cell.adjusted < 0.05 for cell in result.cells.values())
 
 
 @pytest.mark.conformance
