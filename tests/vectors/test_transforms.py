@@ -56,15 +56,15 @@ def test_none_changes_nothing(vectors):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int32])
 def test_center_takes_the_mean_away(dtype):
     vectors = cloud(dtype=dtype)
-    made = Pipeline.parse("center").fit(vectors).apply(vectors)
-    np.testing.assert_allclose(made, vectors - vectors.mean(axis=0, dtype=np.float64), atol=1e-5)
+    transformed = Pipeline.parse("center").fit(vectors).apply(vectors)
+    np.testing.assert_allclose(transformed, vectors - vectors.mean(axis=0, dtype=np.float64), atol=1e-5)
 
 
 @given(any_vectors)
 def test_standardize_gives_mean_0_and_variance_1_or_0(vectors):
-    made = Pipeline.parse("standardize").fit(vectors).apply(vectors)
-    np.testing.assert_allclose(made.mean(axis=0, dtype=np.float64), 0, atol=1e-5)
-    spread = made.std(axis=0, dtype=np.float64)
+    transformed = Pipeline.parse("standardize").fit(vectors).apply(vectors)
+    np.testing.assert_allclose(transformed.mean(axis=0, dtype=np.float64), 0, atol=1e-5)
+    spread = transformed.std(axis=0, dtype=np.float64)
     constant = (vectors == vectors[0]).all(axis=0)
     np.testing.assert_allclose(spread[constant], 0, atol=1e-5)
     np.testing.assert_allclose(spread[~constant], 1, rtol=1e-4)
@@ -72,32 +72,32 @@ def test_standardize_gives_mean_0_and_variance_1_or_0(vectors):
 
 @given(any_vectors)
 def test_normalize_gives_length_1_and_leaves_zero_vectors(vectors):
-    made = Pipeline.parse("normalize").apply(vectors)
+    transformed = Pipeline.parse("normalize").apply(vectors)
     zero = ~vectors.any(axis=1)
-    np.testing.assert_allclose(np.linalg.norm(made.astype(np.float64)[~zero], axis=1), 1, rtol=1e-6)
-    assert not made[zero].any()
+    np.testing.assert_allclose(np.linalg.norm(transformed.astype(np.float64)[~zero], axis=1), 1, rtol=1e-6)
+    assert not transformed[zero].any()
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-40, 1e300])
 def test_normalize_neither_underflows_nor_overflows(size):
-    made = Pipeline.parse("normalize").apply(np.array([[3.0, -4.0]]) * size)
-    np.testing.assert_allclose(made, [[0.6, -0.8]], rtol=1e-6)
+    transformed = Pipeline.parse("normalize").apply(np.array([[3.0, -4.0]]) * size)
+    np.testing.assert_allclose(transformed, [[0.6, -0.8]], rtol=1e-6)
 
 
 def test_abtt_equals_a_plain_svd():
     vectors = cloud()
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     top = np.linalg.svd(centred, full_matrices=False)[2][:2]
-    made = Pipeline.parse("abtt:2").fit(vectors).apply(vectors)
-    np.testing.assert_allclose(made, centred - centred @ top.T @ top, atol=1e-5)
+    transformed = Pipeline.parse("abtt:2").fit(vectors).apply(vectors)
+    np.testing.assert_allclose(transformed, centred - centred @ top.T @ top, atol=1e-5)
 
 
 def test_abtt_applied_to_others_uses_the_mean_and_directions_it_was_fitted_on():
     vectors, others = cloud(seed=1), cloud(seed=2)
     mean = vectors.mean(axis=0, dtype=np.float64)
     top = np.linalg.svd(vectors - mean, full_matrices=False)[2][:1]
-    made = Pipeline.parse("abtt:1").fit(vectors).apply(others)
-    np.testing.assert_allclose(made, (others - mean) - (others - mean) @ top.T @ top, atol=1e-4)
+    transformed = Pipeline.parse("abtt:1").fit(vectors).apply(others)
+    np.testing.assert_allclose(transformed, (others - mean) - (others - mean) @ top.T @ top, atol=1e-4)
 
 
 @pytest.mark.oracle
@@ -114,9 +114,9 @@ def test_pca_equals_scikit_learn_up_to_sign():
 def test_whitened_vectors_have_the_identity_as_covariance_on_the_fitted_directions(count, width, seed):
     vectors = np.random.default_rng(seed).standard_normal((count, width))
     pipeline = Pipeline.parse("whiten").fit(vectors)
-    made = pipeline.apply(vectors).astype(np.float64)
-    assert pipeline.dimension == made.shape[1] == min(count - 1, width)
-    np.testing.assert_allclose(np.atleast_2d(np.cov(made.T)), np.eye(made.shape[1]), atol=1e-3)
+    transformed = pipeline.apply(vectors).astype(np.float64)
+    assert pipeline.dimension == transformed.shape[1] == min(count - 1, width)
+    np.testing.assert_allclose(np.atleast_2d(np.cov(transformed.T)), np.eye(transformed.shape[1]), atol=1e-3)
 
 
 def test_whiten_with_k_is_the_first_k_columns_of_whiten():
@@ -162,9 +162,9 @@ def test_vectors_that_do_not_differ_have_rank_0(vectors, text):
 
 @pytest.mark.parametrize("text", ["center", "standardize", "int8", "normalize", "binary", "center|normalize"])
 def test_one_vector_is_enough_for_what_needs_no_directions(text):
-    made = Pipeline.parse(text).fit([[1.0, -2.0]]).apply([[3.0, 4.0]])
-    assert made.shape == (1, 2)
-    assert np.isfinite(made).all()
+    transformed = Pipeline.parse(text).fit([[1.0, -2.0]]).apply([[3.0, 4.0]])
+    assert transformed.shape == (1, 2)
+    assert np.isfinite(transformed).all()
 
 
 def test_abtt_that_would_leave_nothing_is_refused():
@@ -182,10 +182,10 @@ def test_truncate_keeps_the_first_dimensions_and_refuses_more_than_there_are():
 
 @given(any_vectors)
 def test_int8_is_off_by_half_a_step_at_most_and_has_at_most_255_values(vectors):
-    made = Pipeline.parse("int8").fit(vectors).apply(vectors)
+    transformed = Pipeline.parse("int8").fit(vectors).apply(vectors)
     step = np.abs(vectors).max(axis=0) / 127
-    assert (np.abs(made - vectors) <= step * 0.5001 + 1e-37).all()
-    assert all(len(np.unique(np.abs(column))) <= 128 for column in made.T)
+    assert (np.abs(transformed - vectors) <= step * 0.5001 + 1e-37).all()
+    assert all(len(np.unique(np.abs(column))) <= 128 for column in transformed.T)
 
 
 def test_int8_cuts_what_is_larger_than_anything_it_was_fitted_on():
@@ -194,8 +194,8 @@ def test_int8_cuts_what_is_larger_than_anything_it_was_fitted_on():
 
 
 def test_binary_is_the_sign_and_zero_counts_as_negative():
-    made = Pipeline.parse("binary").apply([[0.5, -0.1, 0.0, -0.0, 1e-30]])
-    assert made.tolist() == [[1, -1, -1, -1, 1]]
+    transformed = Pipeline.parse("binary").apply([[0.5, -0.1, 0.0, -0.0, 1e-30]])
+    assert transformed.tolist() == [[1, -1, -1, -1, 1]]
 
 
 @pytest.mark.parametrize("text", ["normalize", "int8", "binary", "truncate:1", "none"])
@@ -259,10 +259,10 @@ def test_a_row_is_the_same_to_the_bit_whatever_rows_are_transformed_with_it(text
     assert same_bits(np.concatenate(parts), pipeline.apply(vectors))
 
 
-@pytest.mark.parametrize(("width", "made"), [(300, 150), (128, 128), (5, 3), (200, 1), (64, 100)])
-def test_a_product_is_the_same_to_the_last_bit_of_float64_whatever_rows_stand_beside(width, made):
+@pytest.mark.parametrize(("width", "columns"), [(300, 150), (128, 128), (5, 3), (200, 1), (64, 100)])
+def test_a_product_is_the_same_to_the_last_bit_of_float64_whatever_rows_stand_beside(width, columns):
     rng = np.random.default_rng(0)
-    rows, matrix = rng.standard_normal((200, width)), rng.standard_normal((width, made))
+    rows, matrix = rng.standard_normal((200, width)), rng.standard_normal((width, columns))
     whole = transform_kinds.multiply(rows, matrix)
     np.testing.assert_allclose(whole, rows @ matrix, atol=1e-10)
     for size in (1, 3, 64, 100):
@@ -360,10 +360,10 @@ def sparse(vectors):
 def test_sparse_vectors_stay_sparse_and_equal_the_dense_ones(text):
     vectors = np.maximum(cloud(50) - 3, 0)
     vectors[7] = 0
-    made = Pipeline.parse(text).fit(sparse(vectors)).apply(sparse(vectors))
-    assert made.format == "csr"
-    assert made.dtype == np.float32
-    np.testing.assert_allclose(made.toarray(), Pipeline.parse(text).apply(vectors), rtol=1e-6)
+    transformed = Pipeline.parse(text).fit(sparse(vectors)).apply(sparse(vectors))
+    assert transformed.format == "csr"
+    assert transformed.dtype == np.float32
+    np.testing.assert_allclose(transformed.toarray(), Pipeline.parse(text).apply(vectors), rtol=1e-6)
 
 
 @pytest.mark.parametrize("text", ["center", "normalize|whiten", "pca:2", "abtt:1", "int8", "binary", "standardize"])

@@ -107,11 +107,11 @@ def ids_of(rng, count):
     return [f"d{number}" for number in rng.permutation(count)]
 
 
-def same_hits(found, expected):
+def same_hits(actual, expected):
     for name in COUNTS:
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
-    assert found.depth.tolist() == expected.depth.tolist()
-    assert found.precision == expected.precision
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name), err_msg=name)
+    assert actual.depth.tolist() == expected.depth.tolist()
+    assert actual.precision == expected.precision
 
 
 @pytest.mark.parametrize("plain", PATHS)
@@ -126,8 +126,8 @@ def test_counts_are_those_of_the_processor(make, similarity, plain):
     # The interpreter is slow, and leaving an item out is no work of the kernels.
     for exclude_self in (False, True) if plain or HAS_GPU else (True,):
         expected = ExactIndex(items, item_ids, similarity).exact_hits(queries, gold, query_ids, exclude_self)
-        found = gpu_index(items, item_ids, similarity, plain).exact_hits(queries, gold, query_ids, exclude_self)
-        same_hits(found, expected)
+        actual = gpu_index(items, item_ids, similarity, plain).exact_hits(queries, gold, query_ids, exclude_self)
+        same_hits(actual, expected)
 
 
 @pytest.mark.parametrize("plain", PATHS)
@@ -141,8 +141,8 @@ def test_top_k_is_that_of_the_processor(make, similarity, plain, monkeypatch):
     names = [f"d{number}" for number in range(5)]
     for k, exclude_self in ((10, False), (103, True)) if plain or HAS_GPU else ((9, True),):
         expected = ExactIndex(items, ids, similarity).top_k(queries, k, names, exclude_self).to_dict()
-        found = gpu_index(items, ids, similarity, plain).top_k(queries, k, names, exclude_self).to_dict()
-        assert [list(found[name].items()) for name in names] == [list(expected[name].items()) for name in names]
+        actual = gpu_index(items, ids, similarity, plain).top_k(queries, k, names, exclude_self).to_dict()
+        assert [list(actual[name].items()) for name in names] == [list(expected[name].items()) for name in names]
 
 
 @pytest.mark.parametrize("plain", PATHS)
@@ -180,11 +180,11 @@ def test_more_open_pairs_than_find_room_are_counted_in_parts():
     rows = cuda.JudgedRows(np.arange(4), np.array([0, 50, 100, 150]), np.full(4, -1))
     store = index._store(index._items)
     # The least room there is: one row of bits.
-    found = cuda.CudaCounter(items[:4].copy(), store, rows, capacity=0).run()
+    actual = cuda.CudaCounter(items[:4].copy(), store, rows, capacity=0).run()
     gold = {str(row): {str(item): 1} for row, item in enumerate(rows.gold)}
     expected = ExactIndex(items, None, "dot").exact_hits(items[:4], gold)
     for name in COUNTS:
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
 
 
 @pytest.mark.skipif(not INTERPRETED, reason="needs triton")
@@ -192,8 +192,8 @@ def test_too_many_candidates_are_left_to_the_processor(monkeypatch):
     monkeypatch.setattr(cuda_search, "_MOST_CANDIDATES", 8)
     monkeypatch.setattr(cuda_search, "_FIRST_ITEMS", 16)
     items = np.ones((300, 16), np.float32)
-    found = gpu_index(items, None, "dot", False).top_k(items[:2], 3).to_dict()
-    assert found == ExactIndex(items, None, "dot").top_k(items[:2], 3).to_dict()
+    actual = gpu_index(items, None, "dot", False).top_k(items[:2], 3).to_dict()
+    assert actual == ExactIndex(items, None, "dot").top_k(items[:2], 3).to_dict()
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
@@ -289,8 +289,8 @@ def test_an_evaluation_on_the_gpu_is_that_on_the_processor(task, most, monkeypat
         return gpu_index(items, ids, similarity, plain=True)
 
     monkeypatch.setattr(vector_ranking, "build", build)
-    found = evaluate("wordllama", task, index="cuda")
+    actual = evaluate("wordllama", task, index="cuda")
     assert asked == ["cuda"]
-    assert found.run.to_dict() == expected.run.to_dict()
+    assert actual.run.to_dict() == expected.run.to_dict()
     for name in (*COUNTS, "depth", "own"):
-        np.testing.assert_array_equal(getattr(found.hits, name), getattr(expected.hits, name))
+        np.testing.assert_array_equal(getattr(actual.hits, name), getattr(expected.hits, name))

@@ -81,19 +81,19 @@ def test_an_unknown_context_is_refused():
 
 
 def test_every_mask_is_asked_once_and_found_under_its_key():
-    made = Counting()
-    guesses = predict_all(CHUNKS, made, k=5)
+    predictor = Counting()
+    guesses = predict_all(CHUNKS, predictor, k=5)
     keys = [key for chunk in CHUNKS for key in chunk.keys]
-    assert made.asked == list(guesses) == keys
+    assert predictor.asked == list(guesses) == keys
     assert guesses[MaskKey("3", 1, 1)].names[0] == "3:1"
-    assert made.material.titles["3"] == "Person 3"
-    assert made.material.texts["3"] == [(at, "a <mask> b <mask> c") for at in range(3)]
+    assert predictor.material.titles["3"] == "Person 3"
+    assert predictor.material.texts["3"] == [(at, "a <mask> b <mask> c") for at in range(3)]
 
 
 def test_batches_grow_up_to_the_size_that_is_allowed():
-    made = Counting()
-    predict_all(CHUNKS, made, batch=8)
-    assert made.batches == [1, 2, 4, 8, 8, 8, 5]
+    predictor = Counting()
+    predict_all(CHUNKS, predictor, batch=8)
+    assert predictor.batches == [1, 2, 4, 8, 8, 8, 5]
 
 
 def test_the_context_is_what_the_predictor_sees():
@@ -114,10 +114,10 @@ def test_two_chunks_of_one_key_are_refused():
 
 
 def test_a_predictor_of_another_number_of_lists_is_named():
-    made = Counting()
-    made.predict = lambda blanks, k: []
+    predictor = Counting()
+    predictor.predict = lambda blanks, k: []
     with pytest.raises(GoldrankError, match="counting 1 returned 0 lists of guesses for 1 masks"):
-        predict_all(CHUNKS, made)
+        predict_all(CHUNKS, predictor)
 
 
 def test_a_killed_run_goes_on_where_it_was_and_gives_the_same(tmp_path):
@@ -132,26 +132,26 @@ def test_a_killed_run_goes_on_where_it_was_and_gives_the_same(tmp_path):
     assert 0 < len(killed.asked) == len(whole) - len(resumed.asked)
     assert not set(killed.asked) & set(resumed.asked)
     again = Counting()
-    found = predict_all(CHUNKS, again, checkpoint=checkpoint)
+    restored = predict_all(CHUNKS, again, checkpoint=checkpoint)
     assert not again.asked
-    assert list(found) == list(whole)
-    assert [repr(each) for each in found.values()] == [repr(each) for each in whole.values()]
+    assert list(restored) == list(whole)
+    assert [repr(each) for each in restored.values()] == [repr(each) for each in whole.values()]
 
 
 def test_masks_without_guesses_are_kept_too(tmp_path):
-    made = Counting()
-    made.answer = lambda blank: (Guesses((), ()),)
+    predictor = Counting()
+    predictor.answer = lambda blank: (Guesses((), ()),)
     checkpoint = Checkpoint("run", tmp_path)
-    predict_all(CHUNKS, made, checkpoint=checkpoint)
+    predict_all(CHUNKS, predictor, checkpoint=checkpoint)
     again = Counting()
     assert set(predict_all(CHUNKS, again, checkpoint=checkpoint).values()) == {Guesses((), ())}
     assert not again.asked
 
 
 def test_an_instant_predictor_is_asked_once_and_nothing_is_kept(tmp_path):
-    made = Counting()
-    made.instant = True
+    predictor = Counting()
+    predictor.instant = True
     checkpoint = Checkpoint("run", tmp_path)
-    predict_all(CHUNKS, made, checkpoint=checkpoint)
-    assert made.batches == [36]
+    predict_all(CHUNKS, predictor, checkpoint=checkpoint)
+    assert predictor.batches == [36]
     assert checkpoint.done() == {}

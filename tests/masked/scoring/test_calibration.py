@@ -26,41 +26,41 @@ def level(confidence, right, pages=None):
 
 
 def test_the_error_is_the_mean_gap_between_confidence_and_accuracy():
-    made = calibration(level([0.9, 0.9, 0.3, 0.3], [1, 0, 0, 0]), bins=2)
-    assert [(one.count, one.confidence, one.accuracy) for one in made.bins] == [
+    result = calibration(level([0.9, 0.9, 0.3, 0.3], [1, 0, 0, 0]), bins=2)
+    assert [(each.count, each.confidence, each.accuracy) for each in result.bins] == [
         (2, pytest.approx(0.3), 0.0),
         (2, pytest.approx(0.9), 0.5),
     ]
-    assert made.ece == pytest.approx((2 * 0.3 + 2 * 0.4) / 4)
+    assert result.ece == pytest.approx((2 * 0.3 + 2 * 0.4) / 4)
 
 
 def test_a_bin_holds_its_lower_edge_and_the_last_one_both():
-    made = calibration(level([0.0, 0.5, 1.0], [0, 1, 1]), bins=2)
-    assert [one.count for one in made.bins] == [1, 2]
-    assert [(one.low, one.high) for one in made.bins] == [(0.0, 0.5), (0.5, 1.0)]
+    result = calibration(level([0.0, 0.5, 1.0], [0, 1, 1]), bins=2)
+    assert [each.count for each in result.bins] == [1, 2]
+    assert [(each.low, each.high) for each in result.bins] == [(0.0, 0.5), (0.5, 1.0)]
 
 
 def test_an_empty_bin_has_no_mean():
-    made = calibration(level([0.9, 0.95], [1, 1]), bins=2)
-    assert made.bins[0].count == 0
-    assert np.isnan([made.bins[0].confidence, made.bins[0].accuracy]).all()
+    result = calibration(level([0.9, 0.95], [1, 1]), bins=2)
+    assert result.bins[0].count == 0
+    assert np.isnan([result.bins[0].confidence, result.bins[0].accuracy]).all()
 
 
 def test_rows_without_an_answer_and_scores_that_are_no_probabilities_are_left_out_and_counted():
-    made = calibration(level([np.nan, 12.5, -0.4, 0.5], [0, 1, 1, 1]))
-    assert (made.answers, made.unanswered, made.outside) == (1, 1, 2)
-    assert made.ece == 0.5
+    result = calibration(level([np.nan, 12.5, -0.4, 0.5], [0, 1, 1, 1]))
+    assert (result.answers, result.unanswered, result.outside) == (1, 1, 2)
+    assert result.ece == 0.5
 
 
 def test_rounding_above_one_is_no_reason_to_leave_an_answer_out():
-    made = calibration(level([1 + 1e-9], [1]))
-    assert (made.answers, made.ece) == (1, 0.0)
+    result = calibration(level([1 + 1e-9], [1]))
+    assert (result.answers, result.ece) == (1, 0.0)
 
 
 def test_without_any_answer_there_is_no_error():
-    made = calibration(level([np.nan, np.nan], [0, 0]))
-    assert np.isnan(made.ece)
-    assert made.interval is None
+    result = calibration(level([np.nan, np.nan], [0, 0]))
+    assert np.isnan(result.ece)
+    assert result.interval is None
 
 
 def test_the_interval_resamples_pages_and_not_rows():
@@ -77,13 +77,13 @@ def test_the_interval_is_that_of_resamples_drawn_one_by_one():
     pages = np.repeat(np.arange(60), 3)
     confidence = rng.uniform(size=180)
     right = rng.uniform(size=180) < 0.4
-    made = calibration(level(confidence, right, pages), bins=5, resamples=4000).interval
+    result = calibration(level(confidence, right, pages), bins=5, resamples=4000).interval
     errors = []
     for _ in range(2000):
         rows = (rng.integers(60, size=60)[:, None] * 3 + np.arange(3)).ravel()
         gaps = np.bincount((confidence[rows] * 5).astype(int), right[rows] - confidence[rows], minlength=5)
         errors.append(np.abs(gaps).sum() / 180)
-    assert (made.low, made.high) == pytest.approx(np.quantile(errors, (0.025, 0.975)), abs=0.015)
+    assert (result.low, result.high) == pytest.approx(np.quantile(errors, (0.025, 0.975)), abs=0.015)
 
 
 def test_no_bins_are_refused():

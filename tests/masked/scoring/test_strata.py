@@ -34,39 +34,39 @@ def scores():
     return score_predictions(pyarrow.Table.from_pylist(rows))
 
 
-def labels(made):
-    return [one.label for one in made]
+def labels(strata):
+    return [stratum.label for stratum in strata]
 
 
 def test_few_distinct_numbers_each_get_a_stratum(scores):
-    made = split_by(scores, "masks")
-    assert labels(made) == ["1", "2"]
-    assert [len(one.hits["mask"]) for one in made] == [6, 12]
-    assert [len(one.hits["example"]) for one in made] == [6, 6]
+    strata = split_by(scores, "masks")
+    assert labels(strata) == ["1", "2"]
+    assert [len(stratum.hits["mask"]) for stratum in strata] == [6, 12]
+    assert [len(stratum.hits["example"]) for stratum in strata] == [6, 6]
 
 
 def test_many_numbers_are_cut_into_ranges_of_about_equal_size(scores):
-    made = split_by(scores, "length", bins=3)
-    assert labels(made) == ["below 101", "101 to below 301", "301 and more"]
-    assert sum(int(one.examples.sum()) for one in made) == 12
-    assert [int(one.examples.sum()) for one in made] == [3, 4, 5]
+    strata = split_by(scores, "length", bins=3)
+    assert labels(strata) == ["below 101", "101 to below 301", "301 and more"]
+    assert sum(int(stratum.examples.sum()) for stratum in strata) == 12
+    assert [int(stratum.examples.sum()) for stratum in strata] == [3, 4, 5]
 
 
 def test_words_come_by_frequency_and_the_rare_ones_together(scores):
-    made = split_by(scores, "field", bins=1)
-    assert labels(made) == ["science", "other", "unknown"]
-    assert [len(one.hits["page"]) for one in made] == [3, 2, 1]
+    strata = split_by(scores, "field", bins=1)
+    assert labels(strata) == ["science", "other", "unknown"]
+    assert [len(stratum.hits["page"]) for stratum in strata] == [3, 2, 1]
 
 
 def test_missing_numbers_have_a_stratum_of_their_own(scores):
-    made = split_by(scores, "views")
-    assert labels(made) == ["0", "1", "2", "unknown"]
-    assert made[-1].hits["page"].queries == ["5"]
+    strata = split_by(scores, "views")
+    assert labels(strata) == ["0", "1", "2", "unknown"]
+    assert strata[-1].hits["page"].queries == ["5"]
 
 
 def test_pages_are_split_only_where_each_lies_in_one_stratum(scores):
-    assert all("page" in one.hits for one in split_by(scores, "field"))
-    assert not any("page" in one.hits for one in split_by(scores, "masks"))
+    assert all("page" in stratum.hits for stratum in split_by(scores, "field"))
+    assert not any("page" in stratum.hits for stratum in split_by(scores, "masks"))
 
 
 def test_pages_without_rows_in_a_stratum_do_not_count_as_wrong(scores):
@@ -78,7 +78,7 @@ def test_pages_without_rows_in_a_stratum_do_not_count_as_wrong(scores):
 
 def test_every_row_is_in_exactly_one_stratum(scores):
     for by in ("masks", "length", "type", "views", "field"):
-        counted = np.sum([one.examples for one in split_by(scores, by, bins=2)], axis=0)
+        counted = np.sum([stratum.examples for stratum in split_by(scores, by, bins=2)], axis=0)
         assert set(counted.tolist()) == {1}
 
 
