@@ -9,8 +9,9 @@ import numpy as np
 from goldrank.encoders.base import Options, check_texts, parse_bool
 from goldrank.encoders.pair_scorers import BatchPairScorer
 from goldrank.encoders.provenance import import_package, load_error, local_path, model_stamp, version_of
-from goldrank.encoders.truncation import Ints, lengths
+from goldrank.encoders.truncation import lengths
 from goldrank.errors import InputError
+from goldrank.hits import Ints
 from goldrank.specs import Spec
 
 # A tokenizer without a limit has a number like 1e30.

@@ -21,8 +21,9 @@ from goldrank.encoders.base import (
 )
 from goldrank.encoders.provenance import fitted_on, import_package, version_of
 from goldrank.encoders.tokens import tokenizer
-from goldrank.encoders.truncation import Ints, lengths
+from goldrank.encoders.truncation import lengths
 from goldrank.errors import InputError
+from goldrank.hits import Ints
 from goldrank.specs import Spec
 
 # gensim's compiled MAX_DOCUMENT_LEN: it ignores further words in training and inference.

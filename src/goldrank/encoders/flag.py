@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, parse_choice
 from goldrank.encoders.provenance import import_package, load_error, local_path, model_stamp, version_of
-from goldrank.encoders.truncation import Ints, token_lengths
+from goldrank.encoders.truncation import token_lengths
 from goldrank.errors import InputError
+from goldrank.hits import Ints
 from goldrank.specs import Spec
 
 

@@ -19,7 +19,7 @@ class Lsa:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        Options.split(spec, *OWN, "normalize", without=(*UNUSED, "dim"))
+        Options.split(spec, *OWN, "normalize", without=UNUSED)
         self._dim = parse_positive("DIM", spec.argument or "100")
         self._completed = spec.completed({**DEFAULTS, "normalize": "true"}, PRESETS)
         own = dict(self._completed.options)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool
 from goldrank.encoders.provenance import hub_commit, import_package, load_error, local_path, local_stamp, version_of
-from goldrank.encoders.truncation import Ints, lengths, untruncated
+from goldrank.encoders.truncation import lengths, untruncated
 from goldrank.errors import InputError
+from goldrank.hits import Ints
 from goldrank.specs import Spec
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import BatchEncoder, Options, Side, normalize_rows, parse_bool, parse_choice
 from goldrank.encoders.provenance import import_package, stamp, version_of
-from goldrank.encoders.truncation import Ints, lengths, untruncated
+from goldrank.encoders.truncation import lengths, untruncated
 from goldrank.errors import InputError, reason_of
+from goldrank.hits import Ints
 from goldrank.specs import Spec
 
 _LONGEST = 512

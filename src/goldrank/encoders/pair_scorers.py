@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldrank.encoders import Kind
 from goldrank.encoders.base import Options, PairScorer, check_texts, identity_of
@@ -16,10 +15,9 @@ from goldrank.encoders.function import import_function, report_failure, spec_of_
 from goldrank.encoders.source_files import source_stamp
 from goldrank.encoders.tokens import tokenizer
 from goldrank.errors import GoldrankError, InputError, unknown_name
+from goldrank.hits import Floats
 from goldrank.progress import Progress
 from goldrank.specs import Spec
-
-Scores = NDArray[np.float64]
 
 PAIR_KINDS: dict[str, Kind] = {
     "cross": Kind(
@@ -91,7 +89,7 @@ class BatchPairScorer(ABC):
         """Everything that can change a score."""
         return identity_of(self.spec, self.version)
 
-    def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> Scores:
+    def score_pairs(self, queries: Sequence[str], items: Sequence[str]) -> Floats:
         """Return one score per pair, in the order given; pairs of similar length share a batch, to pad little."""
         queries, items = check_texts(queries), check_texts(items)
         if len(queries) != len(items):
@@ -108,7 +106,7 @@ class BatchPairScorer(ABC):
                 progress.advance(len(chosen))
         return scores
 
-    def _checked(self, batch: Any, count: int) -> Scores:
+    def _checked(self, batch: Any, count: int) -> Floats:
         try:
             scores = np.asarray(batch, np.float64)
         except (TypeError, ValueError) as error:

@@ -9,9 +9,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from goldrank.hits import Ints
+
 _AT_ONCE = 1 << 16
 
 

@@ -20,7 +20,7 @@ PRESETS = {
     "sdr": {"smart": "lfn", "tokens": "split", "min_df": "10", "max_df": "0.8"}
 }
 OWN = (*DEFAULTS, "max_features", "preset")
-UNUSED = ("query_prompt", "item_prompt", "dtype", "max_length")
+UNUSED = ("query_prompt", "item_prompt", "dtype", "max_length", "dim")
 _LOGARITHM = {"2": np.log2, "e": np.log, "10": np.log10}
 
 
@@ -38,7 +38,7 @@ class Tfidf:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        Options.split(spec, *OWN, without=(*UNUSED, "dim"))
+        Options.split(spec, *OWN, without=UNUSED)
         if spec.argument:
             raise InputError(f"tfidf takes no argument, but got {spec.argument!r}", remedy="write tfidf(smart=lfn)")
         self._completed = spec.completed(DEFAULTS, PRESETS)

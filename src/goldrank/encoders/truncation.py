@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from goldrank.encoders.base import Side, check_texts
 from goldrank.errors import DataWarning
+from goldrank.hits import Ints
 
-Ints = NDArray[np.int64]
 # Texts tokenised at a time, because the tokens of long texts take many times their size.
 _BATCH = 512
 # A token covers at least one character of an ASCII text; this adds special tokens and a blank before the text.

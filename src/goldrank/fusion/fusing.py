@@ -8,8 +8,8 @@ import numpy as np
 
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.fusion.methods import GAMMA, METHODS, PHI, Ballots, FusionMethod, FusionOptions
-from goldrank.fusion.normalising import NORMALISATIONS, Floats
-from goldrank.hits import Run
+from goldrank.fusion.normalising import NORMALISATIONS
+from goldrank.hits import Floats, Run
 
 
 def fuse(

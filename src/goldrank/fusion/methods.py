@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldrank.fusion.normalising import NORMALISATIONS, Floats, Ints
+from goldrank.fusion.normalising import NORMALISATIONS
+from goldrank.hits import Floats, Ints
 
 # Elements of a block of the pairwise matrix, so that a few blocks fit into the processor's cache.
 _BLOCK = 1 << 18

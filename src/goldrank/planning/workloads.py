@@ -11,12 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from goldrank.encoders.base import Dense
 from goldrank.hits import Gold, Hits, Run
 from goldrank.index.exact.index import ExactIndex
 
-Floats = NDArray[np.float32]
 clock: Callable[[], float] = time.perf_counter
 """The clock of `best`; benchmarks may set it to ``time.process_time``, which other processes disturb less."""
 
@@ -52,7 +51,7 @@ def fit_costs(rows: Sequence[Sequence[float]], seconds: Sequence[float]) -> list
 class SyntheticJob:
     """Random unit vectors, and queries at different distances from their gold."""
 
-    def __init__(self, items: Floats, queries: Floats, gold: Gold) -> None:
+    def __init__(self, items: Dense, queries: Dense, gold: Gold) -> None:
         self.items, self.queries, self.gold = items, queries, gold
         self.ids = [f"d{row}" for row in range(len(items))]
 
@@ -82,7 +81,7 @@ def synthetic_job(items: int, dimension: int, queries: int, judged: int = 1, *, 
     return SyntheticJob(vectors, query_vectors, gold)
 
 
-def _unit(rows: Floats) -> Floats:
+def _unit(rows: Dense) -> Dense:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows
 
