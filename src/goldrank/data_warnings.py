@@ -32,8 +32,8 @@ TIED_FIRST = 0.1
 _TIED = {
     "docid": "the order is that of the ids",
     "input": "the order is that of the input",
-    "pessimistic": "the gold stands last in every list",
-    "optimistic": "the gold stands first in every list",
+    "pessimistic": "the gold is last in every list",
+    "optimistic": "the gold is first in every list",
     "expected": "the scores are those of a random order",
 }
 
@@ -91,7 +91,7 @@ def run_warnings(hits: Hits, conventions: Conventions, name: str) -> list[DataWa
                 f"There is text after the tag in {counts(hits.order.long_lines, 'line')}, which is left out, as in "
                 "trec_eval.",
                 name,
-                "Check that no id holds a space, which would shift the columns.",
+                "Check that no id contains a space, which would shift the columns.",
             )
         )
     return warnings

@@ -517,7 +517,7 @@ class Hits(Result):
             outside = np.fromiter((item not in ids for item in self.items), bool, len(self.items))
         if size < (deepest := int(self.depth.max(initial=0))):
             raise InputError(
-                f"the corpus is said to hold {size} items, but a ranking holds {deepest}",
+                f"the size of the corpus is {size}, but a ranking has {deepest} items",
                 remedy="give the number of items that could have been ranked",
             )
         return replace(self, corpus=size, outside=outside)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from goldrank.io.columns import Columns
 
 SCORE_READINGS: dict[str, str] = {
-    "similarity": "a higher score is better, whatever the order of the run says",
+    "similarity": "a higher score is better, also if the listed order contradicts it",
     "distance": "a lower score is better",
-    "ignore": "the scores are not read: the rank column orders the run, or the list where there is none",
+    "ignore": "the scores are ignored: the rank column orders the run, or the listed order if there is none",
 }
 CHOICES_TEXT = "similarity (higher is better), distance (lower is better) or ignore (take the listed order)"
 LEAST_RISING_PAIRS = 5

@@ -58,7 +58,7 @@ CASES = {
     "unknown profile": (GOLD, RUN, ["--profile", "trec_evl"], ["did you mean 'trec_eval'"]),
     "metric without closed form": (GOLD, RUN, ["-M", "11pt", "--ties", "expected"], ["no closed form"]),
     "mpr without a corpus": (GOLD, RUN, ["-M", "mpr"], ["--corpus"]),
-    "corpus smaller than the ranking": (GOLD, RUN + b"q1 Q0 d5 2 1 t\n", ["--corpus", "1"], ["1 items", "holds 2"]),
+    "corpus smaller than the ranking": (GOLD, RUN + b"q1 Q0 d5 2 1 t\n", ["--corpus", "1"], ["is 1, ", "has 2 items"]),
     "missing corpus file": (GOLD, RUN, ["--corpus", "ids.txt"], ["ids.txt"]),
     "missing results refused": (GOLD, b"q1 Q0 d1 1 1 t\n", ["--missing", "error"], ["1 queries", "'q2'"]),
     "depth under expected ties": (GOLD, RUN, ["--depth", "5", "--ties", "expected"], ["depth"]),

@@ -104,7 +104,7 @@ _NAUC = register(
         expected=False,
         cite="Gisserot-Boukhlef et al., 2024",
         tools=(("mteb", "nauc_ndcg_at_10_max: nauc(of=ndcg@10,confidence=max)"),),
-        notes="0 where the confidence says nothing, 1 where it orders the queries as the metric does. Scores count as "
+        notes="0 if the confidence is uninformative, 1 if it orders the queries as the metric does. Scores count as "
         "the run has them, to its full depth; a query without results has confidence 0.",
     )
 )

@@ -13,41 +13,41 @@ CHOICES: dict[str, dict[str, str]] = {
     "ties": {
         "docid": "equal scores are ordered by item id, bytewise descending, as in trec_eval",
         "input": "equal scores keep the order in which the run lists them",
-        "pessimistic": "the gold stands last among equal scores",
-        "optimistic": "the gold stands first among equal scores",
-        "expected": "the mean over all orders of the equal scores, in closed form",
+        "pessimistic": "gold items are ranked last among equal scores",
+        "optimistic": "gold items are ranked first among equal scores",
+        "expected": "the mean over all orders of equal scores, in closed form",
     },
     "precision": {
         "float64": "scores are compared as they are",
-        "float32": "scores are rounded to float32 first, as in trec_eval up to 9, which makes further ties",
+        "float32": "scores are rounded to float32 first, as in trec_eval up to 9, which creates further ties",
     },
     "missing": {
-        "zero": "a query of the gold without results scores as an empty ranking",
+        "zero": "a query of the gold without results is scored as an empty ranking",
         "skip": "a query of the gold without results is left out of the mean",
-        "error": "a query of the gold without results is refused",
+        "error": "a query of the gold without results is an error",
     },
     "self_matches": {
-        "keep": "a result whose id is the query's counts like any other",
-        "drop": "the query's own id is taken out of ranking and gold",
-        "drop_results": "the query's own id is taken out of the ranking but stays in the gold, as in BEIR",
-        "aside": "the query's own id is no rival of others; where it is gold itself, it is ranked among the others",
-        "first": "whatever stands first is taken to be the query and dropped, as in SDR",
-        "implied": "one item above the gold is taken to be the query: rank = max(1, items above), as in EvalRank",
+        "keep": "a result with the id of the query counts like any other",
+        "drop": "the id of the query is removed from ranking and gold",
+        "drop_results": "the id of the query is removed from the ranking but not from the gold, as in BEIR",
+        "aside": "the query does not count when other items are ranked; if it is gold itself, it is ranked too",
+        "first": "the first result is assumed to be the query and removed, as in SDR",
+        "implied": "one item above the gold is assumed to be the query: rank = max(1, items above), as in EvalRank",
     },
     "positives": {
-        "rivals": "other gold of the query counts among the rivals of each gold item, as in any ranking",
-        "filtered": "metrics that rank each gold item by itself (hits, mrr(of=all), mean_rank, mpr) leave the query's "
-        "other gold out of its rivals, as link predictors do",
+        "rivals": "the other gold items of the query count when a gold item is ranked, as in any ranking",
+        "filtered": "metrics that rank each gold item by itself (hits, mrr(of=all), mean_rank, mpr) do not count the "
+        "other gold items of the query, as in link prediction",
     },
     "unjudged": {
         "nonrelevant": "items without a judgment count as not relevant",
-        "drop": "items without a judgment, and those with a grade below 0, are taken out of the ranking (condensed "
-        "list), as trec_eval -J does",
+        "drop": "items without a judgment, and those with a grade below 0, are removed from the ranking (condensed "
+        "list), as by trec_eval -J",
     },
     "outside": {
-        "keep": "gold that is not in the corpus stays in the denominators: a sure miss",
-        "drop": "gold that is not in the corpus is taken out",
-        "drop_queries": "a query whose gold is all outside the corpus is left out; other such gold is a miss",
+        "keep": "gold that is not in the corpus counts as a miss",
+        "drop": "gold that is not in the corpus is removed",
+        "drop_queries": "a query without gold in the corpus is left out; other gold outside it counts as a miss",
     },
     "scores": SCORE_READINGS,
 }

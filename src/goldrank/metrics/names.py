@@ -287,7 +287,7 @@ def _ir_measures_accuracy(written: Written) -> Written:
         k = written.cut
         raise InputError(
             f"Accuracy@{k} is the hit rate in BEIR and another metric in ir_measures, the chance that a relevant "
-            f"result stands above one that is not among the top {k}",
+            f"result is ranked above one that is not among the top {k}",
             remedy=f"write hit_rate@{k}, or auc(unfound=skip) with depth={k}",
         )
     return written.renamed("auc", unfound="skip")

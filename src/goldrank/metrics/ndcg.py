@@ -11,7 +11,7 @@ from goldrank.metrics.placement import Placement
 from goldrank.metrics.precision_recall import ratio
 
 GAIN = Parameter(
-    "gain", "linear = the grade, exp = 2^grade − 1, binary = 1; grades of 0 or less gain nothing", "linear",
+    "gain", "linear = the grade, exp = 2^grade − 1, binary = 1; grades of 0 or less have no gain", "linear",
     ("linear", "exp", "binary"),
 )  # fmt: skip
 

@@ -65,7 +65,7 @@ _SDR_MEANINGS = {
 _ALL = (
     Profile(
         "standard",
-        "What goldrank holds to be right: 1-based exact ranks, every gold query counted, textbook denominators.",
+        "The default: 1-based exact ranks, every gold query counted, textbook denominators.",
     ),
     Profile(
         "trec_eval",
@@ -105,14 +105,14 @@ _ALL = (
             "mpr": {"origin": 0, "over": "list", "weights": "grade", "unfound": "skip"},
         },
         ("mrr", "mpr", "recall@10", "recall@100"),
-        "The first result is taken to be the query without looking; ranks 0 and 1 both have reciprocal 1; HR@k (which "
-        "its code prints as hit_rate_k) is recall with gold outside the corpus counted as missed; the paper prints "
+        "The first result is assumed to be the query without a check; ranks 0 and 1 both have reciprocal 1; HR@k "
+        "(hit_rate_k in its code) is recall with gold outside the corpus counted as missed; the paper prints "
         "1 − MPR.",
         _SDR_MEANINGS,
     ),
     Profile(
         "tde",
-        "transformer_document_embedding, 2023 tables: as SDR, lists cut at 1000, gold outside the corpus taken out.",
+        "transformer_document_embedding, 2023 tables: as SDR, lists cut at 1000, gold outside the corpus removed.",
         Conventions(ties="input", missing="skip", self_matches="first", outside="drop", depth=1000),
         {"mrr": {"origin": 0}, "mpr": {"origin": 0, "over": 1000, "unfound": "skip"}},
         ("mrr", "mpr", "recall@10", "recall@100"),
@@ -121,13 +121,13 @@ _ALL = (
     ),
     Profile(
         "evalrank",
-        "EvalRank (Wang et al., Just Rank, 2022): optimistic ties, the query itself left among its rivals.",
+        "EvalRank (Wang et al., Just Rank, 2022): optimistic ties, the query itself not excluded.",
         Conventions(ties="optimistic", self_matches="implied"),
         {"mrr": {"of": "all"}, "mean_rank": {"of": "all"}},
         ("mean_rank", "mrr", "hits@1", "hits@3"),
-        "The rank is the number of items scored strictly higher, with 0 turned into 1: the query's own entry "
-        "supplies the missing 1. A scorer that gives everything the same score gets 1.0. The reference's rounding "
-        "fault, by which the gold can beat itself, is not imitated.",
+        "The rank is the number of items with a strictly higher score, at least 1: the query itself is one of them. "
+        "A model that gives all items the same score gets 1.0. The rounding error of the reference, by which the gold "
+        "can beat itself, is not reproduced.",
     ),
     Profile(
         "bge",
@@ -135,8 +135,8 @@ _ALL = (
         Conventions(ties="input"),
         {"recall": {"cap": "k"}, "map": {"denominator": "hits"}},
         ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10", "precision@10", "map@10"),
-        "Its printed nDCG comes from document ids passed as scores, a mistake in its input and not a convention: "
-        "nDCG stays right here.",
+        "Its printed nDCG comes from document ids passed as scores, an error in its input and not a convention; "
+        "nDCG is correct here.",
     ),
     Profile(
         "beir",

@@ -24,7 +24,7 @@ def _refuse_unfound(p: Placement, metric: str, unfound: str, rel: float | None) 
     absent = p.relevant_count(rel) - p.total(p.query[relevant])
     if unfound == "refuse" and absent.any():
         total = int(p.relevant_count(rel).sum())
-        why = "the corpus does not hold them" if p.exhaustive else "the rankings are cut or the corpus lacks them"
+        why = "they are not in the corpus" if p.exhaustive else "the rankings are cut or the corpus lacks them"
         raise InputError(
             f"{metric} needs the rank of every gold item, but {int(absent.sum())} of {total} are not ranked ({why})",
             remedy=f"say what they count as: {metric}(unfound=skip) or {metric}(unfound=last)",
@@ -113,8 +113,8 @@ def _auc(p: Placement, k: None, unfound: str, rel: float | None) -> Values:
     ranks = p.total(query, p.start[relevant] + (p.size[relevant] + 1) / 2)
     ranked = p.total(query)
     others = p.depth - ranked
-    # Ranks sum to R(R+1)/2 when every relevant item leads; each inversion with another item adds one. Unranked
-    # gold stands behind every other item.
+    # Ranks sum to R(R+1)/2 if every relevant item leads; each inversion with another item adds one. Unranked gold
+    # is ranked after every other item.
     inversions = ranks - ranked * (ranked + 1) / 2 + absent * others
     pairs = (ranked + absent) * others
     return Values(np.where(pairs > 0, 1.0 - ratio(inversions, pairs), np.nan))
@@ -193,15 +193,14 @@ register(
             ("its project note", "mpr(over=gold): hit index / number of gold documents, which can exceed 1"),
             ("its other note", "mpr(over=items): hit index / number of samples"),
         ),
-        notes="0 is best. On a list that does not hold the whole corpus it is refused until `unfound` and `over` say "
-        "what the missing ranks are.",
+        notes="0 is best. For rankings that do not contain the whole corpus, `unfound` and `over` must be set.",
     )
 )
 register(
     Definition(
         "auc",
         "Area under the ROC curve",
-        "chance that a relevant item stands above another item of the ranking, a tie counting half",
+        "probability that a relevant item is ranked above another item, where a tie counts half",
         _auc,
         cutoff="none",
         parameters=(UNFOUND, RELEVANT),
@@ -209,6 +208,6 @@ register(
         cite="Hanley & McNeil, 1982",
         tools=(("sklearn", "roc_auc_score of one query's ranked items, with ties=expected"),),
         notes="Items without a judgment count as not relevant. Undefined for a query whose ranking is all relevant "
-        "or has nothing relevant.",
+        "or contains no relevant item.",
     )
 )

@@ -9,7 +9,7 @@ def _because(what: str, reason: str) -> str:
 
 _NO_USE = "hardly any publication reports it"
 _EXPERIMENT = "trec_eval itself calls it experimental"
-_GROUPS = "the gold holds one set of judgments, not those of several groups"
+_GROUPS = "the gold has one set of judgments, not those of several groups"
 _NAME_METRICS = "name the metrics you need, or score with --profile trec_eval"
 _CLASSIFIER = "it scores the labels of a classifier, not a ranking"
 _MODEL = "its model of the user needs the largest grade of the scale and has no closed form for ties"
@@ -35,9 +35,9 @@ REFUSED: dict[str, tuple[str, str]] = {
             ("ideal_dcg", _because("DCG of the ideal ranking", "no run changes it"), "ask for ndcg or dcg"),
             ("yaap", _because("logit of average precision", _NO_USE), "ask for map"),
             ("gm_bpref", _because("geometric mean of bpref", _NO_USE), "ask for bpref or gmap"),
-            ("num_nonrel_judged_ret", _because("count", "judged@k tells the same"), "ask for judged@k"),
-            ("num_nonjudged_ret", _because("count", "judged@k tells the same"), "ask for judged@k"),
-            ("Runj", _because("share of unjudged results among R", "1 − judged@k tells it"), "ask for judged@k"),
+            ("num_nonrel_judged_ret", _because("count", "judged@k contains the same information"), "ask for judged@k"),
+            ("num_nonjudged_ret", _because("count", "judged@k contains the same information"), "ask for judged@k"),
+            ("Runj", _because("share of unjudged results among R", "1 − judged@k is the same"), "ask for judged@k"),
             ("unj", _because("share of unjudged results", "1 − judged@k is that share"), "ask for judged@k"),
             ("map_avgjg", _because("map over judgment groups", _GROUPS), "ask for map"),
             ("P_avgjg", _because("precision over judgment groups", _GROUPS), "ask for precision@k"),
@@ -104,7 +104,7 @@ REFUSED: dict[str, tuple[str, str]] = {
              "place"), "write map(denominator=hits), the same where no scores are tied"),
             ("label_ranking_loss", _because("share of wrongly ordered pairs", "auc is its complement"),
              "write auc(unfound=skip)"),
-            ("coverage_error", _because("depth that holds all relevant items", _NO_USE), "ask for mean_rank"),
+            ("coverage_error", _because("depth that contains all relevant items", _NO_USE), "ask for mean_rank"),
             ("top_k_accuracy_score", _because("top-k accuracy", _CLASSIFIER), "for rankings write hit_rate@k"),
             ("accuracy_score", _because("accuracy", _CLASSIFIER), "for rankings write hit_rate@1"),
             ("precision_score", _because("precision", _CLASSIFIER), "for rankings write precision@k"),

@@ -23,7 +23,7 @@ WEIGHT = Parameter(
 )
 TAIL = Parameter(
     "tail",
-    "what stands below the ranking counts as unjudged: always, or only if_unjudged = where an unjudged item was ranked",
+    "items below the ranking count as unjudged: always, or only if_unjudged = if an unjudged item was ranked",
     "always",
     ("always", "if_unjudged"),
 )
