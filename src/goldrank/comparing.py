@@ -268,21 +268,29 @@ def _pair(metric: str, a: Score, b: Score, first: str, second: str, test: str, s
     both = ~(np.isnan(a.values) | np.isnan(b.values))
     raw = (b.values - a.values)[both]
     differences, note = _differences(a, b, both)
-    wins, ties, losses = stats.wins_ties_losses(raw if a.metric.definition.direction != "lower" else -raw)
+    signs = stats.wins_ties_losses(raw if a.metric.definition.direction != "lower" else -raw)
+    p = effect = detectable = math.nan
+    if differences is not None:
+        effect = stats.effect_size(differences)
+        if test != "tukey":
+            p = stats.paired_test(test, differences, a.values[both], b.values[both], seed).p
+        if a.metric.definition.aggregate != "geometric":
+            detectable = stats.smallest_detectable(differences)
     pair = Pair(
-        metric, first, second, int(both.sum()), b.value - a.value, None, math.nan, math.nan, math.nan, math.nan,
-        wins, ties, losses, note,
-    )  # fmt: skip
-    if differences is None:
-        return pair, None
-    geometric = a.metric.definition.aggregate == "geometric"
-    tested = replace(
-        pair,
-        p=math.nan if test == "tukey" else stats.paired_test(test, differences, a.values[both], b.values[both], seed).p,
-        effect=stats.effect_size(differences),
-        detectable=math.nan if geometric else stats.smallest_detectable(differences),
+        metric=metric,
+        a=first,
+        b=second,
+        queries=int(both.sum()),
+        difference=b.value - a.value,
+        interval=None,
+        p=p,
+        adjusted=math.nan,
+        effect=effect,
+        detectable=detectable,
+        **signs._asdict(),
+        note=note,
     )
-    return tested, differences
+    return pair, differences
 
 
 def _differences(a: Score, b: Score, both: Any) -> tuple[Floats | None, str]:

@@ -401,16 +401,22 @@ def read_all(gold: Any, runs: Iterable[Any]) -> tuple[Gold, list[Run]]:
     A list of lists of three numbers is ambiguous: it may hold (query, item, value) rows or the items of each query. It
     is read in the same way as the other lists among *gold* and *runs*.
     """
-    given = [gold, *runs]
-    readings = [s.is_by_position or None if isinstance(s, (Gold, Run)) else is_by_position(s) for s in given]
-    has_rows = any(reading is False and isinstance(s, list) for s, reading in zip(given, readings, strict=True))
-    for at, source in enumerate(given):
-        if readings[at] is None and isinstance(source, list) and True in readings:
-            of = Run if at else Gold
-            given[at] = of.from_columns(columns_by_position(source, "run" if at else "gold"))
-        elif readings[at] is None and isinstance(source, list) and has_rows:
-            given[at] = [tuple(row) for row in source]
-    return as_gold(given[0]), [as_run(run) for run in given[1:]]
+    inputs = [gold, *runs]
+    readings = [
+        source.is_by_position or None if isinstance(source, (Gold, Run)) else is_by_position(source)
+        for source in inputs
+    ]
+    has_rows = any(
+        reading is False and isinstance(source, list) for source, reading in zip(inputs, readings, strict=True)
+    )
+    for number, source in enumerate(inputs):
+        if readings[number] is None and isinstance(source, list):
+            if True in readings:
+                kind = Run if number else Gold
+                inputs[number] = kind.from_columns(columns_by_position(source, "run" if number else "gold"))
+            elif has_rows:
+                inputs[number] = [tuple(row) for row in source]
+    return as_gold(inputs[0]), [as_run(run) for run in inputs[1:]]
 
 
 def as_gold(gold: Any) -> Gold:
