@@ -47,26 +47,21 @@ def _exact_row(result: Audit) -> dict[str, Any]:
 
 
 def _index_row(result: Audit, audited: Audited) -> dict[str, Any]:
-    bounds, harmed = audited.recall_interval, {pair.metric for pair in result.harm(audited)}
+    harmed = {pair.metric for pair in result.harm(audited)}
     return {
         "index": audited.factory,
         "metrics": {
             pair.metric: {
                 "value": audited.scores[pair.metric].value,
                 "difference": pair.difference,
-                "low": None if pair.interval is None else pair.interval.low,
-                "high": None if pair.interval is None else pair.interval.high,
+                **results.limits(pair.interval),
                 "p": pair.p,
                 "p_adjusted": pair.adjusted,
                 "hurts": pair.metric in harmed,
             }
             for pair in audited.pairs
         },
-        "recall": {
-            "mean": audited.recall,
-            "low": None if bounds is None else bounds.low,
-            "high": None if bounds is None else bounds.high,
-        },
+        "recall": {"mean": audited.recall, **results.limits(audited.recall_interval)},
         **_cost(audited.cost, audited.speed),
     }
 
@@ -103,18 +98,16 @@ def _grid(result: Audit) -> Grid:
     headings += [f"recall@{result.k}", "speed", "queries/s", "build", "size"]
     exact = [Cell("exact")]
     for score in result.exact.values():
-        exact += [Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval))]
-        exact += [Cell("–"), Cell("–")]
+        exact += [results.score_cell(score), Cell("–"), Cell("–")]
     rows = [[*exact, Cell("1.0000"), *_cost_cells(result.cost, 1.0)]]
     for audited in result.indexes:
         row = [Cell(audited.factory)]
         for pair in audited.pairs:
             score = audited.scores[pair.metric]
-            ends = [] if pair.interval is None else [pair.interval.low, pair.interval.high]
-            spread = ", ".join(formatting.signed(score.metric, end) for end in ends)
+            difference = formatting.signed(score.metric, pair.difference)
             row += [
-                Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval)),
-                Cell(formatting.signed(score.metric, pair.difference), f"[{spread}]" if spread else ""),
+                results.score_cell(score),
+                Cell(difference, formatting.signed_interval(score.metric, pair.interval)),
                 Cell(formatting.p_value(pair.adjusted), best=pair in result.harm(audited)),
             ]
         around = audited.recall_interval

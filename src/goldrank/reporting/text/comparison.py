@@ -86,7 +86,7 @@ def pairs_grid(comparison: Comparison) -> Grid:
             [
                 Cell(formatting.heading(metric)),
                 Cell(f"{pair.b} − {pair.a}"),
-                Cell(formatting.signed(metric, pair.difference), _bounds(pair, comparison)),
+                Cell(formatting.signed(metric, pair.difference), formatting.signed_interval(metric, pair.interval)),
                 Cell(formatting.p_value(pair.p)),
                 Cell(formatting.p_value(pair.adjusted), best=pair.adjusted <= comparison.alpha),
                 Cell("–" if pair.effect != pair.effect else f"{pair.effect:+.2f}".replace("-", "−")),
@@ -100,13 +100,6 @@ def pairs_grid(comparison: Comparison) -> Grid:
         *dict.fromkeys(f"{pair.metric}: {pair.note}." for pair in comparison.pairs if pair.note),
     ]
     return Grid(headings, rows, notes=notes, text_columns=2)
-
-
-def _bounds(pair: Pair, comparison: Comparison) -> str:
-    if pair.interval is None:
-        return ""
-    metric = comparison.scores[pair.a][pair.metric].metric
-    return f"[{formatting.signed(metric, pair.interval.low)}, {formatting.signed(metric, pair.interval.high)}]"
 
 
 def _size_bounds(pair: Pair, metric: Metric) -> str:
@@ -163,8 +156,7 @@ def _pair_json(pair: Pair, comparison: Comparison) -> dict[str, Any]:
         "b": pair.b,
         "queries": pair.queries,
         "difference": pair.difference,
-        "low": None if pair.interval is None else pair.interval.low,
-        "high": None if pair.interval is None else pair.interval.high,
+        **results.limits(pair.interval),
         "p": pair.p,
         "p_adjusted": pair.adjusted,
         "effect": pair.effect,

@@ -35,6 +35,11 @@ def signed(metric: Metric, number: float) -> str:
     return value(metric, number) if math.isnan(number) else ("+" if number >= 0 else "−") + value(metric, abs(number))
 
 
+def signed_interval(metric: Metric, bounds: Interval | None) -> str:
+    """Format an interval of a difference in brackets, or return "" if there is none."""
+    return "" if bounds is None else f"[{signed(metric, bounds.low)}, {signed(metric, bounds.high)}]"
+
+
 def p_value(number: float) -> str:
     """Format a p-value, never as 0.
 

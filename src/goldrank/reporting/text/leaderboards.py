@@ -59,10 +59,7 @@ def _ranking_grids(board: RankingLeaderboard, worst: int) -> list[Grid]:
 
 def _single_grid(board: RankingLeaderboard) -> Grid:
     (scores,) = board.comparison.scores.values()
-    cells = [
-        Cell(formatting.value(score.metric, score.value), formatting.interval(score.metric, score.interval))
-        for score in scores.values()
-    ]
+    cells = [results.score_cell(score) for score in scores.values()]
     headings = ["model", *(formatting.heading(score.metric) for score in scores.values())]
     notes = [
         results.basis_line(scores, intervals=True),
@@ -226,11 +223,9 @@ def _ranking_rows(board: RankingLeaderboard) -> list[list[Any]]:
     rows = []
     for model, scores in board.comparison.scores.items():
         for name, score in scores.items():
-            bounds = score.interval
-            ends = [None, None] if bounds is None else [bounds.low, bounds.high]
             rows.append(
-                [board.task.name, keys[model], model, name, score.value, *ends, scores.counts.queries,
-                 scores.profile.name, results.conventions_line(scores)]
+                [board.task.name, keys[model], model, name, score.value, *results.limits(score.interval).values(),
+                 scores.counts.queries, scores.profile.name, results.conventions_line(scores)]
             )  # fmt: skip
     return rows
 

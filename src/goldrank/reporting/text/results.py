@@ -21,6 +21,7 @@ from goldrank.reporting.text import formatting
 from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.views import View
 from goldrank.scoring import Score, Scores, all_warnings, have_same_queries
+from goldrank.stats import Interval
 
 
 def conventions_line(scores: Scores) -> str:
@@ -151,6 +152,11 @@ def score_cell(score: Score, *, best: bool = False, marks: str = "", interval: b
     return Cell(formatting.value(score.metric, score.value), detail, marks, best)
 
 
+def limits(interval: Interval | None) -> dict[str, float | None]:
+    """Return the limits of an interval as fields, None if there is no interval."""
+    return {"low": None, "high": None} if interval is None else {"low": interval.low, "high": interval.high}
+
+
 def _is_best(score: Score, all_scores: Sequence[Scores]) -> bool:
     direction = score.metric.definition.direction
     if len(all_scores) < 2 or direction == "neither":
@@ -265,8 +271,7 @@ def scores_rows(all_scores: Sequence[Scores], *, intervals: bool, per_query: boo
     lines = [["run", "metric", "value", "low", "high", "queries", "missing", "profile", "conventions"]]
     for scores in all_scores:
         for name, score in scores.items():
-            bounds = score.interval if intervals else None
-            low_high = [None, None] if bounds is None else [bounds.low, bounds.high]
+            low_high = limits(score.interval if intervals else None).values()
             counts = scores.counts
             lines.append(
                 [scores.name, name, score.value, *low_high, counts.queries, counts.missing,
