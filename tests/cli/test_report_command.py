@@ -105,8 +105,9 @@ def test_bad_input_is_refused_and_nothing_written(store, keys, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     before = set(tmp_path.iterdir())
     chosen = arguments if arguments[0].startswith("nothing") else [*keys, *arguments]
+    parsed = report_command.parser().parse_args([*chosen, "--store", store.where])
     with pytest.raises(InputError, match=what):
-        report_command.run(report_command.parser().parse_args([*chosen, "--store", store.where]))
+        report_command.run(parsed)
     assert set(tmp_path.iterdir()) == before
 
 

@@ -26,9 +26,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--factory", action="append", required=True, metavar="F", help=indexes)
     command.add_argument("-k", type=int, default=10, help="neighbours that the recall counts (default 10)")
     options.add_metric(command, "of the task (default ndcg@10)")
-    command.add_argument("--similarity", choices=options.SIMILARITIES, default="cosine")
+    command.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
     command.add_argument("--exclude-self", action="store_true", help="leave out the item whose id is the query's")
-    options.add_alpha(command)
+    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
     command.add_argument(
         "--plot", metavar="FILE", help="draw each metric and the recall against speed; .png, .pdf or .svg"
     )

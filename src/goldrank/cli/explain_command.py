@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("metric", metavar="METRIC", nargs="+", help="such as ndcg@10")
     command.add_argument("--profile", metavar="P", help="as this profile computes it")
     command.add_argument("--format", choices=("text", "json"), default="text")
-    options.add_debug(command)
+    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
     command.set_defaults(output=None)
     return command
 

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder to write")
     build.add_argument("--factory", default="Flat", metavar="F", help="exact, or a faiss factory (default Flat)")
     build.add_argument("--transform", metavar="T", help="such as center|whiten:256, fitted on the texts")
-    build.add_argument("--similarity", choices=options.SIMILARITIES, default="cosine")
+    build.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
     build.add_argument("--no-texts", action="store_true", help="do not keep the texts")
     build.add_argument("--overwrite", action="store_true", help="replace an index that is there")
     search = actions.add_parser("search", help="the best items for queries")
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     drop = actions.add_parser("drop", help="remove what goldrank loaded into a database, and nothing else")
     drop.add_argument("spec", metavar="SPEC", help="pgvector:URL, chroma:URL or lancedb:FOLDER/TABLE")
     for action in (build, search, info, drop):
-        options.add_debug(action)
+        action.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return command
 
 

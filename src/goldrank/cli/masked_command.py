@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     command = options.new_parser("masked", "Can a model name the person behind the mask?", _EXAMPLES)
     actions = command.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
     for add in (_add_make, _add_check, _add_predict, _add_score, _add_match):
-        options.add_debug(add(actions))
+        add(actions).add_argument("--debug", action="store_true", help="show a traceback on errors")
     return command
 
 
@@ -146,7 +146,7 @@ def _add_score(actions: Any) -> argparse.ArgumentParser:
     command.add_argument(
         "--original", action="store_true", help="also PNMS, LNMS, W-PNMS and NLD, as coded and corrected"
     )
-    options.add_alpha(command)
+    command.add_argument("--alpha", type=float, default=0.05, help="significance level (default 0.05)")
     stored_runs.add_store(command)
     options.add_statistics(command)
     add_engine(command, shards=False)

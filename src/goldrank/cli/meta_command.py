@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--lower", nargs="+", action="extend", default=[], metavar="E", help="here less is better")
     command.add_argument("--cluster", action="store_true", help="resample families of models instead of models")
-    options.add_alpha(command)
+    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
     command.add_argument("--plot", metavar="FILE", help="draw the heat map or the pivot, as .png, .pdf or .svg")
     command.add_argument("--pivot", metavar="E", help="draw each evaluator's order of the models against this score's")
     command.add_argument("--from-store", action="store_true", help="take the stored runs instead of a table")

@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--size", choices=tuple(SIZES), default="double", help="columns of a paper (default double)")
     add_rules(command, profile=False)
     stored_runs.add_store(command)
-    options.add_debug(command)
+    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return command
 
 

@@ -29,11 +29,13 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--title", help="title of the report (default: the names of the tasks)")
     command.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show of each task (default 10)")
     command.add_argument("--theme", choices=("auto", "light", "dark"), default="auto", help="colours of the page")
-    options.add_alpha(command)
+    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
     stored_runs.add_store(command)
     options.add_metrics(command)
+    # A stored run has a profile of its own, so it must be known whether one was asked for.
+    command.set_defaults(profile=None)
     options.add_statistics(command)
-    options.add_debug(command)
+    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
     return command
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from goldrank.cli import options, printing, stored_runs
+from goldrank.cli import options, printing
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
+from goldrank.metrics import CHOICES
 from goldrank.reporting.text import results
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.leaderboards import leaderboard_view, leaderboards_view
@@ -36,7 +37,7 @@ _EXAMPLES = """\
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command; options that are not given are None, because a run file may set them."""
+    """The options of the command; what is not given stays None, so that a run file can say it."""
     command = options.new_parser("run", "Evaluate models on tasks, and keep every result under a key.", _EXAMPLES)
     command.add_argument(
         "-m", "--model", dest="models", nargs="+", action="extend", metavar="MODEL", help="goldrank list models"
@@ -50,30 +51,38 @@ def parser() -> argparse.ArgumentParser:
         "--allow-connections", action="store_true", help="let FILE name servers to send texts, keys and results to"
     )
     options.add_metric(command, "measure this instead of the task's own; repeatable", dest="metrics")
-    options.add_profile(command)
+    command.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
     presets = "; ".join(f"{preset.name}: {preset.title}" for preset in PRESETS.values())
     command.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")
     command.add_argument("--split", metavar="S", help="part of the data (default test)")
     command.add_argument("--limit", type=int, metavar="N", help="only N queries, drawn with the seed")
     command.add_argument("--dry-run", action="store_true", help="check everything and estimate time and memory")
     command.add_argument("--overwrite", choices=tuple(OVERWRITE), help=_choices(OVERWRITE) + " (default missing)")
-    stored_runs.add_store(command)
+    command.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
     command.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
     _add_ranking(command)
     _add_texts(command)
     options.add_scored_pairs(command)
     add_engine(command)
-    # What the scores of a run file are is an option of that model: run:FILE(scores=distance).
-    options.add_conventions(command, without=("scores",))
-    options.add_statistics(command, "intervals and tests", defaults=False)
-    options.add_alpha(command, default=None)
+    group = command.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
+    for name, values in CHOICES.items():
+        # What the scores of a run file are is an option of that model: run:FILE(scores=distance).
+        if name != "scores":
+            group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
+    options.add_relevance_level(group)
+    statistics = command.add_argument_group("intervals and tests")
+    statistics.add_argument("--level", type=float, help="confidence level (default 0.95)")
+    statistics.add_argument("--interval", choices=("bca", "percentile"), help="kind of bootstrap")
+    statistics.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10000)")
+    statistics.add_argument("--alpha", type=float, help="level of significance (default 0.05)")
+    statistics.add_argument("--seed", type=int, help="seed of all random numbers (default 0)")
     options.add_output(command)
     return command
 
 
 def _add_ranking(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("ranking")
-    group.add_argument("--similarity", choices=options.SIMILARITIES, help="of vectors (default cosine)")
+    group.add_argument("--similarity", choices=("cosine", "dot", "l2"), help="of vectors (default cosine)")
     group.add_argument("--index", metavar="I", help="exact (default) or faiss:FACTORY")
     group.add_argument("--transform", metavar="T", help="of vectors, such as center|whiten:64|normalize")
     group.add_argument(
