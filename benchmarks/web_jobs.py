@@ -23,7 +23,7 @@ import numpy as np
 
 DISTINCT, DEPTH, GOLD = 4, 20, 2
 PAIRS, LOOKS = 10, 5
-_SERVE = "import sys; from goldrank.cli import serve_command as s; sys.exit(s.run(s.parser().parse_args(sys.argv[1:])))"
+_SERVE = "import sys; from goldrank.cli.main import main; sys.exit(main(['serve', *sys.argv[1:]]))"
 
 
 def goldrank_explorer(runs: str, queries: str) -> tuple[float, dict[str, float]]:

@@ -36,7 +36,7 @@ def data(tmp_path, monkeypatch):
 
 
 def run(capsys, *arguments):
-    code = audit_command.run(audit_command.parser().parse_args(list(arguments)))
+    code = audit_command.run(audit_command.build_parser().parse_args(list(arguments)))
     return code, capsys.readouterr().out
 
 

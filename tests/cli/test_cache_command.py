@@ -121,7 +121,7 @@ def test_a_folder_that_is_a_file_is_refused(capsys, cache, tmp_path):
 def test_the_default_folder_is_that_of_the_environment(capsys, cache, monkeypatch, tmp_path):
     monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path))
     (tmp_path / "cache").rename(tmp_path / "embeddings")
-    assert cache_command.run(cache_command.parser().parse_args(["info"])) == 0
+    assert cache_command.run(cache_command.build_parser().parse_args(["info"])) == 0
     assert "st:old" in capsys.readouterr().out
 
 

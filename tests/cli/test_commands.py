@@ -306,7 +306,7 @@ def test_help_lists_every_command(capsys):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_parsers_accept_the_examples_of_the_help(command):
     def parser(name):
-        return importlib.import_module(f"goldrank.cli.{name}_command").parser()
+        return importlib.import_module(f"goldrank.cli.{name}_command").build_parser()
 
     examples = [shlex.split(line) for line in parser(command).epilog.splitlines() if line.startswith("  ")]
     assert [words[1] for words in examples].count(command) > 1

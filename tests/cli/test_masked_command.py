@@ -20,7 +20,7 @@ PAGES = [
 @pytest.fixture
 def here(own_folder):
     (own_folder / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in PAGES))
-    assert main(["masked", "make", "pages.jsonl", "-o", "people.jsonl", "--size", "40"]) == 0
+    assert main(["masked", "make", "pages.jsonl", "-o", "people.jsonl", "--max-characters", "40"]) == 0
     return own_folder
 
 
@@ -38,7 +38,7 @@ def test_pages_become_examples_that_say_what_they_hid(here):
 
 
 def test_making_says_what_came_of_it(here, capsys):
-    code, out, _ = run(capsys, "masked", "make", "pages.jsonl", "-o", "again.jsonl.xz", "--size", "40")
+    code, out, _ = run(capsys, "masked", "make", "pages.jsonl", "-o", "again.jsonl.xz", "--max-characters", "40")
     assert code == 0
     assert "again.jsonl.xz: 6 examples with 6 masks of 3 pages." in out
     assert run(capsys, "masked", "check", "again.jsonl.xz")[0] == 0

@@ -98,7 +98,7 @@ def test_stored_runs_are_taken_from_the_store(capsys, tmp_path):
         (["scores.csv"], "the table does not say which evaluators are intrinsic"),
         (["scores.csv", "--downstream", "acuracy"], "did you mean 'accuracy'"),
         (["scores.csv", "--downstream", "f1", "--where", "modle=ant"], "did you mean 'model'"),
-        (["scores.csv", "--downstream", "f1", "--where", "model"], "names no column and value"),
+        (["scores.csv", "--downstream", "f1", "--where", "model"], "is not a column with a value"),
         (
             ["scores.csv", "--downstream", "f1", "--where", "model=ant,bee,cat,dog"],
             "4 models are too few for a correlation",

@@ -141,5 +141,5 @@ def test_calibrating_writes_what_it_shows_and_keeps_the_models_measured_before(c
 
 def test_the_help_shows_examples(capsys):
     with pytest.raises(SystemExit):
-        plan_command.parser().parse_args(["--help"])
+        plan_command.build_parser().parse_args(["--help"])
     assert "goldrank plan --items 1e9 --dim 768 --queries 1e5 --nodes 64" in capsys.readouterr().out

@@ -10,7 +10,7 @@ QUICK = ["--resamples", "200"]
 
 
 def report(store, *arguments):
-    return report_command.run(report_command.parser().parse_args([*arguments, "--store", store.where, *QUICK]))
+    return report_command.run(report_command.build_parser().parse_args([*arguments, "--store", store.where, *QUICK]))
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_the_command_in_the_report_makes_it_again(store, keys, tmp_path):
     assert str(tmp_path / "a.md") not in line
     again = shlex.split(line)[2:]
     path.unlink()
-    args = report_command.parser().parse_args(again)
+    args = report_command.build_parser().parse_args(again)
     args.output = str(path)
     report_command.run(args)
 
@@ -105,9 +105,8 @@ def test_bad_input_is_refused_and_nothing_written(store, keys, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     before = set(tmp_path.iterdir())
     chosen = arguments if arguments[0].startswith("nothing") else [*keys, *arguments]
-    parsed = report_command.parser().parse_args([*chosen, "--store", store.where])
     with pytest.raises(InputError, match=what):
-        report_command.run(parsed)
+        report_command.run(report_command.build_parser().parse_args([*chosen, "--store", store.where]))
     assert set(tmp_path.iterdir()) == before
 
 

@@ -15,11 +15,11 @@ pytest.importorskip("fastapi", reason="the explorer needs the extra web")
 from goldrank.cli import serve_command
 from goldrank.errors import InputError, MissingExtraError
 
-SERVE = "import sys; from goldrank.cli import serve_command as s; sys.exit(s.run(s.parser().parse_args(sys.argv[1:])))"
+SERVE = "import sys; from goldrank.cli.main import main; sys.exit(main(['serve', *sys.argv[1:]]))"
 
 
 def run(*arguments: object) -> int:
-    return serve_command.run(serve_command.parser().parse_args([str(one) for one in arguments]))
+    return serve_command.run(serve_command.build_parser().parse_args([str(one) for one in arguments]))
 
 
 @pytest.fixture(autouse=True)

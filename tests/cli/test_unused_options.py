@@ -6,8 +6,8 @@ import pytest
 
 from goldrank.cli.main import main
 
-NONE_RANKED = "on these runs, none of which holds rankings; leave it out"
-NO_MASKS = "on these runs, none of which holds guesses at masks; leave it out"
+NONE_RANKED = "on these runs, none of which has rankings; leave it out"
+NO_MASKS = "on these runs, none of which has masked predictions; leave it out"
 FIGURES = "has no effect on sentence-pairs: values are measured there, and nothing is ranked; leave it out"
 RANKED_WORDS = "it is for models of word vectors (words:FILE), one vector for each text, in rankings and correlations"
 BY_WORDS = f"{RANKED_WORDS}; leave it out"
@@ -81,10 +81,10 @@ CASES = {
     "run -m random:8 -t sentence-pairs --limit 3": "the task sentence-pairs measures all its data and ranks nothing, "
     "so a limit or a reranker has no effect; leave --limit and --rerank out, or run it by itself",
     # goldrank run: what it goes with is not there
-    "run -m random:8 -t wines --fit-on evaluated": "--fit-on has no effect without a transform that learns; add one, "
-    "such as --transform center, or leave it out",
-    "run -m random:8 -t wines --transform normalize --fit-on corpus": "--fit-on has no effect without a transform "
-    "that learns; add one, such as --transform center, or leave it out",
+    "run -m random:8 -t wines --fit-on evaluated": "--fit-on has no effect without a fitted transform; add one, such "
+    "as --transform center, or leave it out",
+    "run -m random:8 -t wines --transform normalize --fit-on corpus": "--fit-on has no effect without a fitted "
+    "transform; add one, such as --transform center, or leave it out",
     "run -m random:8 -t wines --rerank-depth 5": "--rerank-depth has no effect without --rerank; name a scorer with "
     "--rerank, or leave it out",
     "run -m random:8 -t wines --alpha 0.1": "--alpha has no effect on one model, which is compared with nothing; "
@@ -93,8 +93,8 @@ CASES = {
     "--from-pairs, or leave it out",
     "run -m random:8 -t wines --reverse": "--reverse has no effect without --from-pairs; name the files of pairs "
     "with --from-pairs, or leave it out",
-    "run -m random:8 -t wines --worst 3 --format csv": "--worst has no effect on --format csv; take --format table or "
-    "json for it",
+    "run -m random:8 -t wines --worst 3 --format csv": "--worst has no effect on --format csv; use --format table or "
+    "json",
     "run -m random:8 -t wines --allow-code": "--allow-code has no effect without --config; leave it out",
     "run -m random:8 -t wines --allow-connections": "--allow-connections has no effect without --config; leave it out",
     "run -m random:8 -t wines --work-folder w": "--work-folder has no effect without a cluster; add --engine ray, or "
@@ -127,12 +127,12 @@ CASES = {
     "compare qrels.txt one.run two.run --test tukey --correction bh": "Tukey's test corrects for all pairs itself; "
     "leave the correction out",
     # goldrank index, cache, meta and plan
-    "index search index text --run out.run --format json": "--format has no effect beside --run, whose format the "
-    "suffix of its file says; leave it out",
+    "index search index text --run out.run --format json": "--format has no effect beside --run, whose format is that "
+    "of the suffix; leave it out",
     "cache info --yes": "--yes has no effect on cache info, which removes nothing; leave it out",
     "cache clear --kind words --model bge": "--model has no effect on words, which are not cached by model; leave it "
     "out",
-    "meta scores.csv --store store": "--store has no effect on a table; leave it out, or take the stored runs with "
+    "meta scores.csv --store store": "--store has no effect on a table; leave it out, or use the stored runs with "
     "--from-store",
     "meta scores.csv --pivot accuracy": "--pivot draws a figure; name its file with --plot",
     "plan --calibrate --nodes 4": "--nodes has no effect beside --calibrate, which plans nothing; calibrate first, "
@@ -162,7 +162,7 @@ CASES = {
     "plot masked-persons --store store --profile sdr": "there is no profile of masked runs 'sdr'; see the list "
     "(source, strict)",
     "report questions --store store -o r.md --theme dark": "--theme has no effect on a report in markdown; leave it "
-    "out, or write html",
+    "out, or write HTML",
     "report sentence-pairs --store store -o r.html -M mrr": f"--metric has no effect {NONE_RANKED}",
     "report masked-persons --store store -o r.html --worst 3": f"--worst has no effect {NONE_RANKED}",
     "report sentence-pairs --store store -o r.html --ties docid": f"--ties has no effect {NONE_RANKED}",

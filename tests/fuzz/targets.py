@@ -276,7 +276,7 @@ def masked_examples() -> list[Seed]:
     )
     with_folder = made_by(
         {"pages.jsonl": pages, "out/x": b""},
-        [["masked", "make", "pages.jsonl", "-o", "out/examples.jsonl", "--size", "64"]],
+        [["masked", "make", "pages.jsonl", "-o", "out/examples.jsonl", "--max-characters", "64"]],
         ("out",),
     )
     examples = {"examples.jsonl": with_folder["out/examples.jsonl"]}
@@ -290,7 +290,7 @@ def masked_examples() -> list[Seed]:
     return [
         Seed({**examples, "aliases.csv": aliases}, commands),
         Seed({"examples.jsonl": lzma.compress(examples["examples.jsonl"]), "aliases.csv": aliases}, commands),
-        Seed({"pages.jsonl": pages}, [["masked", "make", "pages.jsonl", "-o", "made.jsonl", "--size", "64"]]),
+        Seed({"pages.jsonl": pages}, [["masked", "make", "pages.jsonl", "-o", "made.jsonl", "--max-characters", "64"]]),
     ]
 
 

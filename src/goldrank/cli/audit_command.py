@@ -1,4 +1,4 @@
-"""`goldrank audit`: does an approximate index hurt the metric of the task?"""
+"""`goldrank audit`: measure the effect of an approximate index on the metric of a task."""
 
 from __future__ import annotations
 
@@ -17,28 +17,33 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    command = options.new_parser("audit", "Does an approximate index hurt the metric of the task?", _EXAMPLES)
-    command.add_argument("data", metavar="DATA", nargs="+", help="a BEIR folder, or the files CORPUS QUERIES QRELS")
-    command.add_argument("-m", "--model", required=True, metavar="MODEL", help="what encodes corpus and queries")
-    indexes = "a faiss factory, or a database (pgvector:URL…); repeat it"
-    command.add_argument("--factory", action="append", required=True, metavar="F", help=indexes)
-    command.add_argument("-k", type=int, default=10, help="neighbours that the recall counts (default 10)")
-    options.add_metric(command, "of the task (default ndcg@10)")
-    command.add_argument("--similarity", choices=("cosine", "dot", "l2"), default="cosine")
-    command.add_argument("--exclude-self", action="store_true", help="leave out the item whose id is the query's")
-    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    command.add_argument(
-        "--plot", metavar="FILE", help="draw each metric and the recall against speed; .png, .pdf or .svg"
+    parser = options.new_parser("audit", "Measure the effect of an approximate index on the metric.", _EXAMPLES)
+    parser.add_argument("data", metavar="DATA", nargs="+", help="a BEIR folder, or the files CORPUS QUERIES QRELS")
+    parser.add_argument(
+        "-m", "--model", required=True, metavar="MODEL", help="model that encodes the corpus and the queries"
     )
-    options.add_statistics(command)
-    options.add_output(command)
-    return command
+    parser.add_argument(
+        "--factory",
+        action="append",
+        required=True,
+        metavar="FACTORY",
+        help="a faiss factory, or a database such as pgvector:URL; repeatable",
+    )
+    parser.add_argument("-k", type=int, default=10, metavar="K", help="neighbours for the recall (default 10)")
+    options.add_metric(parser, "metric of the task (default ndcg@10); repeatable")
+    options.add_similarity(parser)
+    parser.add_argument("--exclude-self", action="store_true", help="exclude the item with the id of the query")
+    options.add_alpha(parser)
+    parser.add_argument("--plot", metavar="FILE", help="draw metrics and recall against speed as .png, .pdf or .svg")
+    options.add_statistics(parser)
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit and show."""
+    """Audit the indexes and print the result."""
     how, metrics = options.bootstrap(args), parse_all(args.metric or ["ndcg@10"])
     if args.plot is not None:
         figure_files.check_file(args.plot)

@@ -14,6 +14,7 @@ from goldrank.errors import InputError
 from goldrank.io.cache_entries import KINDS, list_entries, remove_entries
 from goldrank.io.files import cache_folder
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 from goldrank.units import format_bytes
 from goldrank.vectors.cache import EmbeddingCache, EmbeddingCacheEntry
 
@@ -26,7 +27,7 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("cache", "List or remove cached vectors and other cache entries.", _EXAMPLES)
     parser.add_argument(
@@ -130,9 +131,8 @@ def _show(
         note = f"{total} {'removed from' if clear else 'in'} {folder}.{other}"
         return Grid(list(headings.values()), cells, notes=[note], text_columns=max(1, len(headings) - 4))
 
-    return options.format_result(
-        args.format,
-        {"folder": str(folder), "removed" if clear else "entries": rows},
-        lambda: [headings, *(row.values() for row in rows)],
+    return View(
+        lambda: {"folder": str(folder), "removed" if clear else "entries": rows},
+        lambda: [list(headings), *(list(row.values()) for row in rows)],
         lambda: [grid()],
-    )
+    ).render(args.format)

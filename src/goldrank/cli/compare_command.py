@@ -24,7 +24,7 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("compare", "Compare runs by paired tests over their queries.", _EXAMPLES)
     options.add_data(parser)

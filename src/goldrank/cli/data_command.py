@@ -27,7 +27,7 @@ _EXAMPLES = """\
 _PATH = "a folder or file, irds:NAME, hf:NAME, or the name of a task"
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("data", "Check or convert a collection of documents, queries and gold.", _EXAMPLES)
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|convert")

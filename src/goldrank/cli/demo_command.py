@@ -22,7 +22,7 @@ _EXAMPLES = """\
 REPORT = "goldrank-demo.html"
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser(
         "demo", "Evaluate five built-in models on three built-in tasks, and write a report.", _EXAMPLES

@@ -24,7 +24,7 @@ crash, run the same command again: finished shards are kept.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("encode", "Encode files of texts into shards of vectors.", _EXAMPLES)
     parser.add_argument(
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         default="title+heading+text",
         help=f"parts of each text, joined by +: {', '.join(PARTS)} (default all)",
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="output format (default table)")
+    options.add_format(parser, ("table", "json"))
     add_engine(parser, folder=False)
     options.add_debug(parser)
     return parser

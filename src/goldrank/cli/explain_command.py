@@ -1,4 +1,4 @@
-"""`goldrank explain`: what a metric means, its variants, and which tool prints which."""
+"""`goldrank explain`: definition, formula and variants of a metric, and the tools that print them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    command = options.new_parser("explain", "Definition, formula, variants and who prints which.", _EXAMPLES)
-    command.add_argument("metric", metavar="METRIC", nargs="+", help="such as ndcg@10")
-    command.add_argument("--profile", metavar="P", help="as this profile computes it")
-    command.add_argument("--format", choices=("text", "json"), default="text")
-    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    command.set_defaults(output=None)
-    return command
+    parser = options.new_parser("explain", "Explain metrics: definition, formula, variants, tools.", _EXAMPLES)
+    parser.add_argument("metric", metavar="METRIC", nargs="+", help="metrics such as ndcg@10")
+    parser.add_argument("--profile", metavar="PROFILE", help="explain the variant of this profile")
+    options.add_format(parser, ("text", "json"))
+    options.add_debug(parser)
+    parser.set_defaults(output=None)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain and print."""
+    """Print the explanations."""
     views = [view(explain(metric, args.profile)) for metric in args.metric]
     if args.format == "json":
-        options.emit(to_json([one.content() for one in views]), args)
+        options.emit(to_json([explanation.content() for explanation in views]), args)
     else:
-        options.emit("\n\n".join(one.render("table") for one in views), args)
+        options.emit("\n\n".join(explanation.render("table") for explanation in views), args)
     return 0

@@ -8,6 +8,7 @@ from goldrank.cli import options
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
 from goldrank.reporting.text.formatting import ARROWS
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 
 _EXAMPLES = """\
   goldrank list metrics
@@ -146,7 +147,7 @@ _LISTS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("list", "List everything that commands accept by name.", _EXAMPLES)
     parser.add_argument("what", choices=tuple(_LISTS), metavar="WHAT", help=", ".join(_LISTS))
@@ -157,10 +158,11 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     rows = _LISTS[args.what]()
-    headings = list(rows[0])
-
-    def grid() -> Grid:
-        return Grid(headings, [[Cell(value) for value in row.values()] for row in rows], text_columns=len(headings))
-
-    options.emit(options.format_rows(args.format, rows, grid), args)
+    headings, values = list(rows[0]), [list(row.values()) for row in rows]
+    view = View(
+        lambda: rows,
+        lambda: [headings, *values],
+        lambda: [Grid(headings, [list(map(Cell, row)) for row in values], text_columns=len(headings))],
+    )
+    options.emit(view.render(args.format), args)
     return 0

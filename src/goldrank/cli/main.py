@@ -144,7 +144,7 @@ def _dispatch(arguments: list[str]) -> int:
         # These commands multiply no large matrices; starting the threads of BLAS would cost more than it saves.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = import_module(f"goldrank.cli.{name}_command")
-    return int(command.run(command.parser().parse_args(arguments[1:])))
+    return int(command.run(command.build_parser().parse_args(arguments[1:])))
 
 
 def version() -> str:

@@ -1,4 +1,4 @@
-"""`goldrank masked`: make, check, predict, score and match masked names."""
+"""`goldrank masked`: make, check, predict and score masked examples, and match names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
   goldrank masked predict persons -m names:majority retrieve:wordllama
-  goldrank masked make pages.jsonl -o examples.jsonl.xz --size 512
+  goldrank masked make pages.jsonl -o examples.jsonl.xz --max-characters 512
   goldrank masked make pages.jsonl -o examples.jsonl --profile source
   goldrank masked check examples.jsonl.xz
   goldrank masked predict examples.jsonl.xz -m names:majority retrieve:wordllama -k 5
@@ -35,38 +35,47 @@ _EXAMPLES = """\
   goldrank masked score predictions.parquet --engine ray
   goldrank masked match "John F. Kennedy" Kennedy "Robert Kennedy" "J. F. K."
 
-The name persons stands for thirty short built-in pages.
+persons is the name of a built-in set of thirty short pages.
 """
+_FORMATS = ("table", "json", "markdown")
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    command = options.new_parser("masked", "Can a model name the person behind the mask?", _EXAMPLES)
-    actions = command.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
+    parser = options.new_parser("masked", "Evaluate how well models name the person behind a mask.", _EXAMPLES)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="make|check|predict|score|match")
     for add in (_add_make, _add_check, _add_predict, _add_score, _add_match):
-        add(actions).add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return command
+        options.add_debug(add(actions))
+    return parser
 
 
 def _add_make(actions: Any) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = actions.add_parser(
+    parser: argparse.ArgumentParser = actions.add_parser(
         "make", help="mask the persons in pages, and cut the pages into examples"
     )
-    command.add_argument("pages", metavar="PAGES", help="JSONL, CSV or Parquet with id, title, text; a folder; persons")
-    command.add_argument("-o", "--output", metavar="FILE", required=True, help="JSONL to write, .gz/.xz/.zst too")
-    command.add_argument(
-        "--size", type=int, default=512, metavar="N", help="maximum characters of an example (default 512)"
+    parser.add_argument(
+        "pages", metavar="PAGES", help="JSONL, CSV or Parquet with id, title, text; a folder; or persons"
     )
-    command.add_argument("--merge", action="store_true", help="merge masks that are separated only by blanks")
-    command.add_argument(
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="JSON Lines file to write, also compressed (.gz, .xz, .zst)",
+    )
+    parser.add_argument(
+        "--max-characters", type=int, default=512, metavar="N", help="maximum length of an example (default 512)"
+    )
+    parser.add_argument("--merge", action="store_true", help="merge masks that are separated only by blanks")
+    parser.add_argument(
         "--profile",
         choices=("strict", "source"),
         default="strict",
         help="mask mentions of the person (strict, default), or every part of the name as written (source)",
     )
-    _add_ner(command)
-    _add_aliases(command)
-    return command
+    _add_ner(parser)
+    _add_aliases(parser)
+    return parser
 
 
 def _add_ner(parser: argparse.ArgumentParser) -> None:
@@ -89,82 +98,83 @@ def _finder(masking: Masking, model: str | None) -> Finder:
 
 
 def _add_check(actions: Any) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = actions.add_parser(
+    parser: argparse.ArgumentParser = actions.add_parser(
         "check", help="find leaks, mismatches, adjacent masks and namesakes"
     )
-    command.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
-    command.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
-    command.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
-    command.add_argument(
+    parser.add_argument(
+        "data", metavar="DATA", help="examples as JSONL, plain or compressed; - for standard input; or persons"
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with code 1 if there are warnings")
+    parser.add_argument(
         "--remask", choices=("strict", "source"), help="only count the examples that stay the same if masked again"
     )
-    _add_ner(command)
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    _add_aliases(command)
-    return command
+    _add_ner(parser)
+    _add_aliases(parser)
+    options.add_result(parser, _FORMATS)
+    return parser
 
 
 def _add_predict(actions: Any) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = actions.add_parser("predict", help="predict every mask, and store the guesses")
-    command.add_argument("data", metavar="DATA", help="examples as JSONL, plain or compressed; - is stdin; or persons")
-    command.add_argument(
-        "-m", "--model", nargs="+", required=True, metavar="P", help="predictors (goldrank list predictors)"
+    parser: argparse.ArgumentParser = actions.add_parser("predict", help="predict every mask, and store the guesses")
+    parser.add_argument(
+        "data", metavar="DATA", help="examples as JSONL, plain or compressed; - for standard input; or persons"
     )
-    command.add_argument("-k", type=int, default=5, metavar="K", help="guesses per mask (default 5)")
-    command.add_argument(
+    parser.add_argument(
+        "-m", "--model", nargs="+", required=True, metavar="MODEL", help="predictors (see goldrank list predictors)"
+    )
+    parser.add_argument("-k", type=int, default=5, metavar="K", help="guesses per mask (default 5)")
+    parser.add_argument(
         "--context",
         choices=("masked", "revealed"),
         default="masked",
         help="whether the other masks of an example stay masked (default) or show the name",
     )
-    command.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
-    command.add_argument("--overwrite", action="store_true", help="predict again what is already stored")
-    stored_runs.add_store(command)
-    return command
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N examples")
+    parser.add_argument("--overwrite", action="store_true", help="predict again what is already stored")
+    stored_runs.add_store(parser)
+    return parser
 
 
 def _add_score(actions: Any) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = actions.add_parser(
+    parser: argparse.ArgumentParser = actions.add_parser(
         "score", help="score per mask, example and page, with intervals"
     )
-    command.add_argument("runs", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or predictions")
-    command.add_argument("--data", metavar="DATA", help="the examples that the files of predictions were made for")
-    command.add_argument("--pad", action="store_true", help="pad lists of unequal length, and report it")
-    add_rules(command)
-    command.add_argument(
+    parser.add_argument("runs", metavar="KEY|FILE|FOLDER", nargs="+", help="stored runs, or predictions")
+    parser.add_argument("--data", metavar="DATA", help="the examples that the files of predictions were made for")
+    parser.add_argument("--pad", action="store_true", help="pad lists of unequal length, and report it")
+    add_rules(parser)
+    parser.add_argument(
         "--groups",
         action="store_true",
         help="show the pooled guesses of every example and page (default: of a single page); with --format csv, only "
         "these",
     )
-    command.add_argument("--page", metavar="ID", help="show only the pooled guesses of this page")
-    command.add_argument("--example", type=int, metavar="N", help="show only those of the example with this number")
-    command.add_argument("--by", metavar="COLUMN", help="split by masks, length, type or any column of the data")
-    command.add_argument(
+    parser.add_argument("--page", metavar="ID", help="show only the pooled guesses of this page")
+    parser.add_argument("--example", type=int, metavar="N", help="show only those of the example with this number")
+    parser.add_argument("--by", metavar="COLUMN", help="split by masks, length, type or any column of the data")
+    parser.add_argument(
         "--bins", type=int, default=4, metavar="N", help="number of classes of a numeric column (default 4)"
     )
-    command.add_argument(
+    parser.add_argument(
         "--original", action="store_true", help="also PNMS, LNMS, W-PNMS and NLD, as coded and corrected"
     )
-    command.add_argument("--alpha", type=float, default=0.05, help="significance level (default 0.05)")
-    stored_runs.add_store(command)
-    options.add_statistics(command)
-    add_engine(command, shards=False)
-    command.add_argument("--format", choices=options.FORMATS, default="table", help="output format (default table)")
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    return command
+    options.add_alpha(parser)
+    stored_runs.add_store(parser)
+    options.add_statistics(parser)
+    add_engine(parser, shards=False)
+    options.add_result(parser)
+    return parser
 
 
 def _add_match(actions: Any) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = actions.add_parser(
+    parser: argparse.ArgumentParser = actions.add_parser(
         "match", help="test whether guesses name the person of a title"
     )
-    command.add_argument("title", metavar="TITLE", help="such as 'John F. Kennedy'")
-    command.add_argument("guesses", metavar="GUESS", nargs="+", help="guessed names")
-    command.add_argument("--alias", action="append", default=[], metavar="NAME", help="another name of the person")
-    command.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format")
-    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of to standard output")
-    return command
+    parser.add_argument("title", metavar="TITLE", help="such as 'John F. Kennedy'")
+    parser.add_argument("guesses", metavar="GUESS", nargs="+", help="guessed names")
+    parser.add_argument("--alias", action="append", default=[], metavar="NAME", help="another name of the person")
+    options.add_result(parser, _FORMATS)
+    return parser
 
 
 _PROFILE_HELP = (
@@ -223,7 +233,7 @@ def _make(args: argparse.Namespace) -> int:
     chunks = mask_pages(
         pages_at(args.pages),
         masking_counts,
-        size=args.size,
+        size=args.max_characters,
         merge=args.merge,
         finder=_finder(masking, args.ner),
         aliases=aliases_of(args.aliases),

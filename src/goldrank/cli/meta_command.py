@@ -1,4 +1,4 @@
-"""`goldrank meta`: which intrinsic evaluator predicts which downstream score, across models?"""
+"""`goldrank meta`: measure which intrinsic evaluators predict downstream scores across models."""
 
 from __future__ import annotations
 
@@ -14,45 +14,56 @@ from goldrank.store import Store
 
 _EXAMPLES = """\
   goldrank meta scores.csv --downstream accuracy f1
-  goldrank meta scores.csv --intrinsic 'STS*' EvalRank --kind kendall --plot map.png
+  goldrank meta scores.csv --intrinsic 'STS*' EvalRank --correlation kendall --plot map.png
   goldrank meta logs.csv --where level=sentence --where run_dist_metric=cos --where metric=MRR,spearman,accuracy
   goldrank meta scores.csv --cluster --pivot accuracy --plot pivot.png
   goldrank meta --from-store --downstream 'probe-*' --format json
 
-A table has the columns model, evaluator, value, and may have kind (intrinsic or downstream) and family; or it
-is a log table with model, task, metric, value. An evaluator is named in full, by its first words, or by a pattern.
+A table has the columns model, evaluator and value, and optionally kind (intrinsic
+or downstream) and family; or it is a log table with model, task, metric and value.
+Evaluators are selected by full name, by their first words, or by a pattern.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    command = options.new_parser("meta", "Which intrinsic evaluator predicts which downstream score?", _EXAMPLES)
-    command.intermixed = True
-    command.add_argument("table", metavar="TABLE", nargs="?", help="CSV, TSV, JSON(L) or Parquet; - is stdin")
-    command.add_argument("--intrinsic", nargs="+", action="extend", metavar="E", help="evaluators to predict with")
-    command.add_argument("--downstream", nargs="+", action="extend", metavar="E", help="scores to be predicted")
-    command.add_argument("--kind", choices=CORRELATIONS, default="spearman", help="of correlation (default spearman)")
-    command.add_argument(
+    parser = options.new_parser("meta", "Measure which intrinsic evaluators predict downstream scores.", _EXAMPLES)
+    parser.intermixed = True
+    parser.add_argument(
+        "table", metavar="TABLE", nargs="?", help="CSV, TSV, JSON(L) or Parquet file; - for standard input"
+    )
+    parser.add_argument(
+        "--intrinsic", nargs="+", action="extend", metavar="NAME", help="evaluators that predict (default: by kind)"
+    )
+    parser.add_argument(
+        "--downstream", nargs="+", action="extend", metavar="NAME", help="scores to predict (default: by kind)"
+    )
+    parser.add_argument(
+        "--correlation", choices=CORRELATIONS, default="spearman", help="kind of correlation (default spearman)"
+    )
+    parser.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
-        help="only rows that have it; several values after commas, * for any text; repeat it for further columns",
+        help="use only rows with this value; several values separated by commas, * matches any text; repeatable",
     )
-    command.add_argument("--lower", nargs="+", action="extend", default=[], metavar="E", help="here less is better")
-    command.add_argument("--cluster", action="store_true", help="resample families of models instead of models")
-    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    command.add_argument("--plot", metavar="FILE", help="draw the heat map or the pivot, as .png, .pdf or .svg")
-    command.add_argument("--pivot", metavar="E", help="draw each evaluator's order of the models against this score's")
-    command.add_argument("--from-store", action="store_true", help="take the stored runs instead of a table")
-    stored_runs.add_store(command)
-    options.add_statistics(command)
-    options.add_output(command)
-    return command
+    parser.add_argument(
+        "--lower", nargs="+", action="extend", default=[], metavar="NAME", help="scores of which lower is better"
+    )
+    parser.add_argument("--cluster", action="store_true", help="resample families of models instead of models")
+    options.add_alpha(parser)
+    parser.add_argument("--plot", metavar="FILE", help="draw a heat map, or with --pivot the orders of models")
+    parser.add_argument("--pivot", metavar="NAME", help="downstream score to whose order of models others are compared")
+    parser.add_argument("--from-store", action="store_true", help="use the stored runs instead of a table")
+    stored_runs.add_store(parser)
+    options.add_statistics(parser)
+    options.add_output(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Evaluate and show."""
+    """Compute the meta-evaluation and print the result."""
     how = options.bootstrap(args)
     if args.pivot is not None and args.plot is None:
         raise InputError("--pivot draws a figure", remedy="name its file with --plot")
@@ -63,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         _table(args),
         args.intrinsic,
         args.downstream,
-        args.kind,
+        args.correlation,
         where=_where(args.where),
         cluster=args.cluster,
         lower=args.lower,
@@ -88,16 +99,18 @@ def _table(args: argparse.Namespace) -> str | Store:
         )
     if args.from_store:
         return Store.open(args.store)
-    options.refuse_unused(args, ["store"], "on a table", "leave it out, or take the stored runs with --from-store")
+    options.refuse_unused(args, ["store"], "on a table", "leave it out, or use the stored runs with --from-store")
     table: str = args.table
     return table
 
 
 def _where(written: list[str]) -> dict[str, list[str]]:
     conditions: dict[str, list[str]] = {}
-    for one in written:
-        column, equals, value = one.partition("=")
+    for condition in written:
+        column, equals, value = condition.partition("=")
         if not (column and equals and value):
-            raise InputError(f"--where {one!r} names no column and value", remedy="write --where level=sentence, say")
+            raise InputError(
+                f"--where {condition!r} is not a column with a value", remedy="write it as in --where level=sentence"
+            )
         conditions.setdefault(column.strip(), []).extend(part.strip() for part in value.split(","))
     return conditions

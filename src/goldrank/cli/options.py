@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,8 +12,6 @@ from goldrank.errors import DataWarning, InputError, unknown_name
 from goldrank.hits import Gold, Run
 from goldrank.metrics import CHOICES, Profile, parse_all
 from goldrank.metrics.abstention import apply_inner
-from goldrank.reporting.text.grids import Grid
-from goldrank.reporting.text.views import View
 from goldrank.scoring import Bootstrap
 
 if TYPE_CHECKING:
@@ -133,7 +131,13 @@ def add_conventions(parser: argparse.ArgumentParser, without: Sequence[str] = ()
     for name, choices in CHOICES.items():
         if name not in without:
             group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(choices), help=CONVENTION_HELP[name])
-    add_relevance_level(group)
+    group.add_argument(
+        "-l",
+        "--relevance-level",
+        type=_parse_grade,
+        metavar="N",
+        help="smallest grade that counts as relevant in metrics with binary relevance (default: any above 0)",
+    )
     return group
 
 
@@ -145,17 +149,6 @@ def add_depth(group: argparse._ActionsContainer) -> None:
 def add_per_query(parser: argparse.ArgumentParser) -> None:
     """Add ``-q/--per-query``."""
     parser.add_argument("-q", "--per-query", action="store_true", help="show the value of every query")
-
-
-def add_relevance_level(group: argparse._ArgumentGroup) -> None:
-    """Add ``-l/--relevance-level``."""
-    group.add_argument(
-        "-l",
-        "--relevance-level",
-        type=_parse_grade,
-        metavar="N",
-        help="smallest grade that counts as relevant in metrics with binary relevance (default: any above 0)",
-    )
 
 
 def refuse_unused(args: argparse.Namespace, names: Iterable[str], why: str, remedy: str = "leave it out") -> None:
@@ -201,7 +194,9 @@ def _parse_number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def add_statistics(parser: argparse.ArgumentParser, title: str = "intervals", *, defaults: bool = True) -> None:
+def add_statistics(
+    parser: argparse.ArgumentParser, title: str = "intervals", *, defaults: bool = True
+) -> argparse._ArgumentGroup:
     """Add the options of the bootstrap; without *defaults*, options that are not given are None."""
     usual = Bootstrap()
     group = parser.add_argument_group(title)
@@ -210,6 +205,7 @@ def add_statistics(parser: argparse.ArgumentParser, title: str = "intervals", *,
     add_resamples(group)
     if defaults:
         parser.set_defaults(level=usual.level, interval=usual.method, resamples=usual.resamples, seed=usual.seed)
+    return group
 
 
 def add_resamples(group: argparse._ActionsContainer) -> None:
@@ -235,11 +231,61 @@ def _parse_alpha(text: str) -> float:
     return alpha
 
 
+def add_similarity(group: argparse._ActionsContainer, default: str | None = "cosine") -> None:
+    """Add ``--similarity``."""
+    group.add_argument(
+        "--similarity", choices=SIMILARITIES, default=default, help="similarity of vectors (default cosine)"
+    )
+
+
+def add_models_and_tasks(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Add ``-m/--model`` and ``-t/--task``, each with one or more names."""
+    parser.add_argument(
+        "-m", "--model", dest="models", nargs="+", action="extend", required=required, metavar="MODEL",
+        help="models (see goldrank list models)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-t", "--task", dest="tasks", nargs="+", action="extend", required=required, metavar="TASK",
+        help="tasks by name, NAME:PATH or path (see goldrank list tasks)",
+    )  # fmt: skip
+
+
+def add_overwrite(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add ``--overwrite`` for stored results; alone it means ``always``."""
+    from goldrank.runs.evaluate import OVERWRITE
+
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in OVERWRITE.items())
+    parser.add_argument(
+        "--overwrite", nargs="?", const="always", choices=tuple(OVERWRITE), default=default,
+        help=f"{meanings} (default missing; always without a value)",
+    )  # fmt: skip
+
+
+def add_figure_style(parser: argparse.ArgumentParser) -> None:
+    """Add the theme and the size of figures."""
+    from goldrank.reporting.render.themes import SIZES, THEMES
+
+    parser.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours of figures (default light)")
+    parser.add_argument(
+        "--size", choices=tuple(SIZES), default="double", help="width of figures in paper columns (default double)"
+    )
+
+
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
     """Add the format and the file of the result, and ``--debug``."""
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"output format (default {formats[0]})")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the result there instead of to standard output")
+    add_result(parser, formats)
     add_debug(parser)
+
+
+def add_result(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    """Add the format and the file of the result."""
+    add_format(parser, formats)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the result there instead of to standard output")
+
+
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    """Add ``--format``, whose default is the first of *formats*."""
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"output format (default {formats[0]})")
 
 
 def add_debug(parser: argparse.ArgumentParser) -> None:
@@ -372,15 +418,3 @@ def emit(text: str, args: argparse.Namespace) -> None:
     from goldrank.io.files import write_atomically
 
     write_atomically(args.output, lambda stream: stream.write((text + "\n").encode()))
-
-
-def format_result(
-    look: str, content: object, lines: Callable[[], Iterable[Iterable[Any]]], grids: Callable[[], list[Grid]]
-) -> str:
-    """Return a result in the format *look*: the content as JSON, the lines as CSV, or the grids as tables."""
-    return View(lambda: content, lambda: list(map(list, lines())), grids).render(look)
-
-
-def format_rows(look: str, rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid]) -> str:
-    """Return rows with the same columns in the format *look*; *grid* builds the table."""
-    return format_result(look, rows, lambda: [list(rows[0]), *(row.values() for row in rows)], lambda: [grid()])

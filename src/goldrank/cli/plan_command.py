@@ -20,6 +20,7 @@ from goldrank.planning.constants import (
 from goldrank.planning.estimate import Estimate, estimate
 from goldrank.planning.job import PlannedJob, Stage
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 from goldrank.units import format_bytes, format_duration, parse_amount, parse_count
 
 _EXAMPLES = """\
@@ -34,7 +35,7 @@ _PLANNED = ("gold", "depth", "words_per_text", "encode_rate", "nodes", "cores", 
 _MEASURED_SIZES = ((100_000, 384, 1_000), (1_000_000, 768, 10_000))
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("plan", "Estimate the time, memory, network and storage that a job needs.", _EXAMPLES)
     job = parser.add_argument_group("job (sizes can be written as 1e9, 1_000_000, 5M, 2k or 1B)")
@@ -138,9 +139,8 @@ def _calibrate(args: argparse.Namespace) -> int:
 def show(plan: Estimate, look: str) -> str:
     """Return an estimate in the format *look*."""
     fields = list(asdict(Stage("")))[1:]
-    return options.format_result(
-        look,
-        _content(plan),
+    return View(
+        lambda: _content(plan),
         lambda: [
             ["engine", "stage", *fields],
             *(
@@ -150,7 +150,7 @@ def show(plan: Estimate, look: str) -> str:
             ),
         ],
         lambda: _grids(plan),
-    )
+    ).render(look)
 
 
 def _content(plan: Estimate) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def show_constants(constants: Constants, look: str, notes: list[str]) -> str:
         cells = [[Cell(name), Cell(value)] for name, value in rows]
         return Grid(["constant", "measured"], cells, notes=[*notes, _source(constants)])
 
-    return options.format_result(look, asdict(constants), lambda: [["constant", "value"], *rows], lambda: [grid()])
+    return View(lambda: asdict(constants), lambda: [["constant", "value"], *rows], lambda: [grid()]).render(look)
 
 
 def _rates(constants: Constants) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("rbo", "Compute the rank-biased overlap of every two runs, without gold.", _EXAMPLES)
     parser.intermixed = True

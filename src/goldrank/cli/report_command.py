@@ -1,4 +1,4 @@
-"""`goldrank report`: stored runs in one file that opens offline: the verdict, the numbers, and what lies behind."""
+"""`goldrank report`: write a report of stored runs that opens offline."""
 
 from __future__ import annotations
 
@@ -19,28 +19,32 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    command = options.new_parser("report", "Write a report of stored runs, one file that opens offline.", _EXAMPLES)
-    command.intermixed = True
-    command.add_argument("keys", metavar="KEY", nargs="+", help="stored runs (goldrank runs list) of any tasks")
-    command.add_argument("-o", "--output", metavar="FILE", help="default report.html, report.md or report.pdf")
-    command.add_argument("--format", choices=("html", "markdown", "pdf"), help="default: by the end of FILE, else html")
-    command.add_argument("--title", help="title of the report (default: the names of the tasks)")
-    command.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show of each task (default 10)")
-    command.add_argument("--theme", choices=("auto", "light", "dark"), default="auto", help="colours of the page")
-    command.add_argument("--alpha", type=float, default=0.05, help="level of significance (default 0.05)")
-    stored_runs.add_store(command)
-    options.add_metrics(command)
-    # A stored run has a profile of its own, so it must be known whether one was asked for.
-    command.set_defaults(profile=None)
-    options.add_statistics(command)
-    command.add_argument("--debug", action="store_true", help="show a traceback on errors")
-    return command
+    parser = options.new_parser("report", "Write a report of stored runs, in one file that opens offline.", _EXAMPLES)
+    parser.intermixed = True
+    parser.add_argument("keys", metavar="KEY", nargs="+", help="keys of stored runs of any tasks (goldrank runs list)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write (default report.html, report.md or report.pdf)"
+    )
+    parser.add_argument(
+        "--format", choices=("html", "markdown", "pdf"), help="format (default: by the suffix of FILE, otherwise html)"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the names of the tasks)")
+    parser.add_argument("--worst", type=int, default=10, metavar="N", help="queries to show per task (default 10)")
+    parser.add_argument(
+        "--theme", choices=("auto", "light", "dark"), default="auto", help="colours of the report (default auto)"
+    )
+    options.add_alpha(parser)
+    stored_runs.add_store(parser)
+    options.add_metrics(parser)
+    options.add_statistics(parser)
+    options.add_debug(parser)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather, write, and say where."""
+    """Write the report and print its path."""
     from goldrank.reporting.document.report import destination, report
     from goldrank.store import Store
 
@@ -71,19 +75,17 @@ def run(args: argparse.Namespace) -> int:
 def announce(report: Report) -> None:
     """Print where a report was written, and how large it is."""
     assert report.path is not None
-    opens = (
-        "complete in itself: it can be mailed and opens offline" if report.format == "html" else f"as {report.format}"
-    )
+    opens = "one file that opens offline" if report.format == "html" else f"as {report.format}"
     printing.show(str(report.path))
     printing.say(f"note: {report.path.stat().st_size / 1e6:.1f} MB, {opens}.")
 
 
 def _refuse_unused(args: argparse.Namespace, runs: list[StoredRun], look: str) -> None:
     if look != "html":
-        options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write html")
+        options.refuse_unused(args, ["theme"], f"on a report in {look}", "leave it out, or write HTML")
     kinds = {run.result_kind for run in runs}
     if "ranked" not in kinds:
         names = ("metric", "profile", "worst", *options.CONVENTIONS)
-        options.refuse_unused(args, names, "on these runs, none of which holds rankings")
+        options.refuse_unused(args, names, "on these runs, none of which has rankings")
     if kinds == {"measured"}:
         options.refuse_unused(args, options.STATISTICS, "on measurements, which were stored with their intervals")

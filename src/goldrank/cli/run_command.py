@@ -1,20 +1,18 @@
-"""`goldrank run`: any models on any tasks, stored under keys, with the leaderboard and how sure it is."""
+"""`goldrank run`: evaluate models on tasks, store the results and show leaderboards."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
 
-from goldrank.cli import options, printing
+from goldrank.cli import options, printing, stored_runs
 from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
-from goldrank.metrics import CHOICES
 from goldrank.reporting.text import results
 from goldrank.reporting.text.grids import Cell, Grid, render
 from goldrank.reporting.text.leaderboards import leaderboard_view, leaderboards_view
-from goldrank.runs.evaluate import OVERWRITE
 from goldrank.runs.run import Leaderboard, prepare
 from goldrank.runs.run import run as run_models
 from goldrank.tasks.catalogue import is_measurement
@@ -36,72 +34,59 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options of the command; what is not given stays None, so that a run file can say it."""
-    command = options.new_parser("run", "Evaluate models on tasks, and keep every result under a key.", _EXAMPLES)
-    command.add_argument(
-        "-m", "--model", dest="models", nargs="+", action="extend", metavar="MODEL", help="goldrank list models"
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command; options that are not given are None, so that a run file can set them."""
+    parser = options.new_parser("run", "Evaluate models on tasks, and store every result under a key.", _EXAMPLES)
+    options.add_models_and_tasks(parser)
+    parser.add_argument("--config", metavar="FILE", help="TOML file with any of these settings; options override it")
+    parser.add_argument("--allow-code", action="store_true", help="let models that the config file names run code")
+    parser.add_argument(
+        "--allow-connections", action="store_true", help="let the config file name servers, databases and remote files"
     )
-    command.add_argument(
-        "-t", "--task", dest="tasks", nargs="+", action="extend", metavar="TASK", help="a name, NAME:PATH, or a path"
-    )
-    command.add_argument("--config", metavar="FILE", help="a TOML file with any of these; flags override it")
-    command.add_argument("--allow-code", action="store_true", help="let models that FILE names run Python code")
-    command.add_argument(
-        "--allow-connections", action="store_true", help="let FILE name servers to send texts, keys and results to"
-    )
-    options.add_metric(command, "measure this instead of the task's own; repeatable", dest="metrics")
-    command.add_argument("--profile", metavar="P", help="conventions by name (goldrank list profiles)")
+    options.add_metric(parser, "metric instead of the task's own; repeatable", dest="metrics")
+    options.add_profile(parser)
     presets = "; ".join(f"{preset.name}: {preset.title}" for preset in PRESETS.values())
-    command.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")
-    command.add_argument("--split", metavar="S", help="part of the data (default test)")
-    command.add_argument("--limit", type=int, metavar="N", help="only N queries, drawn with the seed")
-    command.add_argument("--dry-run", action="store_true", help="check everything and estimate time and memory")
-    command.add_argument("--overwrite", choices=tuple(OVERWRITE), help=_choices(OVERWRITE) + " (default missing)")
-    command.add_argument("--store", metavar="S", help="folder or database URL (default $GOLDRANK_STORE)")
-    command.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
-    _add_ranking(command)
-    _add_texts(command)
-    options.add_scored_pairs(command)
-    add_engine(command)
-    group = command.add_argument_group("conventions (override the profile's; see goldrank list conventions)")
-    for name, values in CHOICES.items():
-        # What the scores of a run file are is an option of that model: run:FILE(scores=distance).
-        if name != "scores":
-            group.add_argument(f"--{name.replace('_', '-')}", choices=tuple(values))
-    options.add_relevance_level(group)
-    statistics = command.add_argument_group("intervals and tests")
-    statistics.add_argument("--level", type=float, help="confidence level (default 0.95)")
-    statistics.add_argument("--interval", choices=("bca", "percentile"), help="kind of bootstrap")
-    statistics.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10000)")
-    statistics.add_argument("--alpha", type=float, help="level of significance (default 0.05)")
-    statistics.add_argument("--seed", type=int, help="seed of all random numbers (default 0)")
-    options.add_output(command)
-    return command
+    parser.add_argument("--preset", choices=tuple(PRESETS), help=f"all settings of a reference system; {presets}")
+    parser.add_argument("--split", metavar="SPLIT", help="split of the data (default test)")
+    parser.add_argument("--limit", type=int, metavar="N", help="use only N random queries")
+    parser.add_argument("--dry-run", action="store_true", help="check data and models, and estimate time and memory")
+    options.add_overwrite(parser)
+    stored_runs.add_store(parser)
+    parser.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst queries of the best model")
+    _add_ranking(parser)
+    _add_texts(parser)
+    options.add_scored_pairs(parser)
+    add_engine(parser)
+    # The meaning of the scores is an option of the model: run:FILE(scores=distance).
+    options.add_conventions(parser, without=["scores"])
+    statistics = options.add_statistics(parser, "intervals and tests", defaults=False)
+    options.add_alpha(statistics, default=None)
+    options.add_output(parser)
+    return parser
 
 
-def _add_ranking(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("ranking")
-    group.add_argument("--similarity", choices=("cosine", "dot", "l2"), help="of vectors (default cosine)")
-    group.add_argument("--index", metavar="I", help="exact (default) or faiss:FACTORY")
-    group.add_argument("--transform", metavar="T", help="of vectors, such as center|whiten:64|normalize")
+def _add_ranking(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("ranking")
+    options.add_similarity(group, default=None)
+    group.add_argument("--index", metavar="INDEX", help="exact (default) or faiss:FACTORY")
+    group.add_argument("--transform", metavar="TRANSFORM", help="of the vectors, such as center|whiten:64|normalize")
     group.add_argument(
-        "--fit-on", metavar="F", help="what a transform learns from: corpus (default), evaluated, vocabulary, a file"
+        "--fit-on", metavar="TEXTS", help="fit transforms on: corpus (default), evaluated, vocabulary, or a file"
     )
     group.add_argument("--oov", choices=tuple(OOV), help=_choices(OOV) + " (default: the task's)")
     group.add_argument("--scoring", choices=tuple(SCORINGS), help=_choices(SCORINGS) + " (default single)")
-    group.add_argument("--depth", metavar="N|all", help="items kept of each ranking (default: the task's)")
-    group.add_argument("--rerank", metavar="SCORER", help="order the top anew by a scorer of pairs")
-    group.add_argument("--rerank-depth", type=int, metavar="N", help="how many (default 100)")
+    group.add_argument("--depth", metavar="N|all", help="number of results per query (default: the task's)")
+    group.add_argument("--rerank", metavar="SCORER", help="pair scorer that reorders the first results")
+    group.add_argument("--rerank-depth", type=int, metavar="N", help="number of results to rerank (default 100)")
 
 
-def _add_texts(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("texts")
-    group.add_argument("--text", metavar="PARTS", help=f"of items, joined by +: {_choices(PARTS)}")
-    group.add_argument("--query-text", metavar="PARTS", help="of queries, likewise")
-    group.add_argument("--separator", metavar="S", help="between the parts of items (default a blank)")
-    group.add_argument("--sections", type=int, metavar="N", help="only the first N sections of items")
-    group.add_argument("--words", type=int, metavar="N", help="only the first N words of items")
+def _add_texts(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("texts")
+    group.add_argument("--text", metavar="PARTS", help=f"parts of items, joined by +: {_choices(PARTS)}")
+    group.add_argument("--query-text", metavar="PARTS", help="parts of queries, likewise")
+    group.add_argument("--separator", metavar="TEXT", help="text between the parts of an item (default a blank)")
+    group.add_argument("--sections", type=int, metavar="N", help="use only the first N sections of items")
+    group.add_argument("--words", type=int, metavar="N", help="use only the first N words of items")
 
 
 def _choices(meanings: dict[str, str]) -> str:
@@ -109,10 +94,10 @@ def _choices(meanings: dict[str, str]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Evaluate, store and show."""
+    """Evaluate the models, store the results and print the leaderboards."""
     config = configured(args)
     if args.worst < 0:
-        raise InputError(f"{args.worst} worst queries cannot be shown", remedy="give a number from 0 up")
+        raise InputError(f"--worst is {args.worst}", remedy="give a number of queries from 0 up")
     _refuse_unused(args, config)
     options.refuse_unwritable(args)
     if (collection := options.collection_from_pairs(args)) is not None:
@@ -155,24 +140,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_unused(args: argparse.Namespace, config: RunConfig) -> None:
-    """Raise for options that would change nothing, as far as it can be told before anything is read."""
+    """Raise InputError for options without effect, as far as that is known before any data is read."""
     if args.from_pairs is None and config.tasks and all(is_measurement(task) for task in config.tasks):
         options.refuse_unused(args, ["worst"], "on tasks that rank nothing, which have no queries")
     if args.format == "csv":
-        options.refuse_unused(args, ["worst"], "on --format csv", "take --format table or json for it")
+        options.refuse_unused(args, ["worst"], "on --format csv", "use --format table or json")
     if args.config is None:
         options.refuse_unused(args, ["allow_code", "allow_connections"], "without --config")
     settings = config.settings
     if "fit_on" in settings.given and settings.preset is None and not Pipeline.parse(settings.transform).learns:
         remedy = "add one, such as --transform center, or leave it out"
-        options.refuse_unused(args, ["fit_on"], "without a transform that learns", remedy)
+        options.refuse_unused(args, ["fit_on"], "without a fitted transform", remedy)
     if config.engine == "local":
         remedy = "add --engine ray, or leave it out"
         options.refuse_unused(args, ["work_folder", "shard_items"], "without a cluster", remedy)
 
 
 def _dry_run(config: RunConfig, look: str) -> str:
-    """Return what would be done, and about what it would cost."""
+    """Return what would be done, with estimates of time and memory."""
     from goldrank.planning.constants import local_constants
     from goldrank.planning.task_estimate import estimate_task
     from goldrank.store import Store
@@ -191,11 +176,11 @@ def _dry_run(config: RunConfig, look: str) -> str:
                     "model": model.spec,
                     "items": estimate.items,
                     "queries": estimate.queries,
-                    "words an item": estimate.words and round(estimate.words, 1),
+                    "words per item": estimate.words and round(estimate.words, 1),
                     "empty texts": estimate.empty,
                     "dimension": estimate.cost.dimension,
-                    "seconds, about": None if seconds is None else round(seconds, 1),
-                    "MB, about": None if memory is None else round(memory / 1e6, 1),
+                    "estimated seconds": None if seconds is None else round(seconds, 1),
+                    "estimated MB": None if memory is None else round(memory / 1e6, 1),
                     "stored as": None if stored is None else stored.key,
                 }
             )

@@ -12,6 +12,7 @@ from goldrank.metrics import Metric, parse_all
 from goldrank.reporting.text import formatting, results
 from goldrank.reporting.text.evaluation import measured_grid
 from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.views import View
 from goldrank.scoring import Scores, score_hits
 from goldrank.store import Store, StoredRun
 
@@ -26,7 +27,7 @@ _EXAMPLES = """\
 _FORMATS = ("table", "json", "csv", "markdown")
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("runs", "List, show, export and delete stored runs.", _EXAMPLES)
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|export|delete")
@@ -86,12 +87,11 @@ def _list(store: Store, args: argparse.Namespace) -> str:
         cells = [[Cell(text) for text in _texts(run, headlines[run.key])] for run in runs]
         return Grid(headings, cells, notes=notes, text_columns=5)
 
-    return options.format_result(
-        args.format,
-        {"store": store.where, "runs": rows},
+    return View(
+        lambda: {"store": store.where, "runs": rows},
         lambda: [columns, *([row[name] for name in columns] for row in rows)],
         lambda: [grid()],
-    )
+    ).render(args.format)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("score", "Score runs against gold (relevance judgements).", _EXAMPLES)
     options.add_data(parser)

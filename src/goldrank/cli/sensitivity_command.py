@@ -8,9 +8,7 @@ from goldrank.analysis.sensitivity import sensitivity
 from goldrank.cli import figure_files, options, printing, stored_runs
 from goldrank.errors import InputError
 from goldrank.reporting.figures.evaluators import model_places, order_heat_map, sensitivity_maps
-from goldrank.reporting.render.themes import SIZES, THEMES
 from goldrank.reporting.text.sensitivity import view
-from goldrank.runs.evaluate import OVERWRITE
 from goldrank.runs.run import Measures
 from goldrank.scoring import Bootstrap
 from goldrank.store import Store
@@ -29,21 +27,14 @@ tau between the orders, with an interval, and which models swap.
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser(
         "sensitivity",
         "Measure how scores, and the order of models, depend on similarity and transform.",
         _EXAMPLES,
     )
-    parser.add_argument(
-        "-m", "--model", dest="models", nargs="+", action="extend", required=True, metavar="MODEL",
-        help="models with vectors (see goldrank list models); of several, the orders are compared",
-    )  # fmt: skip
-    parser.add_argument(
-        "-t", "--task", dest="tasks", nargs="+", action="extend", required=True, metavar="TASK",
-        help="tasks by name, NAME:PATH or path (see goldrank list tasks)",
-    )  # fmt: skip
+    options.add_models_and_tasks(parser, required=True)
     parser.add_argument("--similarity", metavar="NAME,…", help="similarities to compare (default cosine,l2)")
     parser.add_argument(
         "--transform",
@@ -69,24 +60,14 @@ def parser() -> argparse.ArgumentParser:
     options.add_resamples(parser)
     parser.set_defaults(resamples=Bootstrap().resamples, seed=Bootstrap().seed)
     stored_runs.add_store(parser)
-    parser.add_argument(
-        "--overwrite",
-        nargs="?",
-        const="always",
-        choices=tuple(OVERWRITE),
-        default="missing",
-        help="which stored results to compute again (default missing; always without a value)",
-    )
+    options.add_overwrite(parser, default="missing")
     parser.add_argument(
         "--plot",
         metavar="FILE",
         help="draw the scores, or tau for several models, as .png, .pdf or .svg; one file per evaluator",
     )
     parser.add_argument("--places", metavar="FILE", help="draw the places of several models; one file per evaluator")
-    parser.add_argument("--theme", choices=tuple(THEMES), default="light", help="colours of figures (default light)")
-    parser.add_argument(
-        "--size", choices=tuple(SIZES), default="double", help="width of figures in paper columns (default double)"
-    )
+    options.add_figure_style(parser)
     options.add_output(parser)
     return parser
 

@@ -24,7 +24,7 @@ _EXAMPLES = """\
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("serve", "Explore all stored runs in a browser.", _EXAMPLES)
     stored_runs.add_store(parser)

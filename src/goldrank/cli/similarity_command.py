@@ -10,6 +10,7 @@ from goldrank import encoders
 from goldrank.cli import options
 from goldrank.errors import InputError, shorten
 from goldrank.reporting.text.grids import Cell, Grid
+from goldrank.reporting.text.views import View
 from goldrank.vectors.similarity import SIMILARITIES, jaccard, rowwise
 
 _EXAMPLES = """\
@@ -21,7 +22,7 @@ _VECTOR_MEASURES = [name for name, measure in SIMILARITIES.items() if measure.of
 _ARROWS = {"higher": "↑", "lower": "↓"}
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = options.new_parser("similarity", "Compare texts by all similarity measures side by side.", _EXAMPLES)
     parser.add_argument("texts", metavar="TEXT", nargs="+", help="two or more texts; every pair is compared")
@@ -37,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     if len(args.texts) < 2:
         raise InputError("a similarity needs two texts, and there is one", remedy="give two or more")
     rows = [row for model in args.model or ["wordllama"] for row in _measure(args.texts, model)]
-    options.emit(options.format_rows(args.format, rows, lambda: _grid(rows)), args)
+    view = View(lambda: rows, lambda: [list(rows[0]), *(list(row.values()) for row in rows)], lambda: [_grid(rows)])
+    options.emit(view.render(args.format), args)
     return 0
 
 
