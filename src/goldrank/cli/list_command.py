@@ -8,7 +8,7 @@ from goldrank.cli import options
 from goldrank.metrics import CHOICES, PROFILES, REGISTRY
 from goldrank.reporting.text.formatting import ARROWS
 from goldrank.reporting.text.grids import Cell, Grid
-from goldrank.reporting.text.views import View
+from goldrank.reporting.text.views import view_rows
 
 _EXAMPLES = """\
   goldrank list metrics
@@ -158,11 +158,9 @@ def build_parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     rows = _LISTS[args.what]()
-    headings, values = list(rows[0]), [list(row.values()) for row in rows]
-    view = View(
-        lambda: rows,
-        lambda: [headings, *values],
-        lambda: [Grid(headings, [list(map(Cell, row)) for row in values], text_columns=len(headings))],
-    )
-    options.emit(view.render(args.format), args)
+
+    def grid() -> Grid:
+        return Grid(list(rows[0]), [list(map(Cell, row.values())) for row in rows], text_columns=len(rows[0]))
+
+    options.emit(view_rows(rows, grid).render(args.format), args)
     return 0

@@ -10,9 +10,9 @@ from goldrank.cli.engine_options import add_engine, sharing
 from goldrank.cli.run_config import RunConfig, configured
 from goldrank.data.text_rule import PARTS
 from goldrank.errors import InputError
-from goldrank.reporting.text import results
-from goldrank.reporting.text.grids import Cell, Grid, render
+from goldrank.reporting.text.grids import Cell, Grid
 from goldrank.reporting.text.leaderboards import leaderboard_view, leaderboards_view
+from goldrank.reporting.text.views import view_rows
 from goldrank.runs.run import Leaderboard, prepare
 from goldrank.runs.run import run as run_models
 from goldrank.tasks.catalogue import is_measurement
@@ -184,13 +184,13 @@ def _dry_run(config: RunConfig, look: str) -> str:
                     "stored as": None if stored is None else stored.key,
                 }
             )
-    if look == "json":
-        return results.to_json(rows)
-    if look == "csv":
-        return results.to_csv([list(rows[0]), *(list(row.values()) for row in rows)])
-    cells = [[Cell("–" if value is None else str(value)) for value in row.values()] for row in rows]
-    notes = [
-        "All data and models load. Encoding was timed on a few texts here; the rest is estimated as by goldrank plan. "
-        "Nothing was stored."
-    ]
-    return render([Grid(list(rows[0]), cells, notes=notes, text_columns=2)], look)
+
+    def grid() -> Grid:
+        cells = [[Cell("–" if value is None else str(value)) for value in row.values()] for row in rows]
+        note = (
+            "All data and models load. Encoding was timed on a few texts; the other estimates are those of goldrank "
+            "plan. Nothing was stored."
+        )
+        return Grid(list(rows[0]), cells, notes=[note], text_columns=2)
+
+    return view_rows(rows, grid).render(look)

@@ -10,7 +10,7 @@ from goldrank import encoders
 from goldrank.cli import options
 from goldrank.errors import InputError, shorten
 from goldrank.reporting.text.grids import Cell, Grid
-from goldrank.reporting.text.views import View
+from goldrank.reporting.text.views import view_rows
 from goldrank.vectors.similarity import SIMILARITIES, jaccard, rowwise
 
 _EXAMPLES = """\
@@ -38,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if len(args.texts) < 2:
         raise InputError("a similarity needs two texts, and there is one", remedy="give two or more")
     rows = [row for model in args.model or ["wordllama"] for row in _measure(args.texts, model)]
-    view = View(lambda: rows, lambda: [list(rows[0]), *(list(row.values()) for row in rows)], lambda: [_grid(rows)])
-    options.emit(view.render(args.format), args)
+    options.emit(view_rows(rows, lambda: _grid(rows)).render(args.format), args)
     return 0
 
 

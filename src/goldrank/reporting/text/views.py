@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -75,6 +75,11 @@ class View:
             raise MissingExtraError("a data frame", "pandas", "pandas") from None
         headings, *rows = self.rows()
         return pandas.DataFrame(rows, columns=list(headings))
+
+
+def view_rows(rows: Sequence[Mapping[str, Any]], grid: Callable[[], Grid]) -> View:
+    """Return the view of rows with the same columns; *grid* creates the table for people."""
+    return View(lambda: rows, lambda: [list(rows[0]), *(list(row.values()) for row in rows)], lambda: [grid()])
 
 
 def _wrap(line: str, width: int) -> list[str]:
