@@ -40,7 +40,7 @@ MODULE = '''
 import numpy as np
 from goldrank import RankingTask
 from goldrank.data.collections.in_memory import collection_from
-from goldrank.encoders import Kind
+from goldrank.encoders import ModelKind
 from goldrank.encoders.base import BatchEncoder, Options
 from goldrank.index.base import IndexKind
 from goldrank.index.exact.index import ExactIndex
@@ -63,7 +63,7 @@ class Letters(BatchEncoder):
         return np.array([[text.count(letter) for letter in alphabet] for text in texts], float)
 
 
-LETTERS = Kind("goldrank_tiny", "Letters", "letters of a text, counted", "", "letters")
+LETTERS = ModelKind("goldrank_tiny", "Letters", "letters of a text, counted", "", "letters")
 
 
 class Backwards(ExactIndex):

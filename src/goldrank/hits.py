@@ -19,7 +19,7 @@ from goldrank.presentation import Result
 
 if TYPE_CHECKING:
     from goldrank.io import RowsFile
-    from goldrank.io.columns import Columns, Kind
+    from goldrank.io.columns import Columns, TableKind
 
 Precision = Literal["float64", "float32"]
 Path = str | PathLike[str]
@@ -31,7 +31,7 @@ Self = TypeVar("Self", bound="_ItemsByQuery")
 class _ItemsByQuery(Result, Mapping[str, dict[str, float]]):
     """A mapping from query ids to items with grades or scores: the common part of Gold and Run."""
 
-    _kind: Kind
+    _kind: TableKind
     _columns: Columns | None
 
     def __init__(
@@ -151,7 +151,7 @@ class Gold(_ItemsByQuery):
     {'q1': {'d3': {'price': 1.0, 'taste': 2.0}}}
     """
 
-    _kind: Kind = "gold"
+    _kind: TableKind = "gold"
 
     def __init__(
         self, data: Any, *, query: str | None = None, item: str | None = None, grade: str | None = None
@@ -189,7 +189,7 @@ class Run(_ItemsByQuery):
     {'0': {'11': 2.0, '1': 1.0}, '1': {'4': 1.0}}
     """
 
-    _kind: Kind = "run"
+    _kind: TableKind = "run"
     _trec: RowsFile | None = None
     _mapping: dict[str, dict[str, float]] | None = None
 

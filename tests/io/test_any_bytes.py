@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from goldrank.errors import GoldrankError
-from goldrank.io import FORMATS, Columns, Kind, read, write
+from goldrank.io import FORMATS, Columns, TableKind, read, write
 from profiles import examples
 
 FUZZ = settings(examples(1.5), suppress_health_check=list(HealthCheck), database=None)
@@ -47,7 +47,7 @@ def valid_files() -> list[bytes]:
 VALID = valid_files()
 
 
-def check(data: bytes, kind: Kind, format: str | None = None) -> None:
+def check(data: bytes, kind: TableKind, format: str | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_bytes(data)
@@ -75,7 +75,7 @@ def fuzz(strategy: st.SearchStrategy[bytes]) -> None:
     @FUZZ
     @seed(0)
     @given(data=strategy, kind=KINDS, format=NAMED)
-    def example(data: bytes, kind: Kind, format: str | None) -> None:
+    def example(data: bytes, kind: TableKind, format: str | None) -> None:
         check(data, kind, format)
 
     example()

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from goldrank.errors import GoldrankError, InputError
-from goldrank.io import Kind, read, write
+from goldrank.io import TableKind, read, write
 from goldrank.io.columns import Columns
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -33,7 +33,7 @@ def flipped(data: bytes, at: int) -> bytes:
 
 
 # name, kind, content, what must stand at the start after the file's name, parts of the rest
-CASES: list[tuple[str, Kind, bytes, str, list[str]]] = [
+CASES: list[tuple[str, TableKind, bytes, str, list[str]]] = [
     ("truncated gzip", "run", gzip.compress(RUN)[:-20], ": ", ["gzip", "truncated", "again"]),
     ("gzip with a wrong checksum", "run", flipped(gzip.compress(RUN), -8), ": ", ["gzip", "corrupt"]),
     ("gzip header alone", "run", b"\x1f\x8b", ": ", ["gzip", "truncated"]),
@@ -270,7 +270,7 @@ CASES: list[tuple[str, Kind, bytes, str, list[str]]] = [
 
 @pytest.mark.parametrize(("kind", "content", "place", "parts"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_bad_file_is_refused_with_place_and_remedy(
-    tmp_path: Path, kind: Kind, content: bytes, place: str, parts: list[str]
+    tmp_path: Path, kind: TableKind, content: bytes, place: str, parts: list[str]
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)

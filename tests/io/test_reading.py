@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from goldrank.errors import InputError
-from goldrank.io import Kind, read
+from goldrank.io import TableKind, read
 from goldrank.io.formats.detection import recognise
 from goldrank.io.formats.trec import fault_to_error
 from goldrank.native import RowFault
@@ -19,7 +19,7 @@ Rows = dict[str, dict[str, float]]
 TWO: Rows = {"q1": {"d1": 2.0, "d2": 1.0}}
 
 
-def rows_of(path: Path | str, kind: Kind, format: str | None = None) -> Rows:
+def rows_of(path: Path | str, kind: TableKind, format: str | None = None) -> Rows:
     columns = read(path, kind, format)
     bounds = columns.starts.tolist()
     return {
@@ -28,7 +28,7 @@ def rows_of(path: Path | str, kind: Kind, format: str | None = None) -> Rows:
     }
 
 
-CASES: list[tuple[str, Kind, str, str, Rows]] = [
+CASES: list[tuple[str, TableKind, str, str, Rows]] = [
     ("qrels", "gold", "q1 0 d1 2\nq1 0 d2 1\n", "trec", TWO),
     ("qrels with tabs, CRLF and no last newline", "gold", "q1\t0\td1\t2\r\nq1\t0\td2\t1", "trec", TWO),
     ("qrels with blank lines", "gold", "\nq1 0 d1 2\n  \nq1 0 d2 1\n", "trec", TWO),
@@ -126,7 +126,7 @@ CASES: list[tuple[str, Kind, str, str, Rows]] = [
 @pytest.mark.parametrize(
     ("kind", "text", "format", "rows"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_file_is_recognised_and_read(tmp_path: Path, kind: Kind, text: str, format: str, rows: Rows) -> None:
+def test_file_is_recognised_and_read(tmp_path: Path, kind: TableKind, text: str, format: str, rows: Rows) -> None:
     path = tmp_path / "file"
     path.write_bytes(text.encode())
     assert recognise(text.removeprefix("\ufeff").encode(), kind, "file") == format

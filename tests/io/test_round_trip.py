@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldrank.errors import InputError
-from goldrank.io import FORMATS, Columns, Kind, read, write
+from goldrank.io import FORMATS, Columns, TableKind, read, write
 from goldrank.io.compression import COMPRESSIONS
 from profiles import examples
 
@@ -66,7 +66,7 @@ def test_any_ids_come_back_or_are_refused(format: str, columns: Columns) -> None
 @pytest.mark.parametrize("format", PLAIN_FORMATS)
 @QUICK
 @given(columns=tables(PLAIN_IDS, GRADES))
-def test_plain_ids_come_back_with_the_format_recognised(format: str, kind: Kind, columns: Columns) -> None:
+def test_plain_ids_come_back_with_the_format_recognised(format: str, kind: TableKind, columns: Columns) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         write(columns, path, kind, format)
@@ -76,7 +76,7 @@ def test_plain_ids_come_back_with_the_format_recognised(format: str, kind: Kind,
 @pytest.mark.parametrize("suffix", ["", *COMPRESSIONS])
 @pytest.mark.parametrize("name", ["x.run", "x.csv", "x.tsv", "x.json", "x.jsonl", "x.ndjson", "x.parquet", "x"])
 @pytest.mark.parametrize("kind", ["gold", "run"])
-def test_every_suffix_and_compression(tmp_path: Path, name: str, suffix: str, kind: Kind) -> None:
+def test_every_suffix_and_compression(tmp_path: Path, name: str, suffix: str, kind: TableKind) -> None:
     columns = _columns({"q1": {"d2": 2.0, "d10": 0.1 + 0.2}, "q2": {"é": -1e-300, "d2": 5.0}})
     path = tmp_path / (name + suffix)
     write(columns, path, kind)
@@ -108,7 +108,7 @@ GOLD = {"q1": {"d2": 2.0, "d,1": 0.5}}
         ),
     ],
 )
-def test_text_written_is_exactly_this(tmp_path: Path, name: str, kind: Kind, text: str) -> None:
+def test_text_written_is_exactly_this(tmp_path: Path, name: str, kind: TableKind, text: str) -> None:
     write(_columns(GOLD), tmp_path / name, kind, tag="mine")
     assert (tmp_path / name).read_text() == text
 

@@ -13,7 +13,7 @@ from goldrank.fusion import is_fusion
 from goldrank.registry import Registry
 from goldrank.specs import Spec
 
-__all__ = ["KINDS", "Encoder", "Fitted", "Kind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
+__all__ = ["KINDS", "Encoder", "Fitted", "ModelKind", "Options", "PairScorer", "Searcher", "Spec", "load", "searcher"]
 
 
 Access = Literal["local", "download", "hub", "network", "code"]
@@ -27,7 +27,7 @@ ACCESS: dict[Access, str] = {
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelKind:
     """A kind of model: where its code is, and its description for users."""
 
     module: str
@@ -41,12 +41,12 @@ class Kind:
     """What it uses besides local files; data may name only models of the access ``local``."""
 
 
-def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
+def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> ModelKind:
     install = f"pip install 'goldrank[{extra}]'" if extra else ""
-    return Kind(f"goldrank.encoders.{module}", maker, summary, install, example, access)
+    return ModelKind(f"goldrank.encoders.{module}", maker, summary, install, example, access)
 
 
-_BUILT_IN: dict[str, Kind] = {
+_BUILT_IN: dict[str, ModelKind] = {
     "wordllama": _kind("wordllama", "WordLlama", "static token vectors, 256 d; built in", "", "wordllama(dim=64)"),
     "tfidf": _kind("tfidf", "Tfidf", "TF-IDF in any SMART weighting, sparse", "", "tfidf(preset=sdr)"),
     "lsa": _kind("lsa", "Lsa", "TF-IDF reduced by a singular value decomposition", "", "lsa:128"),
@@ -91,7 +91,7 @@ _BUILT_IN: dict[str, Kind] = {
     ),
     "random": _kind("random", "Random", "random unit vectors: the floor", "", "random:256"),
 }
-KINDS: Registry[Kind] = Registry("goldrank.encoders", Kind, _BUILT_IN)
+KINDS: Registry[ModelKind] = Registry("goldrank.encoders", ModelKind, _BUILT_IN)
 
 
 def load(spec: str | Spec | Callable[..., Any], **options: object) -> Encoder | Searcher:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goldrank.encoders import Kind
+from goldrank.encoders import ModelKind
 from goldrank.encoders.base import Options, PairScorer, check_texts, identity_of
 from goldrank.encoders.function import import_function, report_failure, spec_of_function, takes_argument
 from goldrank.encoders.source_files import source_stamp
@@ -19,8 +19,8 @@ from goldrank.hits import Floats
 from goldrank.progress import Progress
 from goldrank.specs import Spec
 
-PAIR_KINDS: dict[str, Kind] = {
-    "cross": Kind(
+PAIR_KINDS: dict[str, ModelKind] = {
+    "cross": ModelKind(
         "goldrank.encoders.cross_encoder",
         "CrossEncoder",
         "any cross-encoder of sentence-transformers",
@@ -28,10 +28,10 @@ PAIR_KINDS: dict[str, Kind] = {
         "cross:cross-encoder/ms-marco-MiniLM-L6-v2",
         "hub",
     ),
-    "overlap": Kind(
+    "overlap": ModelKind(
         "goldrank.encoders.pair_scorers", "WordOverlap", "share of words in common (Jaccard); built in", "", "overlap"
     ),
-    "pairs": Kind(
+    "pairs": ModelKind(
         "goldrank.encoders.pair_scorers",
         "CallablePairs",
         "your own function, pairs to scores",

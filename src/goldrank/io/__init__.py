@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.columns import Columns, Kind
+from goldrank.io.columns import Columns, TableKind
 from goldrank.io.files import PathLike, display_name, is_parquet, map_text, read_bytes, write_atomically
 from goldrank.io.formats import FORMATS, format_for, format_module
 from goldrank.io.memory_mapping import MappedFile, unchanged
 
-__all__ = ["FORMATS", "Columns", "Kind", "RowsFile", "open_rows", "read", "write"]
+__all__ = ["FORMATS", "Columns", "RowsFile", "TableKind", "open_rows", "read", "write"]
 
 
-def read(path: PathLike, kind: Kind, format: str | None = None) -> Columns:
+def read(path: PathLike, kind: TableKind, format: str | None = None) -> Columns:
     """Read gold or a run from *path* ("-" is standard input), of any format and compression.
 
     The format is recognised from the content unless *format* names it. Gold may also be a pickle of plain data, as SDR
@@ -56,7 +56,7 @@ class RowsFile:
     """A large TREC file is mapped, any other is read."""
     name: str
     """The name of the file in messages."""
-    kind: Kind
+    kind: TableKind
     format: str
 
     def parse(self) -> Columns:
@@ -68,7 +68,7 @@ class RowsFile:
         return columns
 
 
-def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> RowsFile:
+def open_rows(path: PathLike, kind: TableKind, format: str | None = None) -> RowsFile:
     """Open a file and recognise its format, unless *format* names it."""
     from goldrank.io.formats.detection import recognise
 
@@ -86,7 +86,7 @@ def open_rows(path: PathLike, kind: Kind, format: str | None = None) -> RowsFile
     return RowsFile(data, name, kind, format)
 
 
-def _recognise_head(mapped: MappedFile, kind: Kind, name: str) -> str | None:
+def _recognise_head(mapped: MappedFile, kind: TableKind, name: str) -> str | None:
     """Return the format of the first lines; None if it cannot be recognised."""
     from goldrank.io.formats.detection import recognise
 
@@ -102,7 +102,7 @@ def no_rows(name: str) -> InputError:
     return InputError("the file holds no rows", where=name, remedy="check that it was written completely")
 
 
-def write(columns: Columns, path: PathLike, kind: Kind, format: str | None = None, tag: str = "goldrank") -> None:
+def write(columns: Columns, path: PathLike, kind: TableKind, format: str | None = None, tag: str = "goldrank") -> None:
     """Write *columns* to *path* ("-" is standard output), whole or not at all.
 
     The suffix decides the format unless *format* names it, and a second suffix (.gz, .zst, .xz, .bz2) the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from goldrank.errors import InputError, shorten
-from goldrank.io.columns import VALUE_WORD, Kind
+from goldrank.io.columns import VALUE_WORD, TableKind
 
 # Earlier groups take precedence: if a table has both `query_id` and `query`, the latter is the text of the query, and
 # if it has `docno` and `docid` (PyTerrier), the latter is a number inside the index.
@@ -16,7 +16,7 @@ ITEM = (
     ("item", "doc", "document"),
 )
 # A table with a `grade` or `label` instead of a score is gold, so these names are not accepted for a run.
-VALUE: dict[Kind, tuple[tuple[str, ...], ...]] = {
+VALUE: dict[TableKind, tuple[tuple[str, ...], ...]] = {
     "gold": (("grade", "relevance", "rel", "label"), ("score", "value", "sim", "similarity")),
     "run": (("score", "sim", "similarity"), ("value", "relevance", "rel")),
 }
@@ -35,7 +35,7 @@ def normal(name: object) -> str:
 
 def find_columns(
     names: Sequence[object],
-    kind: Kind,
+    kind: TableKind,
     *,
     where: str,
     query: str | None = None,

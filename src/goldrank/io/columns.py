@@ -21,9 +21,9 @@ from goldrank.io.checks import (
     refuse_rounded,
 )
 
-Kind = Literal["gold", "run"]
+TableKind = Literal["gold", "run"]
 
-VALUE_WORD: dict[Kind, str] = {"gold": "grade", "run": "score"}
+VALUE_WORD: dict[TableKind, str] = {"gold": "grade", "run": "score"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def group(
     queries: Sequence[str],
     items: Sequence[str],
     values: NDArray[np.float64],
-    kind: Kind,
+    kind: TableKind,
     *,
     source: str,
     place: Place,
@@ -106,7 +106,7 @@ def group(
 
 
 def columns_of_cells(
-    cells: Sequence[Sequence[object]], kind: Kind, *, source: str, place: Place, as_text: bool = False
+    cells: Sequence[Sequence[object]], kind: TableKind, *, source: str, place: Place, as_text: bool = False
 ) -> Columns:
     """Check the cells of a table and group its rows.
 
@@ -187,7 +187,7 @@ def expand_subtopics(columns: Columns) -> tuple[Columns, list[str]]:
     return expanded, [subtopic for judged in columns.subtopics for subtopic in judged]
 
 
-def number_text(value: float, kind: Kind) -> str:
+def number_text(value: float, kind: TableKind) -> str:
     """Return the shortest decimal that reads back as the same double; a whole grade is written as an integer.
 
     >>> number_text(2.0, "gold"), number_text(2.0, "run")

@@ -12,10 +12,10 @@ import numpy as np
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import Place, find_duplicate, id_strings, numeric_values
 from goldrank.io.column_names import ITEM, VALUE, listing, normal
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.columns import VALUE_WORD, Columns, TableKind, group
 
 
-def from_pairs(pairs: Iterable[tuple[object, object]], kind: Kind, source: str, *, integers: bool) -> Columns:
+def from_pairs(pairs: Iterable[tuple[object, object]], kind: TableKind, source: str, *, integers: bool) -> Columns:
     """Return the columns of (query, answer) pairs; an answer has any of the forms that `unfold` accepts."""
     listed: list[object] = []
     items: list[object] = []
@@ -77,7 +77,7 @@ def _by_subtopic(
     )
 
 
-def unfold(answer: object, kind: Kind, *, where: str) -> tuple[list[object], list[object]]:
+def unfold(answer: object, kind: TableKind, *, where: str) -> tuple[list[object], list[object]]:
     """Return the items and values of one query.
 
     An answer is a mapping of items to values, a list of (item, value) pairs, a list of records with an id and
@@ -104,7 +104,7 @@ def unfold(answer: object, kind: Kind, *, where: str) -> tuple[list[object], lis
     return [item for item, _ in cells], [value for _, value in cells]
 
 
-def _pair(entry: object, kind: Kind, where: str) -> tuple[object, object]:
+def _pair(entry: object, kind: TableKind, where: str) -> tuple[object, object]:
     if not isinstance(entry, (list, tuple)) or len(entry) != 2:
         raise InputError(
             f"{shorten(str(entry))} is not a pair of item and {VALUE_WORD[kind]}",
@@ -114,7 +114,7 @@ def _pair(entry: object, kind: Kind, where: str) -> tuple[object, object]:
     return entry[0], entry[1]
 
 
-def _record(entry: Mapping[object, object], kind: Kind, where: str) -> tuple[object, object]:
+def _record(entry: Mapping[object, object], kind: TableKind, where: str) -> tuple[object, object]:
     cell_of = {normal(key): cell for key, cell in entry.items()}
     cells = []
     for role, groups in (("item", (*ITEM, ("id",))), (VALUE_WORD[kind], VALUE[kind])):
@@ -129,7 +129,7 @@ def _record(entry: Mapping[object, object], kind: Kind, where: str) -> tuple[obj
     return cells[0], cells[1]
 
 
-def _unknown_shape(answer: object, kind: Kind, where: str) -> InputError:
+def _unknown_shape(answer: object, kind: TableKind, where: str) -> InputError:
     value = VALUE_WORD[kind]
     return InputError(
         f"the query holds {shorten(answer)} of type {type(answer).__name__}, not its items",

@@ -13,7 +13,7 @@ from goldrank.errors import InputError
 from goldrank.io.arrays import as_array
 from goldrank.io.checks import is_number
 from goldrank.io.column_names import ITEM, QUERY, normal
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, group
+from goldrank.io.columns import VALUE_WORD, Columns, TableKind, group
 from goldrank.io.mappings import from_pairs
 
 NO_ITEM = -1
@@ -43,7 +43,7 @@ def is_by_position(obj: object) -> bool | None:
     return None if three else True
 
 
-def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Columns:
+def columns_by_position(obj: Any, kind: TableKind, source: str | None = None) -> Columns:
     """Return the columns of lists, sets, dicts or arrays of items, one for each query; the queries are "0", "1", ….
 
     A two-dimensional array has one row for each query, like the labels of a faiss search. A pair of such arrays, scores
@@ -68,7 +68,7 @@ def columns_by_position(obj: Any, kind: Kind, source: str | None = None) -> Colu
     return replace(from_pairs(pairs, kind, source, integers=True), by_position=True)
 
 
-def ambiguous_rows(kind: Kind, where: str | None = None) -> InputError:
+def ambiguous_rows(kind: TableKind, where: str | None = None) -> InputError:
     """Return the error for lists of three integers, which are ambiguous."""
     value = VALUE_WORD[kind]
     return InputError(
@@ -127,7 +127,7 @@ def _search_result(obj: Any) -> tuple[Any, Any] | None:
     return (first, second) if first.dtype.kind == "f" and second.dtype.kind in "iu" else None
 
 
-def _from_search(scores: Any, labels: Any, kind: Kind) -> Columns:
+def _from_search(scores: Any, labels: Any, kind: TableKind) -> Columns:
     if kind == "gold":
         raise InputError("scores and labels of a search are a run, not gold", remedy="give the labels alone")
     if scores.shape != labels.shape:

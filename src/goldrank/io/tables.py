@@ -10,13 +10,13 @@ import numpy as np
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import Place
 from goldrank.io.column_names import find_columns
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, columns_of_cells
+from goldrank.io.columns import VALUE_WORD, Columns, TableKind, columns_of_cells
 from goldrank.io.mappings import from_pairs
 from goldrank.io.positions import ambiguous_rows, columns_by_position, is_by_position
 
 
 def columns_from(
-    obj: object, kind: Kind, query: str | None = None, item: str | None = None, value: str | None = None
+    obj: object, kind: TableKind, query: str | None = None, item: str | None = None, value: str | None = None
 ) -> Columns:
     """Return the columns of any object with queries, items and values.
 
@@ -94,7 +94,7 @@ def _table(obj: Any, library: str, type_name: str) -> tuple[list[object], Callab
     return list(obj.column_names), obj.column
 
 
-def columns_from_arrays(query: object, item: object, value: object, kind: Kind) -> Columns:
+def columns_from_arrays(query: object, item: object, value: object, kind: TableKind) -> Columns:
     """Return the columns of three arrays (numpy, pandas, polars, Arrow or lists) of the same length.
 
     >>> columns_from_arrays([7, 7], ["a", "b"], [0.5, 0.25], "run").queries
@@ -111,7 +111,7 @@ def columns_from_arrays(query: object, item: object, value: object, kind: Kind) 
     return columns_of_cells(cells, kind, source="arrays", place=_row_of("arrays"))
 
 
-def columns_from_arrow(table: Any, kind: Kind, *, source: str, place: Place) -> Columns:
+def columns_from_arrow(table: Any, kind: TableKind, *, source: str, place: Place) -> Columns:
     """Return the columns of a pyarrow table with query, item, value and optionally subtopic (gold) or rank (runs)."""
     return columns_of_cells([_cells(column) for column in table.columns], kind, source=source, place=place)
 
@@ -120,7 +120,7 @@ def _row_of(source: str) -> Place:
     return lambda row: f"{source}: row {row} (counted from 0)"
 
 
-def _from_rows(rows: Sequence[object], kind: Kind, source: str) -> Columns:
+def _from_rows(rows: Sequence[object], kind: TableKind, source: str) -> Columns:
     names = getattr(rows[0], "_fields", ()) if rows else ()
     if names and all(getattr(row, "_fields", ()) == names for row in rows):
         # Named tuples such as Qrel and ScoredDoc of ir_measures and ir_datasets.

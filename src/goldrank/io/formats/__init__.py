@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from goldrank.errors import InputError, shorten, unknown_name
-from goldrank.io.columns import Kind
+from goldrank.io.columns import TableKind
 from goldrank.io.compression import COMPRESSIONS
 from goldrank.io.files import PathLike, display_name
 
@@ -30,7 +30,7 @@ _MODULES = {
 }
 
 # The number of columns of a TREC line, and the position of the value.
-TREC_LAYOUT: dict[Kind, tuple[int, int]] = {"gold": (4, 3), "run": (6, 4)}
+TREC_LAYOUT: dict[TableKind, tuple[int, int]] = {"gold": (4, 3), "run": (6, 4)}
 
 _FORMAT_OF_SUFFIX = {
     "": "trec",
@@ -47,7 +47,7 @@ _FORMAT_OF_SUFFIX = {
 }
 
 
-def format_for(path: PathLike, kind: Kind) -> str:
+def format_for(path: PathLike, kind: TableKind) -> str:
     """Return the format to write *path* in, by its suffix (before that of a compression); no suffix means TREC.
 
     >>> format_for("gold.tsv.gz", "gold"), format_for("bm25.run", "run")

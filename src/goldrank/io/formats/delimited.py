@@ -15,7 +15,7 @@ from goldrank.io.column_names import find_columns, normal
 from goldrank.io.columns import (
     VALUE_WORD,
     Columns,
-    Kind,
+    TableKind,
     columns_of_cells,
     expand_subtopics,
     number_text,
@@ -31,7 +31,7 @@ _MUST_QUOTE = {
 }
 
 
-def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
+def load(data: bytes, kind: TableKind, name: str, format: str) -> Columns:
     """Read a table whose header names query, item and value, or that has these three columns and no header."""
     rows = split_rows(data, name, format)
     first_line, first = next(rows, (0, []))
@@ -115,7 +115,7 @@ def table_records(data: bytes, name: str, format: str) -> Iterator[tuple[str, di
         yield f"{name}:{line}", dict(zip(header, row, strict=True))
 
 
-def dump(columns: Columns, kind: Kind, format: str, tag: str = "") -> bytes:
+def dump(columns: Columns, kind: TableKind, format: str, tag: str = "") -> bytes:
     """Return the content of the file, with a header; cells are quoted only if necessary."""
     refuse_empty_queries(columns, format.upper())
     for role, ids in (("query", columns.queries), ("item", columns.items)):

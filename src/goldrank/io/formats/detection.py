@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from goldrank.errors import InputError, shorten
 from goldrank.io.checks import is_number
 from goldrank.io.column_names import ITEM, QUERY, normal
-from goldrank.io.columns import Kind
+from goldrank.io.columns import TableKind
 from goldrank.io.files import is_parquet
 from goldrank.io.formats import FORMATS, TREC_LAYOUT
 
@@ -19,7 +19,7 @@ _LINE_END = re.compile(rb"[\r\n]|$")
 _DELIMITERS = {"tsv": "\t", "csv": ","}
 
 
-def recognise(data: bytes, kind: Kind, name: str) -> str:
+def recognise(data: bytes, kind: TableKind, name: str) -> str:
     """Return the format of *data*, one of `FORMATS`; raise InputError with the first line if it is unknown."""
     if is_parquet(data):
         return "parquet"
@@ -58,7 +58,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
         yield visible.start(), data[visible.start() - indent : end].decode()
 
 
-def _tabular(line: str, kind: Kind) -> str | None:
+def _tabular(line: str, kind: TableKind) -> str | None:
     return _headed(line) or _bare(line, "tsv") or _trec(line, kind) or _bare(line, "csv")
 
 
@@ -86,7 +86,7 @@ def _any_named(names: list[str], groups: tuple[tuple[str, ...], ...]) -> bool:
     return any(name in accepted for accepted in groups for name in names)
 
 
-def _trec(line: str, kind: Kind) -> str | None:
+def _trec(line: str, kind: TableKind) -> str | None:
     width, value_column = TREC_LAYOUT[kind]
     cells = _words(line)
     # A run may have text after its tag. The second column is 0 or Q0; a comma in it shows a CSV row whose ids hold

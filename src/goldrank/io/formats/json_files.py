@@ -14,7 +14,7 @@ from goldrank.io.column_names import QUERY, find_columns, normal, query_column
 from goldrank.io.columns import (
     VALUE_WORD,
     Columns,
-    Kind,
+    TableKind,
     expand_subtopics,
     group,
     number_text,
@@ -37,7 +37,7 @@ class _RefusedError(Exception):
     """The text is JSON for Python, but repeats a key or contains NaN or Infinity."""
 
 
-def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
+def load(data: bytes, kind: TableKind, name: str, format: str) -> Columns:
     """Read JSON, or JSON Lines whose records have a query with one item and its value, or with its *results*."""
     if format == "json":
         return _load_json(data, kind, name)
@@ -46,7 +46,7 @@ def load(data: bytes, kind: Kind, name: str, format: str) -> Columns:
     return _from_records(records, kind, name, lambda number: f"{name}:{number}")
 
 
-def _load_json(data: bytes, kind: Kind, name: str) -> Columns:
+def _load_json(data: bytes, kind: TableKind, name: str) -> Columns:
     """Read ``{"q1": {"d3": 2}}``, ``{"q1": ["d3", "d7"]}``, a list of records, or a list of lists by position.
 
     In gold, the items of a list have grade 1. In a run, a list is a ranking, best first, and its items get the scores
@@ -206,7 +206,7 @@ def _refusal(text: str, name: str, first_line: int) -> InputError:
 
 
 def _from_records(
-    records: Iterable[tuple[int, object]], kind: Kind, name: str, place_of: Callable[[int], str]
+    records: Iterable[tuple[int, object]], kind: TableKind, name: str, place_of: Callable[[int], str]
 ) -> Columns:
     listed: list[object] = []
     listed_at: list[int] = []
@@ -259,7 +259,7 @@ def _from_records(
     return group(rows, ids, numbers, kind, source=name, place=place, listed=queries, ranks=ranks, subtopics=subtopics)
 
 
-def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> list[str]:
+def _record_keys(layout: tuple[str, ...], kind: TableKind, where: str) -> list[str]:
     """Return the keys of a record in the order of `find_columns`; of one with *results*, those of query and results."""
     results = next((key for key in layout if normal(key) == "results"), None)
     if results is None:
@@ -267,12 +267,12 @@ def _record_keys(layout: tuple[str, ...], kind: Kind, where: str) -> list[str]:
     return [layout[query_column(layout, where=where)], results]
 
 
-def dump(columns: Columns, kind: Kind, format: str, tag: str = "") -> bytes:
+def dump(columns: Columns, kind: TableKind, format: str, tag: str = "") -> bytes:
     """Return the content of the file."""
     return _dump_json(columns, kind) if format == "json" else _dump_jsonl(columns, kind)
 
 
-def _dump_json(columns: Columns, kind: Kind) -> bytes:
+def _dump_json(columns: Columns, kind: TableKind) -> bytes:
     """Write ``{"q1": {"d3": 2}}``, one query per line; gold by subtopic is ``{"q1": {"d3": {"1": 2}}}``."""
     encoder = json.JSONEncoder(ensure_ascii=False)
     values = columns.values.tolist()
@@ -291,7 +291,7 @@ def _dump_json(columns: Columns, kind: Kind) -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
-def _dump_jsonl(columns: Columns, kind: Kind) -> bytes:
+def _dump_jsonl(columns: Columns, kind: TableKind) -> bytes:
     """Write ``{"query": "q1", "item": "d3", "grade": 2}``, one row per line."""
     refuse_empty_queries(columns, "JSON Lines")
     encoder = json.JSONEncoder(ensure_ascii=False)

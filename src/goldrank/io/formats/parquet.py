@@ -11,12 +11,12 @@ import numpy as np
 
 from goldrank.errors import InputError, reason_of
 from goldrank.io.column_names import find_columns
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, refuse_empty_queries, row_queries
+from goldrank.io.columns import VALUE_WORD, Columns, TableKind, expand_subtopics, refuse_empty_queries, row_queries
 from goldrank.io.compression import over_limit, size_limit
 from goldrank.io.tables import columns_from_arrow
 
 
-def load(data: bytes, kind: Kind, name: str, format: str = "parquet") -> Columns:
+def load(data: bytes, kind: TableKind, name: str, format: str = "parquet") -> Columns:
     """Read the query, item and value columns; messages number rows from 1."""
     pyarrow, parquet = load_pyarrow()
     with parquet_faults(name):
@@ -58,7 +58,7 @@ def _refuse_large(about: Any, packed: int, name: str) -> None:
         raise over_limit(limit, name, packed=True)
 
 
-def dump(columns: Columns, kind: Kind, format: str = "parquet", tag: str = "") -> bytes:
+def dump(columns: Columns, kind: TableKind, format: str = "parquet", tag: str = "") -> bytes:
     """Return the bytes of the file: query and item as strings, scores as doubles, whole grades as integers."""
     refuse_empty_queries(columns, "Parquet")
     pyarrow, parquet = load_pyarrow()

@@ -6,12 +6,20 @@ import numpy as np
 
 from goldrank.errors import InputError, counts, shorten
 from goldrank.io.checks import non_finite, not_a_number, parse_values
-from goldrank.io.columns import VALUE_WORD, Columns, Kind, expand_subtopics, group, number_text, refuse_empty_queries
+from goldrank.io.columns import (
+    VALUE_WORD,
+    Columns,
+    TableKind,
+    expand_subtopics,
+    group,
+    number_text,
+    refuse_empty_queries,
+)
 from goldrank.io.formats import TREC_LAYOUT
 from goldrank.io.memory_mapping import MappedFile
 from goldrank.native import RowFault, parse_trec
 
-_SHAPE: dict[Kind, str] = {
+_SHAPE: dict[TableKind, str] = {
     "gold": "TREC qrels have 4 (query 0 item grade)",
     "run": "a TREC run has 6 (query Q0 item rank score tag)",
 }
@@ -19,7 +27,7 @@ _SHAPE: dict[Kind, str] = {
 _STRINGS = "ids are strings: use str(…)"
 
 
-def load(data: bytes | MappedFile, kind: Kind, name: str, format: str = "trec") -> Columns:
+def load(data: bytes | MappedFile, kind: TableKind, name: str, format: str = "trec") -> Columns:
     """Read qrels or a run; blank lines are skipped, and a line that begins with ``#`` is data like any other."""
     if format == "diversity":
         if kind != "gold":
@@ -80,7 +88,7 @@ def load_head(data: bytes | MappedFile, name: str, rows: int) -> Columns:
     return load(first if len(first) < size else first[: first.rfind(b"\n") + 1], "run", name)
 
 
-def fault_to_error(fault: RowFault, name: str, kind: Kind) -> InputError:
+def fault_to_error(fault: RowFault, name: str, kind: TableKind) -> InputError:
     """Return the error for a fault that the native parser reports in the file or (at line 0) the mapping *name*."""
     details, value = fault.details, VALUE_WORD[kind]
     if fault.line == 0:
@@ -134,7 +142,7 @@ def _mapping_error(fault: RowFault, name: str, value: str) -> InputError:
     )
 
 
-def _remedy(found: int, kind: Kind) -> str:
+def _remedy(found: int, kind: TableKind) -> str:
     if kind == "run" and found == TREC_LAYOUT["gold"][0]:
         return "this may be the gold: give the run here, or add the missing columns"
     if kind == "gold" and found == TREC_LAYOUT["run"][0]:
@@ -145,7 +153,7 @@ def _remedy(found: int, kind: Kind) -> str:
     return "an id with a space counts as two columns: use csv or json for such ids"
 
 
-def dump(columns: Columns, kind: Kind, format: str = "trec", tag: str = "goldrank") -> bytes:
+def dump(columns: Columns, kind: TableKind, format: str = "trec", tag: str = "goldrank") -> bytes:
     """Return the text of the file: rows in their order, the ranks of a run by score and then id, both descending."""
     if format == "diversity" and columns.subtopics is None:
         raise InputError("there are no subtopics to write", where=columns.source, remedy="write trec instead")

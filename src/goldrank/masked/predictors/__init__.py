@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from goldrank.encoders import Access, Kind
+from goldrank.encoders import Access, ModelKind
 from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.masked.predictors.base import ClosedSet, Predictor, remarks_of
 from goldrank.specs import Spec
@@ -14,12 +14,12 @@ from goldrank.specs import Spec
 __all__ = ["PREDICTORS", "ClosedSet", "Predictor", "load_predictor", "parse_predictor", "remarks_of"]
 
 
-def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> Kind:
+def _kind(module: str, maker: str, summary: str, extra: str, example: str, access: Access = "local") -> ModelKind:
     install = f"pip install 'goldrank[{extra}]'" if extra else ""
-    return Kind(f"goldrank.masked.predictors.{module}", maker, summary, install, example, access)
+    return ModelKind(f"goldrank.masked.predictors.{module}", maker, summary, install, example, access)
 
 
-PREDICTORS: dict[str, Kind] = {
+PREDICTORS: dict[str, ModelKind] = {
     "names": _kind("name_lists", "make", "the most frequent names, or random ones: the floor", "", "names:majority"),
     "retrieve": _kind(
         "retrieve", "Retrieve", "the persons of the data whose titles and texts are nearest", "", "retrieve:wordllama"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from goldrank.errors import counts
 from goldrank.io.files import write_atomically
@@ -17,8 +17,7 @@ from goldrank.presentation import Result
 from goldrank.reporting.figures.description import Figure, LeftOut
 from goldrank.reporting.text.grids import Grid
 from goldrank.reporting.text.results import plain
-
-Kind = Literal["ranked", "measured", "masked"]
+from goldrank.store import ResultKind
 
 
 def truncate(text: str, limit: int) -> str:
@@ -154,7 +153,7 @@ class Section:
     """The results of comparable runs of one task."""
 
     task: str
-    kind: Kind
+    kind: ResultKind
     runs: tuple[RunOrigin, ...]
     """Best first by the headline."""
     verdicts: tuple[str, ...]
