@@ -388,7 +388,7 @@ def test_query_ids_that_begin_with_a_hash_survive_the_round_trip(tmp_path):
 def test_scores_of_stored_hits_warn_of_ties_and_refuse_another_decision():
     hits = Run({query: dict.fromkeys(ITEMS, 1.0) for query in QUERIES}).hits(gr.Gold(GOLD))
     assert codes(gr.score_hits(hits, "mrr")) == ["all-tied"]
-    with pytest.raises(InputError, match="these hits were counted with scores=similarity, the conventions ask for"):
+    with pytest.raises(InputError, match="these hits were counted with scores=similarity, but the conventions require"):
         gr.score_hits(hits, "mrr", scores="distance")
 
 

@@ -344,12 +344,12 @@ def score_hits(
     resolved = resolve_conventions(chosen, conventions_of(score_hits, conventions, keywords))
     if resolved.precision != hits.precision:
         raise InputError(
-            f"these hits were counted at {hits.precision}, the conventions ask for {resolved.precision}",
+            f"these hits were counted at {hits.precision}, but the conventions require {resolved.precision}",
             remedy="count them again from the run, or set the precision",
         )
     if (resolved.scores or "similarity") != hits.scores:
         raise InputError(
-            f"these hits were counted with scores={hits.scores}, the conventions ask for {resolved.scores}",
+            f"these hits were counted with scores={hits.scores}, but the conventions require {resolved.scores}",
             remedy="count them again from the run, or leave scores out",
         )
     return score_counted(hits, requested, chosen, resolved, name, bootstrap)

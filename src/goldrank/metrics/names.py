@@ -406,7 +406,7 @@ def _refuse(written: Written, name: str) -> None:
         raise InputError(
             f"{shorten(written.name)} is trec_eval's, and goldrank does not compute it because it needs judgments "
             "that prefer one item to another",
-            remedy="with graded gold, ask for bpref or ndcg",
+            remedy="with graded gold, use bpref or ndcg",
         )
     if re.fullmatch(_SIMILARITY, written.name, re.IGNORECASE) is not None:
         raise InputError(

@@ -100,8 +100,8 @@ def _scale(p: Placement, over: Setting, rel: float | None) -> Floats:
         return np.full(p.count, float(p.count))
     if p.candidates is None:
         raise InputError(
-            "mpr divides by the size of the corpus, which a run does not tell",
-            remedy="give it (--corpus N, or a file of ids), or ask for mpr(over=list) if the rankings are whole",
+            "mpr divides by the size of the corpus, which a run does not contain",
+            remedy="give it (--corpus N, or a file of ids), or use mpr(over=list) if rankings are complete",
         )
     return p.candidates.astype(np.float64) - (over == "items-1")
 
