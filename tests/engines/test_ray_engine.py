@@ -21,8 +21,7 @@ from goldrank.engines.ray_engine import RayEngine
 from goldrank.errors import GoldrankError, InputError, MissingExtraError
 from vector_servers import free_port
 
-# One process runs them all: each test takes a cluster that it may break.
-pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.heavy
 pytest.importorskip("ray", reason="the Ray engine needs the package ray")
 
 
@@ -277,27 +276,29 @@ except GoldrankError as error:
 
 def start_script(folder: Path, spec: str, way: str) -> subprocess.Popen:
     """A process that works without end, once its first result is there."""
-    (folder / "work.py").write_text(SCRIPT.replace("100000", "400" if way == "map_with" else "100000"))
+    script = folder / f"{way}.py"
+    script.write_text(SCRIPT.replace("100000", "400" if way == "map_with" else "100000"))
     process = subprocess.Popen(
-        [sys.executable, folder / "work.py", spec, way],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
-    )  # fmt: skip
+        [sys.executable, script, spec, way], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+    )
     assert process.stdout.readline().strip().isdigit(), process.communicate(timeout=300)[1]
     return process
 
 
-@pytest.mark.parametrize(("kind", "way"), [("address", "map"), ("client_address", "map_with")])
-def test_a_lost_head_is_said_and_the_process_ends_as_usual(tmp_path, kind, way):
-    with ray_cluster(head_cpus=1, workers=0) as lone:
-        address = getattr(lone, kind)
-        process = start_script(tmp_path, address, way)
+def test_a_lost_head_is_said_and_the_process_ends_as_usual(tmp_path):
+    with ray_cluster(head_cpus=2, workers=0) as lone:
+        processes = {
+            lone.address: start_script(tmp_path, lone.address, "map"),
+            lone.client_address: start_script(tmp_path, lone.client_address, "map_with"),
+        }
         lone.head.kill()
-        _, said = process.communicate(timeout=300)
-    assert said == (
-        f"goldrank: the head node of the Ray cluster at {address.removeprefix('ray://')} is gone; "
-        "start it again and run the same command: what is done is kept\n"
-    )
-    assert process.returncode == 1
+        messages = {address: process.communicate(timeout=300)[1] for address, process in processes.items()}
+    for address, process in processes.items():
+        assert messages[address] == (
+            f"goldrank: the head node of the Ray cluster at {address.removeprefix('ray://')} is gone; "
+            "start it again and run the same command: what is done is kept\n"
+        )
+        assert process.returncode == 1
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
@@ -343,28 +344,24 @@ def make_visible_gpus():
     return visible_gpus
 
 
-def test_workers_that_use_a_gpu_are_given_one_each_where_there_are_some():
-    with ray_cluster(head_cpus=0, workers=1) as nodes:
-        nodes.add_worker("--num-gpus=1")
-        nodes.workers[-1].wait()
-        with open_engine(nodes.address) as engine:
-            told = {"what": "looking", "total": 6}
-            given = list(engine.map_with(make_visible_gpus, range(6), accelerated=True, **told))
-            assert {seen for seen, _ in given} == {"0"}
-            assert len({process for _, process in given}) == 1
-            usual = list(engine.map_with(make_visible_gpus, range(6), **told))
-            assert "0" not in {seen for seen, _ in usual}
+def test_workers_that_use_a_gpu_are_given_one_each_where_there_are_some(nodes, joined):
+    nodes.add_worker("--num-gpus=1")
+    nodes.workers[-1].wait()
+    told = {"what": "looking", "total": 6}
+    try:
+        accelerated = list(joined.map_with(make_visible_gpus, range(6), accelerated=True, **told))
+        usual = list(joined.map_with(make_visible_gpus, range(6), **told))
+    finally:
+        nodes.workers.pop().kill()
+    assert {seen for seen, _ in accelerated} == {"0"}
+    assert len({process for _, process in accelerated}) == 1
+    assert "0" not in {seen for seen, _ in usual}
 
 
 def test_auto_finds_the_cluster_of_this_machine(nodes, monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
     with open_engine("auto") as engine:
         assert sorted(engine.map(square, range(5), what="squaring", total=5)) == list(map(square, range(5)))
-
-
-def test_a_cluster_without_cpus_is_refused():
-    with ray_cluster(head_cpus=0, workers=0) as lone, pytest.raises(InputError, match="has no CPU to work with; join"):
-        open_engine(lone.address)
 
 
 @pytest.mark.parametrize("scheme", ["", "ray://"])
@@ -379,13 +376,16 @@ def test_an_address_where_nothing_is_or_something_else_is_refused(scheme, monkey
             open_engine(f"{scheme}127.0.0.1:{port}")
 
 
-def test_a_client_that_the_head_fails_to_serve_asks_again_and_says_why_it_gave_up(monkeypatch):
+def test_a_head_that_has_no_cpus_or_fails_to_serve_a_client_is_refused(monkeypatch):
     # How long the head waits for the process that it starts for a client.
     monkeypatch.setenv("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "0")
     monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "1")
-    with ray_cluster(head_cpus=1, workers=0) as lone:
+    with ray_cluster(head_cpus=0, workers=0) as lone:
+        with pytest.raises(InputError, match="has no CPU to work with; join"):
+            open_engine(lone.address)
         with pytest.raises(InputError, match=r"could not be joined .*RuntimeError: Proxy failed to Connect"):
             open_engine(lone.client_address)
+        # The client asked again before it gave up.
         (log,) = lone.home.glob("*/session_latest/logs/ray_client_server.err")
         assert log.read_text().count("New data connection from client") == 3
 

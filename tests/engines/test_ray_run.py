@@ -27,8 +27,7 @@ from goldrank.tasks.ranking.models import load_model
 from goldrank.tasks.ranking.sharding import Sharding
 from goldrank.tasks.settings import Settings
 
-# One process runs them all: each test takes a cluster that it may break.
-pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.heavy
 pytest.importorskip("ray", reason="the Ray engine needs the package ray")
 
 WORDS = "red white dry sweet wine game card dice old new stone river oak sea"
