@@ -139,7 +139,7 @@ def test_a_model_without_a_vocabulary_cannot_be_fitted_on_one(words):
     with pytest.raises(InputError) as error:
         evaluate("wordllama", words, transform="center", fit_on="vocabulary")
     assert str(error.value) == (
-        "wordllama has no vocabulary to fit a transform on; take a model of word vectors (words:FILE), or --fit-on "
+        "wordllama has no vocabulary to fit a transform on; use a model of word vectors (words:FILE), or --fit-on "
         "corpus, evaluated or a file of texts"
     )
 

@@ -67,8 +67,8 @@ def rewritten(path, **changes):
         ({"about": {"widths": [4, 4, 3]}}, "checksum"),
         ({"0.mean": np.zeros(4)}, "checksum"),
         ({"0.mean": np.zeros(4, np.float32)}, "not float64"),
-        ({"7.mean": np.zeros(4)}, "no pipeline"),
-        ({"0.mean": np.array([{}], dtype=object)}, "no pipeline"),
+        ({"7.mean": np.zeros(4)}, "not a pipeline"),
+        ({"0.mean": np.array([{}], dtype=object)}, "not a pipeline"),
     ],
 )
 def test_a_tampered_file_is_refused(tmp_path, changes, says):
@@ -82,10 +82,10 @@ def test_a_tampered_file_is_refused(tmp_path, changes, says):
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
 def test_a_foreign_file_is_refused(tmp_path, content):
     (tmp_path / "p.npz").write_bytes(content)
-    with pytest.raises(InputError, match="no pipeline as goldrank saves it"):
+    with pytest.raises(InputError, match="is not a pipeline that goldrank saved"):
         Pipeline.load(tmp_path / "p.npz")
     np.save(tmp_path / "array.npy", np.zeros(3))
-    with pytest.raises(InputError, match="no pipeline as goldrank saves it"):
+    with pytest.raises(InputError, match="is not a pipeline that goldrank saved"):
         Pipeline.load(tmp_path / "array.npy")
 
 
