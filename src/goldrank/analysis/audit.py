@@ -132,7 +132,7 @@ def audit(
 
     Args:
         data: A BEIR folder; or the files of the corpus, the queries and the qrels; or a Collection, see
-            :func:`load_data`.
+            `load_data`.
         model: What encodes corpus and queries.
         factories: faiss factories, such as ``HNSW32`` or ``IVF256,PQ16(nprobe=8)``, or specs of a database.
         metrics: The metrics of the task.

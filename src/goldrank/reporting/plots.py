@@ -115,7 +115,7 @@ def plot(
     """Draw figures of runs, without a model.
 
     Args:
-        runs: Keys of stored runs, stored runs, the result of :func:`run`, or files and folders of masked predictions.
+        runs: Keys of stored runs, stored runs, the result of `run`, or files and folders of masked predictions.
         output: The folder to write into; None writes nothing. A notebook shows the figures either way.
         figures: Their names (``goldrank plot --help``); by default all that the runs allow.
         metrics, profile: Of figures of rankings; None for the runs' own. Masked runs know ``source`` and ``strict``.

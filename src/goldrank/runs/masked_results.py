@@ -143,7 +143,7 @@ def score(
     """Score masked predictions per mask, example and page, and compare several runs.
 
     Args:
-        runs: Keys of stored runs, stored runs, files or folders of predictions, the result of :func:`predict`, or a
+        runs: Keys of stored runs, stored runs, files or folders of predictions, the result of `predict`, or a
             list of these.
         data: The examples that files of predictions were made for.
         pad: Pad lists of guesses of unequal length.

@@ -229,8 +229,8 @@ def run(
     and settings are raised before the first evaluation starts.
 
     Args:
-        models: A model as in :func:`evaluate`, or a list of models.
-        tasks: A task as in :func:`evaluate`, or a list of tasks; a list of records is given as ``[records]``.
+        models: A model as in `evaluate`, or a list of models.
+        tasks: A task as in `evaluate`, or a list of tasks; a list of records is given as ``[records]``.
         store: A Store, its folder or database URL; by default that of ``$GOLDRANK_STORE``.
         metrics, profile, conventions: Of rankings; None for the task's own.
         bootstrap: The settings of the intervals.

@@ -239,7 +239,7 @@ def load_data(data: object, *, split: str | None = None, format: str | None = No
 
     Args:
         data: The name of a task, ``NAME:PATH``, ``probe:FILE``, the path of a collection, ``irds:NAME``, ``hf:NAME``,
-            or data in memory, as in :func:`evaluate`.
+            or data in memory, as in `evaluate`.
         split: The split; by default the one to evaluate on.
         format: The layout of a collection; by default recognised by its content.
 

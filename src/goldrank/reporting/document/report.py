@@ -54,7 +54,7 @@ def report(
     """Compare stored runs and write the results as one file that opens offline.
 
     Args:
-        runs: Keys of stored runs, stored runs, or the result of :func:`run`; their tasks may differ.
+        runs: Keys of stored runs, stored runs, or the result of `run`; their tasks may differ.
         output: The file to write; None writes nothing, and ``save`` of the result writes it later.
         store: Where keys are looked up; by default the store of the runs, or that of ``$GOLDRANK_STORE``.
         format: ``html``, ``markdown`` or ``pdf``; by default what the suffix of *output* says, else ``html``.
