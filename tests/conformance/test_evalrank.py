@@ -40,7 +40,7 @@ def hundredfold(scores):
     return [100 * scores[name].value for name in ("mrr(of=all)", "hits@1", "hits@3")]
 
 
-# What the reference would print without its rounding fault. The commands of the docs page, which tests/test_docs.py
+# What the reference would print without its rounding fault. The commands of the docs page, which tests/docs
 # compares with what they print, cover l2 and cosine of words, where the measure itself is warned of.
 EXACT = {
     ("word", "cos"): ([], (3.43, 1.49, 3.81)),

@@ -273,8 +273,9 @@ def _values(chunks: list[Any], kind: Any) -> Any:
     if pyarrow.types.is_dictionary(kind):
         known: dict[str, str] = {}
         return list(chain.from_iterable(_strings(chunk, known) for chunk in chunks))
-    dtype = np.dtype(kind.to_pandas_dtype())
-    return np.concatenate([np.zeros(0, dtype), *(chunk.to_numpy(zero_copy_only=False) for chunk in chunks)])
+    # Arrow's own `to_pandas_dtype` imports pandas in some versions, which need not be installed.
+    empty = pyarrow.array([], kind)
+    return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in (empty, *chunks)])
 
 
 def _texts(texts: list[str]) -> Any:

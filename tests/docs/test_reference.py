@@ -1,0 +1,94 @@
+"""The reference pages are generated from the registries, and other pages name everything that there is."""
+
+import importlib.util
+import re
+import shlex
+
+import pytest
+
+from docs_pages import DOCS, timeless
+from goldrank.cli.main import main
+from goldrank.cli.run_config import known_names
+from goldrank.data.collections import READERS
+from goldrank.encoders import KINDS
+from goldrank.encoders.pair_scorers import PAIR_KINDS
+from goldrank.masked.predictors import PREDICTORS
+from goldrank.metrics import PROFILES, REGISTRY
+from goldrank.tasks import TASKS, RankingTask
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_metrics_page_declares_every_metric_with_formula_and_source(generate):
+    page = generate.metrics_page()
+    for definition in REGISTRY.values():
+        section = page.split(f"\n## {definition.name}\n")[1].split("\n## ")[0]
+        assert definition.formula in section
+        assert f"Source: {definition.cite}" in section
+        assert definition.cite
+        for parameter in definition.parameters:
+            assert f"| `{parameter.name}` |" in section
+
+
+def test_the_profiles_page_names_every_profile(generate):
+    page = generate.profiles_page()
+    assert all(f"\n## {name}\n" in page for name in PROFILES)
+
+
+def test_the_tasks_page_tells_source_licence_counts_and_text_of_every_task(generate):
+    page = generate.tasks_page()
+    for task in TASKS.values():
+        section = page.split(f"\n## {task.name}\n")[1].split("\n## ")[0]
+        assert task.about is not None
+        for told in (task.about.source, task.about.licence, task.about.counts, task.about.notes):
+            assert told in section
+        if isinstance(task, RankingTask):
+            assert str(task.text) in section
+            assert all(f"`{metric}`" in section for metric in task.default_metrics)
+        assert f"| version | {task.version} |" in section
+        assert not task.about.original or f"profiles.md#{task.about.original}" in section
+
+
+def test_the_table_in_the_readme_is_what_the_command_prints(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GOLDRANK_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("GOLDRANK_CACHE", str(tmp_path / "cache"))
+    readme = (DOCS.parent / "README.md").read_text()
+    shown = re.search(r"```console\n\$ goldrank (?P<arguments>[^\n]*)\n\n(?P<output>.*?)```", readme, re.DOTALL)
+    assert main(shlex.split(shown["arguments"])) == 0
+    printed = [timeless(line) for line in capsys.readouterr().out.splitlines()]
+    for line in shown["output"].strip().splitlines():
+        assert timeless(line) in printed
+
+
+def test_the_run_file_of_the_tasks_page_names_every_entry():
+    (file,) = re.findall(r"cat > run.toml <<'END'\n(.*?)END", (DOCS / "guide" / "tasks.md").read_text(), re.DOTALL)
+    there = set(re.findall(r"^(?:# )?(\w+) = |^\[(\w+)\]", file, re.MULTILINE))
+    assert {name or table for name, table in there} >= set(known_names())
+
+
+def test_the_collections_page_tells_every_layout():
+    page = (DOCS / "guide" / "collections.md").read_text()
+    by_name = {"ir_datasets": "irds:", "hub": "hf:"}
+    assert all(by_name.get(name, f"**{name}**") in page for name in READERS)
+
+
+def test_the_security_page_tells_what_every_kind_of_model_may_do():
+    page = (DOCS / "guide" / "security.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    phrases = {
+        "local": ("no third-party code", "read local files"),
+        "download": ("downloads a model",),
+        "hub": ("**Code runs**",),
+        "network": ("**send texts to the server**",),
+        "code": ("**run the Python code**",),
+    }
+    for kinds in (KINDS, PAIR_KINDS, PREDICTORS):
+        for name, kind in kinds.items():
+            (row,) = [row for row in rows if f"`{name}`" in row.split("|")[1] or f"`{name}:`" in row.split("|")[1]]
+            assert any(words in row for words in phrases[kind.access]), name

@@ -1,0 +1,44 @@
+"""Pages of the documentation: their commands, run as they stand, and the output that they show."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def run_pages(names, folder, **environment):
+    """Run the commands of some pages as they stand, one page after the other; the process when it has ended."""
+    commands = [block for name in names for block in blocks(name, "sh")]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = {"GOLDRANK_CACHE": str(folder / "cache"), "GOLDRANK_STORE": str(folder / "store")}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PATH": path, **folders, **environment},
+    )
+
+
+def blocks(name, language):
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / name).read_text(), re.DOTALL)
+
+
+def assert_shown_lines_are_printed(names, done):
+    assert done.returncode == 0, done.stderr
+    printed = {timeless(line) for line in done.stdout.splitlines()}
+    for name in names:
+        shown = [line for block in blocks(name, "text") for line in block.splitlines()]
+        assert shown
+        for line in shown:
+            assert timeless(line) in printed, (name, line)
+
+
+def timeless(line):
+    """A line without what differs from run to run and from version to version: digests, dates and seconds."""
+    line = re.sub(r"-[0-9a-f]{4}\b", "-digest", line)
+    return re.sub(r" +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S* +[\d.]+$", " date seconds", line).rstrip()
