@@ -22,9 +22,11 @@ test: $(VENV)/.test
 
 # What continuous integration runs: also the tests that take long or need heavy packages.
 # The tests of a file run in one process, because many share a cluster or a measurement of minutes; there is one process
-# more than cores, because the tests of Ray mostly wait for its nodes.
+# more than cores, because the tests of Ray mostly wait for its nodes. Files keep their order, because those with most tests
+# are not those that take longest.
 test-all: test $(VENV)/.heavy
-	PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(PYTEST) --dist=loadfile -m 'slow or heavy'
+	PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
+	  $(PYTEST) --dist=loadfile --no-loadscope-reorder -m 'slow or heavy'
 
 coverage: $(VENV)/.coverage
 	$(BIN)/coverage erase
