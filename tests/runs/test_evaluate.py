@@ -333,7 +333,7 @@ def test_a_password_in_the_address_of_an_index_is_refused_and_not_shown():
     with pytest.raises(InputError, match="holds a password") as refused:
         Settings(index="pgvector:postgresql://ann:secret@localhost/db?table=t")
     assert "secret" not in str(refused.value)
-    with pytest.raises(InputError, match="there is no index") as refused:
+    with pytest.raises(InputError, match="no kind of index 'pgvectr'; did you mean 'pgvector'") as refused:
         Settings(index="pgvectr:postgresql://ann:secret@localhost/db")
     assert "secret" not in str(refused.value)
     assert Settings(index="lancedb:folder/table").index == "lancedb:folder/table"

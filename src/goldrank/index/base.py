@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from goldrank.errors import InputError, shorten
+from goldrank.errors import InputError, shorten, unknown_name
 from goldrank.hits import Gold, Hits, Run
 from goldrank.index.exact.index import ExactIndex
 from goldrank.io.checks import find_duplicate
@@ -128,12 +128,13 @@ def build(spec: str, vectors: Any, ids: Sequence[str] | None = None, similarity:
 
 
 def find_index_kind(spec: str) -> IndexKind:
-    """Return the kind of the index *spec*; raise if there is none, or if it lacks or has too much after the kind."""
+    """Return the kind of the index *spec*; raise if there is none, or if what follows the kind is wrong."""
     kind, _, argument = spec.strip().partition(":")
-    if kind not in INDEXES or (kind in _WITHOUT_ARGUMENT and argument) or (kind == "faiss" and not argument):
+    if kind not in INDEXES:
+        raise unknown_name("kind of index", kind, INDEXES, "goldrank list indexes")
+    if (kind in _WITHOUT_ARGUMENT and argument) or (kind == "faiss" and not argument):
         raise InputError(
-            f"there is no index {shorten(redact(spec))}",
-            remedy="write exact, cuda, faiss: and a factory (faiss:HNSW32), or another one of: goldrank list indexes",
+            f"there is no index {shorten(redact(spec))}", remedy="write exact, cuda, or faiss: and a factory"
         )
     return INDEXES[kind]
 

@@ -159,7 +159,7 @@ def test_a_table_of_someone_else_is_neither_used_nor_dropped(url, pgvector_serve
     with pytest.raises(InputError, match="the table exists, and goldrank did not load it"):
         build(f"pgvector:{url}?schema=shared&table=theirs", ITEMS)
     assert main(["index", "drop", f"pgvector:{url}?schema=shared&table=theirs"]) == 2
-    assert "nothing is there that goldrank loaded" in capsys.readouterr().err
+    assert "goldrank loaded nothing there" in capsys.readouterr().err
     assert len(drop(f"pgvector:{url}?schema=shared")) == 1
     assert [name for name in tables(pgvector_server) if name.startswith("shared")] == ["shared.theirs"]
 
@@ -330,7 +330,7 @@ def test_what_cannot_be_searched_is_refused(url, queries, k, message):
         ("pgvector:postgresql://host/db(index=hnsw,m)", "'m' in .* has no value; write option=value"),
         ("pgvector:postgresql://host/db(type=bit)", "no value of the option type 'bit'"),
         ("pgvector:postgresql://host/db(index=hnsw,iterative_scan=1;DROP)", "no value of the option iterative_scan"),
-        ("pgvektor:postgresql://me:secret@host/db", r"no index 'pgvektor:postgresql://me:\*\*\*@host/db'.*pgvector"),
+        ("pgvektor:postgresql://me:secret@host/db", "no kind of index 'pgvektor'; did you mean 'pgvector'"),
     ],
 )
 def test_what_a_spec_cannot_say_is_refused_before_a_server_is_asked(spec, message):
