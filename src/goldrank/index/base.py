@@ -131,7 +131,9 @@ def find_index_kind(spec: str) -> IndexKind:
     """Return the kind of the index *spec*; raise if there is none, or if what follows the kind is wrong."""
     kind, _, argument = spec.strip().partition(":")
     if kind not in INDEXES:
-        raise unknown_name("kind of index", kind, INDEXES, "goldrank list indexes")
+        raise unknown_name(
+            "kind of index", kind, INDEXES, "goldrank list indexes; a factory of faiss is written faiss:HNSW32"
+        )
     if (kind in _WITHOUT_ARGUMENT and argument) or (kind == "faiss" and not argument):
         raise InputError(
             f"there is no index {shorten(redact(spec))}", remedy="write exact, cuda, or faiss: and a factory"
