@@ -217,7 +217,7 @@ def test_vectors_that_are_not_finite_and_no_vectors_are_refused():
         FaissIndex.build("Flat", bad)
     with pytest.raises(InputError, match="no items"):
         FaissIndex.build("Flat", np.zeros((0, 4)))
-    with pytest.raises(InputError, match="no index 'annoy'"):
+    with pytest.raises(InputError, match="no kind of index 'annoy'"):
         build("annoy", bad)
 
 
