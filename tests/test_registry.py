@@ -1,6 +1,7 @@
 """A package that is installed beside goldrank adds a model, an index, a metric and a task through entry points."""
 
 import json
+import logging
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -155,6 +156,12 @@ def test_a_faulty_package_is_named_with_the_reason(monkeypatch, added, reason):
     assert known["one"] == 1
     with pytest.raises(GoldrankError, match=f"{reason}.*; update or uninstall"):
         known["thing"]
+
+
+def test_an_object_with_another_name_than_its_entry_point_is_refused(monkeypatch):
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries("logging:root"))
+    with pytest.raises(GoldrankError, match=r"adds 'thing' to the entry points goldrank\.examples, .* name is 'root'"):
+        Registry("goldrank.examples", logging.Logger, {})["thing"]
 
 
 def test_objects_of_packages_are_imported_when_used(monkeypatch):

@@ -75,8 +75,9 @@ class Registry(Mapping[str, T]):
             self._refuse(entry, f"which cannot be imported ({type(error).__name__}: {reason_of(error)})")
         if not isinstance(thing, self._kind):
             self._refuse(entry, f"which is of the type {type(thing).__name__} and not {self._kind.__name__}")
-        if getattr(thing, "name", entry.name) != entry.name:
-            self._refuse(entry, f"whose own name is {getattr(thing, 'name')!r}")  # noqa: B009 - T has no name
+        name = getattr(thing, "name", entry.name)
+        if name != entry.name:
+            self._refuse(entry, f"whose own name is {name!r}")
         return thing
 
     def _refuse(self, entry: EntryPoint, reason: str) -> NoReturn:

@@ -455,13 +455,13 @@ def conventions_of(
     for name in keywords:
         if name not in known:
             raise unknown_argument(call, name, conventions=list(known), **other)
-    given = conventions.as_dict() if isinstance(conventions, Conventions) else dict(conventions or {})
-    if twice := [name for name in keywords if name in given]:
+    from_argument = conventions.as_dict() if isinstance(conventions, Conventions) else dict(conventions or {})
+    if twice := [name for name in keywords if name in from_argument]:
         raise InputError(
             f"{call.__name__}() got the convention {twice[0]} both in conventions= and as a keyword",
             remedy=f"leave {twice[0]}= out, or give conventions= as a mapping without it",
         )
-    return {**given, **keywords}
+    return {**from_argument, **keywords}
 
 
 def unknown_argument(call: Callable[..., Any], name: str, **keywords: Sequence[str]) -> UnknownArgumentError:

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+import goldrank
 from docs_pages import DOCS, timeless
 from goldrank.cli.main import main
 from goldrank.cli.run_config import known_names
@@ -34,6 +35,12 @@ def test_the_metrics_page_declares_every_metric_with_formula_and_source(generate
         assert definition.cite
         for parameter in definition.parameters:
             assert f"| `{parameter.name}` |" in section
+
+
+def test_the_page_of_the_python_api_has_every_public_name(generate):
+    shown = re.findall(r"^::: goldrank\.(?:\S+\.)?(\w+)$", generate.api_page(), re.MULTILINE)
+    assert set(shown) >= set(goldrank.__all__) - {"PROFILES", "masked"}
+    assert {"predict", "score", "MaskedPredictions", "MaskedResult"} <= set(shown)
 
 
 def test_the_profiles_page_names_every_profile(generate):

@@ -219,7 +219,7 @@ def sensitivity(
     variants = _variants(resolved, similarities, transforms, chosen)
     notes = _check_effects(loaded, resolved, variants)
     data = [_prepare(loaded, resolved, variant) for variant in variants]
-    work = _Work(store if isinstance(store, Store) else Store.open(store), measures, overwrite, report)
+    work = _Work(Store.open(store), measures, overwrite, report)
     headlines, failures = work.evaluate(loaded, data, variants)
     remaining = [model.spec for model in loaded if model.spec in headlines]
     by_model = [_of_model(spec, headlines[spec], variants) for spec in remaining]

@@ -163,7 +163,7 @@ def sources_of(
     others = []
     for entry in listed:
         if isinstance(entry, (str, PathLike)):
-            place = store if isinstance(store, Store) else Store.open(store)
+            place = Store.open(store)
             expanded = expand([str(entry)], place, notes)
             paths += [path for path in expanded if Path(path).is_file()]
             others += [key for key in expanded if not Path(key).is_file()]

@@ -86,7 +86,7 @@ def predict(
         name, chunks = name_examples(data), list(islice(examples_at(data), limit))
     else:
         name, chunks = "examples", list(data[:limit])
-    place = store if isinstance(store, Store) else Store.open(store)
+    place = Store.open(store)
     outcomes = []
     for model, predictor in zip(listed, predictors, strict=True):
         spec = model if isinstance(model, str) else predictor.identity
@@ -168,7 +168,7 @@ def score(
     if not 0 < alpha < 1:
         raise InputError(f"--alpha {alpha:g} is not between 0 and 1", remedy="give a level such as 0.05")
     place = runs.store if isinstance(runs, MaskedPredictions) and store is None else store
-    place = place if isinstance(place, Store) else Store.open(place)
+    place = Store.open(place)
     notes: list[str] = []
     sources = _sources(runs, place, notes)
     files = {path: name for name, path in run_names([source for source in sources if isinstance(source, str)]).items()}

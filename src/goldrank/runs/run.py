@@ -251,7 +251,7 @@ def run(
     if overwrite not in OVERWRITE:
         raise unknown_name("way to overwrite", overwrite, OVERWRITE, f"one of {', '.join(OVERWRITE)}")
     refuse_other_similarity(measures.metrics or (), chosen.similarity)
-    place = store if isinstance(store, Store) else Store.open(store)
+    place = Store.open(store)
     models, tasks = (given if isinstance(given, (list, tuple)) else [given] for given in (models, tasks))
     loaded, prepared = prepare(models, tasks, chosen, sharding, measures)
     boards = []

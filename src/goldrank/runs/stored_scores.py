@@ -35,7 +35,7 @@ def find_runs(runs: Any, store: Store | str | PathLike[str] | None = None) -> tu
     listed = [runs] if isinstance(runs, (str, StoredRun, Leaderboard, *several)) else list(runs)
     if store is None:
         store = next((entry.store for entry in listed if isinstance(entry, several)), None)
-    place = store if isinstance(store, Store) else Store.open(store)
+    place = Store.open(store)
     by_key: dict[str, StoredRun] = {}
     for entry in listed:
         if isinstance(entry, Leaderboard):

@@ -64,9 +64,12 @@ class Store:
         self._swept_at = -float("inf")
 
     @classmethod
-    def open(cls, where: PathLike | None = None) -> Store:
-        """Return the store in a folder or at a URL (sqlite or postgresql); by default $GOLDRANK_STORE or the user's."""
-        return cls(where)
+    def open(cls, where: Store | PathLike | None = None) -> Store:
+        """Return the store in a folder or at a URL (sqlite or postgresql); by default $GOLDRANK_STORE or the user's.
+
+        A store that is open already is returned as it is.
+        """
+        return where if isinstance(where, Store) else cls(where)
 
     @property
     def where(self) -> str:

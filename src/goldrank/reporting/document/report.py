@@ -103,11 +103,11 @@ def report(
         "theme": theme,
         "title": title,
     }
-    given = {name: value for name, value in options.items() if value != _DEFAULTS[name]} | changes
+    changed = {name: value for name, value in options.items() if value != _DEFAULTS[name]} | changes
     result = Report(
         title=title or ", ".join(dict.fromkeys(section.task for section in sections)),
         sections=tuple(sections),
-        command=_command(list(stored), place, metrics or [], given, look, path.name),
+        command=_command(list(stored), place, metrics or [], changed, look, path.name),
         created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         version=goldrank.__version__,
         theme=theme,
@@ -128,10 +128,12 @@ def destination(output: str | PathLike[str] | None, format: str | None) -> tuple
     return look, path
 
 
-def _command(keys: list[str], store: Store, metrics: list[str], given: Mapping[str, Any], look: str, file: str) -> str:
+def _command(
+    keys: list[str], store: Store, metrics: list[str], changed: Mapping[str, Any], look: str, file: str
+) -> str:
     """Return the command line that makes this report again, whole keys and all; the store without its password."""
     words = ["goldrank", "report", *keys]
     words += [word for metric in metrics for word in ("-M", metric)]
-    words += [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    words += [word for name, value in changed.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     words += [] if store.is_default else ["--store", store.where]
     return shlex.join([*words, "--format", look, "-o", file])
